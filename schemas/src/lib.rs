@@ -1,0 +1,29 @@
+//! Contracts, and the runtime that every contract's generated code leans on.
+//!
+//! A contract's JSON (`<contract>/contract.json` and its `tools/`) is the only place where a tool is said. The
+//! modules below [`generated`] hold what follows from it: types, one trait per contract and a table of its tools.
+//! Behaviour lives in the hand-written modules, once: [`shape`] validates, [`dispatch`] leads a request to the
+//! trait's method and back, [`store`] says what a place that keeps documents must be able to do.
+//!
+//! This crate knows no file system, no git and no MCP library.
+
+// Generated code names this crate as every other crate does, so that it compiles inside and outside of it.
+#[allow(unused_extern_crates)]
+extern crate self as tabellion_schemas;
+
+pub mod call;
+pub mod dispatch;
+pub mod failure;
+pub mod generated;
+pub mod shape;
+pub mod spec;
+pub mod store;
+
+pub use call::{CallContext, ReadCx, Receipt, Staged, WriteCx};
+pub use dispatch::{Answer, BoxFuture, Contract, Rejection};
+pub use failure::{ContractError, ErrorAnswer, Failure, FailureKind};
+pub use shape::{Rule, Shape, Violation};
+pub use spec::{
+    Annotations, ContractSpec, ErrorChannel, ErrorSpec, Guarantee, LogSpec, PreviewPair, ToolSpec,
+};
+pub use store::{Change, Content, Document, Entry, Prepared, Replay, Session, Setback, Snapshot, Store};

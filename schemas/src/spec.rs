@@ -1,0 +1,124 @@
+//! What a contract says of itself, as constants that generated code fills in.
+//!
+//! Field by field this mirrors `meta/contract.schema.json` and `meta/tool.schema.json`, where each is explained.
+
+use crate::shape::Shape;
+
+/// A whole contract.
+#[derive(Debug)]
+pub struct ContractSpec {
+    /// Name of the contract, which is that of its folder: `braindrive-markdown`.
+    pub id: &'static str,
+    /// Semantic version of the contract.
+    pub version: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// How errors reach the client.
+    pub error_channel: ErrorChannel,
+    /// Every error that a tool of this contract can answer with.
+    pub errors: &'static [ErrorSpec],
+    /// What an implementation promises, in the words of the source document.
+    pub guarantees: &'static [Guarantee],
+    /// Which tool shows beforehand what which other tool does.
+    pub previews: &'static [PreviewPair],
+    /// Where the record of all mutations can be read.
+    pub log: Option<LogSpec>,
+    /// The tools, in the order in which clients see them.
+    pub tools: &'static [ToolSpec],
+}
+
+impl ContractSpec {
+    /// The tool of that name, if the contract has it.
+    pub fn tool(&self, name: &str) -> Option<&'static ToolSpec> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+}
+
+/// How the errors of a contract reach the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorChannel {
+    /// As a tool result with `isError: true`, which the model can read and act on.
+    Result,
+    /// As a JSON-RPC error object.
+    JsonRpc,
+}
+
+/// One row of a contract's error table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ErrorSpec {
+    /// Name, as in `NOT_FOUND`.
+    pub name: &'static str,
+    /// JSON-RPC error code.
+    pub code: i32,
+    /// What the code means, for people.
+    pub message: &'static str,
+}
+
+/// A promise that a conformance check can break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guarantee {
+    /// Stable id: `commit-per-mutation`.
+    pub id: &'static str,
+    /// The source document's wording.
+    pub text: &'static str,
+}
+
+/// `preview` answers with the diff of what `applies` would do with the same arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PreviewPair {
+    /// Name of the tool that shows.
+    pub preview: &'static str,
+    /// JSON pointer to the unified diff in its response.
+    pub diff: &'static str,
+    /// Name of the tool that does.
+    pub applies: &'static str,
+}
+
+/// The tool that reads the activity log, and where an entry has its fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogSpec {
+    /// Name of the tool.
+    pub tool: &'static str,
+    /// JSON pointer to the list of entries in its response, oldest first.
+    pub entries: &'static str,
+    /// JSON pointer in an entry to the path that changed.
+    pub path: &'static str,
+    /// JSON pointer in an entry to the commit that changed it.
+    pub commit: &'static str,
+}
+
+/// One tool.
+#[derive(Debug)]
+pub struct ToolSpec {
+    /// Name on the wire.
+    pub name: &'static str,
+    /// Description on the wire.
+    pub description: &'static str,
+    /// Hints for clients.
+    pub annotations: Annotations,
+    /// Whether a call makes a commit. Such a tool's method returns [`Staged`](crate::Staged).
+    pub mutating: bool,
+    /// JSON pointer in the request to the path that the tool works on.
+    pub path: Option<&'static str>,
+    /// JSON pointer in a mutating tool's response to the id of the commit.
+    pub commit: Option<&'static str>,
+    /// Names of the errors that this tool can answer with.
+    pub errors: &'static [&'static str],
+    /// Shape of the arguments.
+    pub input: Shape,
+    /// Shape of the structured result.
+    pub output: Shape,
+}
+
+/// MCP's tool annotations. All four are always said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Annotations {
+    /// The tool changes nothing.
+    pub read_only: bool,
+    /// The tool may remove or overwrite what was there.
+    pub destructive: bool,
+    /// The same call twice has the effect of one.
+    pub idempotent: bool,
+    /// The tool reaches beyond the server's own data.
+    pub open_world: bool,
+}
