@@ -1,0 +1,132 @@
+//! What a library holds at one moment, read from the disk and from git.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Files, history and cleanliness of a library. Two ledgers that are equal show a library that nobody touched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ledger {
+    /// Every file below the root outside of `.git`: its mode and bytes (a symbolic link: its target).
+    pub files: BTreeMap<PathBuf, (u32, Vec<u8>)>,
+    /// Commits that HEAD reaches, newest first.
+    pub commits: Vec<String>,
+    /// What `git status` says of the index and the work tree.
+    pub status: String,
+    /// What is staged: mode, blob, stage and path.
+    pub index: String,
+}
+
+impl Ledger {
+    /// Reads the library at `root`.
+    ///
+    /// # Errors
+    /// When a file can't be read or git fails.
+    pub fn read(root: &Path) -> io::Result<Self> {
+        let mut files = BTreeMap::new();
+        collect(root, root, &mut files)?;
+        Ok(Self {
+            files,
+            commits: git(root, &["rev-list", "HEAD"])?
+                .lines()
+                .map(String::from)
+                .collect(),
+            status: git(root, &["status", "--porcelain=v2", "--untracked-files=all"])?,
+            index: git(root, &["ls-files", "--stage"])?,
+        })
+    }
+
+    /// The paths whose bytes or mode differ from `earlier`, or that only one of both has.
+    pub fn changed_since(&self, earlier: &Self) -> Vec<PathBuf> {
+        let all = self.files.keys().chain(earlier.files.keys());
+        let mut changed: Vec<_> = all
+            .filter(|path| self.files.get(*path) != earlier.files.get(*path))
+            .cloned()
+            .collect();
+        changed.sort();
+        changed.dedup();
+        changed
+    }
+
+    /// The commits that were not there in `earlier`, newest first.
+    pub fn commits_since(&self, earlier: &Self) -> Vec<String> {
+        self.commits
+            .iter()
+            .filter(|commit| !earlier.commits.contains(commit))
+            .cloned()
+            .collect()
+    }
+}
+
+/// Runs git in `root`, apart from the user's and the system's configuration; returns its output.
+///
+/// # Errors
+/// When git can't be run or fails; the message has what it said.
+pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args([
+            "-c",
+            "core.quotePath=false",
+            "-c",
+            "gc.auto=0",
+            "-c",
+            "user.name=A Person",
+            "-c",
+            "user.email=person@localhost",
+        ])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!(
+        "git {}: {}",
+        arguments.join(" "),
+        said.trim()
+    )))
+}
+
+/// Whether git finds the repository sound.
+///
+/// # Errors
+/// What `git fsck --strict` said.
+pub fn fsck(root: &Path) -> io::Result<()> {
+    git(root, &["fsck", "--strict", "--no-dangling", "--no-progress"]).map(drop)
+}
+
+fn collect(root: &Path, dir: &Path, files: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let metadata = fs::symlink_metadata(&path)?;
+        let name = path.strip_prefix(root).map_err(io::Error::other)?.to_path_buf();
+        if name == Path::new(".git") {
+            continue;
+        }
+        if metadata.is_dir() {
+            collect(root, &path, files)?;
+        } else if metadata.is_symlink() {
+            files.insert(
+                name,
+                (
+                    metadata.permissions().mode(),
+                    fs::read_link(&path)?.into_os_string().into_encoded_bytes(),
+                ),
+            );
+        } else if metadata.is_file() {
+            files.insert(name, (metadata.permissions().mode(), fs::read(&path)?));
+        } else {
+            files.insert(name, (metadata.permissions().mode(), vec![]));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! A server under test: a child process that speaks MCP in JSON lines over its standard input and output.
+
+use std::{
+    io::{self, BufRead, BufReader, Write},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Map, Value, json};
+
+/// How long a target may take for an answer or its exit before it counts as hung.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Why a target gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The process could not be started, or a pipe to it broke.
+    #[error("the server can't be reached: {0}")]
+    Io(#[from] io::Error),
+    /// Its standard output was closed.
+    #[error("the server closed its output")]
+    Closed,
+    /// No line came within [`PATIENCE`].
+    #[error("the server gave no answer within {} s", PATIENCE.as_secs())]
+    Silent,
+    /// A line of its standard output is not JSON.
+    #[error("the server wrote a line that is not JSON: {0}")]
+    NotJson(String),
+}
+
+/// A running server and the client's side of its pipes.
+#[derive(Debug)]
+pub struct Target {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<io::Result<String>>,
+    next_id: i64,
+}
+
+impl Target {
+    /// Starts `command` with pipes to its standard input and output; standard error stays as `command` has it.
+    ///
+    /// # Errors
+    /// When the process can't be started.
+    pub fn start(command: &mut Command) -> Result<Self, WireError> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().ok_or(WireError::Closed)?;
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines() {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Self {
+            child,
+            stdin,
+            lines,
+            next_id: 0,
+        })
+    }
+
+    /// Writes `line` and a newline, whatever it holds.
+    ///
+    /// # Errors
+    /// When the pipe is broken.
+    pub fn send(&mut self, line: impl AsRef<[u8]>) -> Result<(), WireError> {
+        let stdin = self.stdin.as_mut().ok_or(WireError::Closed)?;
+        stdin.write_all(line.as_ref())?;
+        stdin.write_all(b"\n")?;
+        Ok(stdin.flush()?)
+    }
+
+    /// The next message of the server.
+    ///
+    /// # Errors
+    /// When none comes, or one that is not JSON.
+    pub fn receive(&mut self) -> Result<Value, WireError> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => {
+                let line = line?;
+                serde_json::from_str(&line).map_err(|_| WireError::NotJson(line))
+            }
+            Err(RecvTimeoutError::Timeout) => Err(WireError::Silent),
+            Err(RecvTimeoutError::Disconnected) => Err(WireError::Closed),
+        }
+    }
+
+    /// Sends a request without waiting for its response; returns its id.
+    ///
+    /// # Errors
+    /// When the pipe is broken.
+    pub fn post(&mut self, method: &str, params: Value) -> Result<i64, WireError> {
+        self.next_id += 1;
+        let id = self.next_id;
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string())?;
+        Ok(id)
+    }
+
+    /// Sends a request and waits for its response, the whole message; other messages in between are dropped.
+    ///
+    /// # Errors
+    /// When no response comes.
+    pub fn request(&mut self, method: &str, params: Value) -> Result<Value, WireError> {
+        let id = self.post(method, params)?;
+        loop {
+            let message = self.receive()?;
+            if message["id"] == id {
+                return Ok(message);
+            }
+        }
+    }
+
+    /// Opens a session of the era that begins with `initialize`; returns the response.
+    ///
+    /// # Errors
+    /// When no response comes.
+    pub fn initialize(&mut self, revision: &str) -> Result<Value, WireError> {
+        let client = json!({ "name": "tabellion-conformance", "version": env!("CARGO_PKG_VERSION") });
+        let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": client });
+        let response = self.request("initialize", params)?;
+        self.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string())?;
+        Ok(response)
+    }
+
+    /// Calls a tool with `meta` as the request's `_meta`; returns the response, the whole message.
+    ///
+    /// # Errors
+    /// When no response comes.
+    pub fn call(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        meta: Map<String, Value>,
+    ) -> Result<Value, WireError> {
+        let mut params = json!({ "name": tool, "arguments": arguments });
+        if !meta.is_empty() {
+            params["_meta"] = meta.into();
+        }
+        self.request("tools/call", params)
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Closes the server's standard input and waits for its exit.
+    ///
+    /// # Errors
+    /// When it does not exit within [`PATIENCE`]; it is killed then.
+    pub fn close(mut self) -> Result<ExitStatus, WireError> {
+        self.stdin = None;
+        let since = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if since.elapsed() > PATIENCE {
+                return Err(WireError::Silent);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Kills the server without warning.
+    pub fn kill(self) {}
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        // It may have exited by itself; there is nobody to tell either way.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
