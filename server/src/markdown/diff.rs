@@ -1,0 +1,217 @@
+//! Unified diffs in git's form: `git apply` turns the old bytes into exactly the new ones.
+//!
+//! A line is what git takes for one: it ends at `\n`, and a `\r` is part of it. Compared is only what lies between the
+//! lines that both texts start and end with, so an edit far away in a long file costs nothing. There is no time limit:
+//! a diff depends on its two texts and on nothing else. Where searching for the shortest diff could take long, what
+//! lies between goes out whole.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, DiffTag};
+
+/// How many unchanged lines stand around a change.
+const CONTEXT: usize = 3;
+
+/// The most lines, old and new together, among which the shortest diff is searched for: Myers' search takes time in
+/// the square of their number.
+const SEARCHED: usize = 10_000;
+
+/// Returns the unified diff of two versions of the file at `path`, with `a/` and `b/` before it; the empty string when
+/// they are equal.
+pub fn unified(path: &str, old: &str, new: &str) -> String {
+    LineDiff::between(old, new).unified(path)
+}
+
+/// Returns how many lines a diff of the two texts adds and how many it removes, in this order.
+pub fn line_counts(old: &str, new: &str) -> (usize, usize) {
+    LineDiff::between(old, new).counts()
+}
+
+/// Two texts as lines, and what of them differs.
+pub(super) struct LineDiff<'t> {
+    old: Vec<&'t str>,
+    new: Vec<&'t str>,
+    ops: Vec<DiffOp>,
+}
+
+impl<'t> LineDiff<'t> {
+    /// Compares two texts.
+    pub(super) fn between(old: &'t str, new: &'t str) -> Self {
+        let old: Vec<&str> = old.split_inclusive('\n').collect();
+        let new: Vec<&str> = new.split_inclusive('\n').collect();
+        let ops = compare(&old, &new);
+        LineDiff { old, new, ops }
+    }
+
+    /// Returns how many lines come and how many go.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let changes = || self.ops.iter().filter(|op| op.tag() != DiffTag::Equal);
+        (
+            changes().map(|op| op.new_range().len()).sum(),
+            changes().map(|op| op.old_range().len()).sum(),
+        )
+    }
+
+    /// Returns the diff as a patch.
+    pub(super) fn unified(&self, path: &str) -> String {
+        let mut patch = String::new();
+        for hunk in similar::group_diff_ops(self.ops.clone(), CONTEXT) {
+            if patch.is_empty() {
+                patch = format!("--- {}\n+++ {}\n", file_name("a", path), file_name("b", path));
+            }
+            self.hunk(&hunk, &mut patch);
+        }
+        patch
+    }
+
+    fn hunk(&self, ops: &[DiffOp], patch: &mut String) {
+        let (Some(first), Some(last)) = (ops.first(), ops.last()) else {
+            return;
+        };
+        let old = position(first.old_range().start..last.old_range().end);
+        let new = position(first.new_range().start..last.new_range().end);
+        // Writing to a string cannot fail.
+        let _ = writeln!(patch, "@@ -{old} +{new} @@");
+        for op in ops {
+            if op.tag() == DiffTag::Equal {
+                lines(' ', &self.old[op.old_range()], patch);
+            } else {
+                lines('-', &self.old[op.old_range()], patch);
+                lines('+', &self.new[op.new_range()], patch);
+            }
+        }
+    }
+}
+
+/// Returns what is equal and what differs, in the order of the lines.
+fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let head = equal_lines(old.iter(), new.iter());
+    let tail = equal_lines(old[head..].iter().rev(), new[head..].iter().rev());
+    let (old_middle, new_middle) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
+
+    let mut ops = vec![DiffOp::Equal {
+        old_index: 0,
+        new_index: 0,
+        len: head,
+    }];
+    ops.extend(
+        search(old_middle, new_middle)
+            .into_iter()
+            .map(|op| later(op, head)),
+    );
+    let (old_index, new_index) = (old.len() - tail, new.len() - tail);
+    ops.push(DiffOp::Equal {
+        old_index,
+        new_index,
+        len: tail,
+    });
+    ops.retain(|op| op.old_range().len() + op.new_range().len() > 0);
+    ops
+}
+
+fn equal_lines<'l>(old: impl Iterator<Item = &'l &'l str>, new: impl Iterator<Item = &'l &'l str>) -> usize {
+    old.zip(new).take_while(|(old, new)| old == new).count()
+}
+
+/// Compares lines that start and end differently. Each distinct line becomes a number first, so that the search never
+/// compares long lines twice.
+fn search<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<DiffOp> {
+    if old.is_empty() || new.is_empty() || old.len() + new.len() > SEARCHED {
+        return vec![DiffOp::Replace {
+            old_index: 0,
+            old_len: old.len(),
+            new_index: 0,
+            new_len: new.len(),
+        }];
+    }
+    let mut numbers = HashMap::new();
+    let mut numbered = |lines: &[&'t str]| -> Vec<usize> {
+        let number = |line: &&'t str| {
+            let next = numbers.len();
+            *numbers.entry(*line).or_insert(next)
+        };
+        lines.iter().map(number).collect()
+    };
+    let (old, new) = (numbered(old), numbered(new));
+    similar::capture_diff_slices(Algorithm::Myers, &old, &new)
+}
+
+/// Returns the operation for texts that have `lines` more lines before it.
+fn later(op: DiffOp, lines: usize) -> DiffOp {
+    let (old_index, new_index) = (op.old_range().start + lines, op.new_range().start + lines);
+    let (old_len, new_len) = (op.old_range().len(), op.new_range().len());
+    match op.tag() {
+        DiffTag::Equal => DiffOp::Equal {
+            old_index,
+            new_index,
+            len: old_len,
+        },
+        DiffTag::Delete => DiffOp::Delete {
+            old_index,
+            old_len,
+            new_index,
+        },
+        DiffTag::Insert => DiffOp::Insert {
+            old_index,
+            new_index,
+            new_len,
+        },
+        DiffTag::Replace => DiffOp::Replace {
+            old_index,
+            old_len,
+            new_index,
+            new_len,
+        },
+    }
+}
+
+/// Returns a range of lines as a hunk's head has it: the first, counted from 1, and how many unless it is one; of an
+/// empty range the line before it.
+fn position(lines: Range<usize>) -> String {
+    match lines.len() {
+        0 => format!("{},0", lines.start),
+        1 => format!("{}", lines.start + 1),
+        count => format!("{},{count}", lines.start + 1),
+    }
+}
+
+fn lines(mark: char, lines: &[&str], patch: &mut String) {
+    for line in lines {
+        patch.push(mark);
+        patch.push_str(line);
+        if !line.ends_with('\n') {
+            patch.push_str("\n\\ No newline at end of file\n");
+        }
+    }
+}
+
+/// Returns a path as git writes it in a patch: in quotes and with C's escapes when it holds a control character, a
+/// quote, a backslash or anything beyond ASCII, and with a tab behind it when it holds a blank.
+fn file_name(side: &str, path: &str) -> String {
+    let mut quoted = format!("\"{side}/");
+    let mut plain = true;
+    for byte in path.bytes() {
+        let escape = match byte {
+            b'"' | b'\\' => format!("\\{}", char::from(byte)),
+            0x07 => "\\a".into(),
+            0x08 => "\\b".into(),
+            b'\t' => "\\t".into(),
+            b'\n' => "\\n".into(),
+            0x0b => "\\v".into(),
+            0x0c => "\\f".into(),
+            b'\r' => "\\r".into(),
+            0..0x20 | 0x7f.. => format!("\\{byte:03o}"),
+            _ => {
+                quoted.push(char::from(byte));
+                continue;
+            }
+        };
+        quoted.push_str(&escape);
+        plain = false;
+    }
+    quoted.push('"');
+    let name = if plain { format!("{side}/{path}") } else { quoted };
+    if path.contains(' ') { name + "\t" } else { name }
+}

@@ -1,0 +1,34 @@
+//! Front matter: metadata between two equal fence lines at the very start of a file.
+//!
+//! Found here and not by pulldown-cmark, whose option matches `---` … `---` anywhere and so swallows headings.
+
+use std::ops::Range;
+
+use super::lines::BOM;
+
+/// Returns the range of the front matter, both fence lines and their endings included; empty, at the start of the
+/// text, when there is none. It starts after a byte order mark, opens with a line `---` or `+++` and closes with the
+/// same line. `masked` has no lone `\r`.
+pub(super) fn find(masked: &str) -> Range<usize> {
+    let start = if masked.starts_with(BOM) {
+        BOM.len_utf8()
+    } else {
+        0
+    };
+    let mut lines = masked[start..].split_inclusive('\n');
+    let Some(opening) = lines.next() else {
+        return start..start;
+    };
+    let fence = opening.trim_end();
+    if fence != "---" && fence != "+++" {
+        return start..start;
+    }
+    let mut end = start + opening.len();
+    for line in lines {
+        end += line.len();
+        if line.trim_end() == fence {
+            return start..end;
+        }
+    }
+    start..start
+}

@@ -1,0 +1,74 @@
+//! Lines and their endings, in CommonMark's sense: `\n`, `\r\n`, or a `\r` on its own.
+
+use std::borrow::Cow;
+
+/// U+FEFF at the start of a file: not part of its text, never moved.
+pub(super) const BOM: char = '\u{feff}';
+
+/// Returns the text with each lone `\r` as `\n`: same length, same positions, and line endings that both
+/// pulldown-cmark (which knows no lone `\r`) and a search for `\n` find.
+pub(super) fn mask_lone_cr(text: &str) -> Cow<'_, str> {
+    if !text.contains('\r') {
+        return Cow::Borrowed(text);
+    }
+    let mut masked = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(cr) = rest.find('\r') {
+        masked.push_str(&rest[..cr]);
+        rest = &rest[cr + 1..];
+        masked.push(if rest.starts_with('\n') { '\r' } else { '\n' });
+    }
+    masked.push_str(rest);
+    Cow::Owned(masked)
+}
+
+/// Returns where the line holding `position` starts. `masked` has no lone `\r`.
+pub(super) fn line_start(masked: &str, position: usize) -> usize {
+    masked[..position].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
+/// Returns where the line before `position` ends, its ending included: `position` itself when that starts a line.
+/// `masked` has no lone `\r`.
+pub(super) fn line_end(masked: &str, position: usize) -> usize {
+    if masked[..position].ends_with('\n') {
+        return position;
+    }
+    masked[position..]
+        .find('\n')
+        .map_or(masked.len(), |newline| position + newline + 1)
+}
+
+/// Returns the line ending that most lines of the text have; `\n` before `\r\n` before `\r` when equally many do,
+/// so `\n` for a text without any.
+pub(super) fn ending_of(text: &str) -> &'static str {
+    let crlf = text.matches("\r\n").count();
+    let lf = text.matches('\n').count() - crlf;
+    let cr = text.matches('\r').count() - crlf;
+    if lf >= crlf && lf >= cr {
+        "\n"
+    } else if crlf >= cr {
+        "\r\n"
+    } else {
+        "\r"
+    }
+}
+
+/// Whether `left` and `right`, put side by side, would run into each other: text on one line, or a `\r` and a `\n`
+/// that were two line endings and would become one.
+pub(super) fn glue(left: &str, right: &str) -> bool {
+    if left.is_empty() || right.is_empty() || left.ends_with('\n') {
+        return false;
+    }
+    !left.ends_with('\r') || right.starts_with('\n')
+}
+
+/// Returns a text of several lines as one, each line trimmed, joined by a blank: how a heading's lines are compared.
+pub(super) fn squash(text: &str) -> String {
+    let lines: Vec<&str> = text
+        .trim()
+        .split(['\n', '\r'])
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines.join(" ")
+}

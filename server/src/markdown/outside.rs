@@ -1,0 +1,76 @@
+//! What an edit does to the part of a document that it doesn't touch.
+//!
+//! The bytes there stay, but what they mean may not: an unclosed fence swallows the headings after it, a paragraph
+//! runs into the next one. Compared are two outlines, position by position, in one pass over both.
+
+use std::ops::Range;
+
+use super::blocks::{Block, Kind};
+use super::outline::{Outline, Section};
+use super::seams::Splice;
+
+/// Returns the headings outside the splice that are only in the old outline, and those only in the new one. A heading
+/// is known by where it starts: its level stands in bytes that stay.
+pub(super) fn headings(before: &Outline, splice: &Splice) -> (Vec<Section>, Vec<Section>) {
+    let mut lost = vec![];
+    let mut gained = vec![];
+    let mut new = splice.outline.sections().iter().peekable();
+    for section in before.sections() {
+        if splice.removed.contains(&section.heading.start) {
+            continue;
+        }
+        let start = splice.moved(section.heading.start);
+        while let Some(other) = new.next_if(|other| other.heading.start < start) {
+            gained.push(other);
+        }
+        if new.next_if(|other| other.heading.start == start).is_none() {
+            lost.push(section.clone());
+        }
+    }
+    gained.extend(new);
+    let inserted = &splice.inserted;
+    gained.retain(|section| section.heading.start < inserted.start || section.heading.end > inserted.end);
+    (lost, gained.into_iter().cloned().collect())
+}
+
+/// Whether bytes outside the splice became front matter, or ceased to be.
+pub(super) fn front_matter_changed(before: &Outline, splice: &Splice) -> bool {
+    let (before, after) = (before.front_matter(), splice.outline.front_matter());
+    let added_by_content = before.is_empty() && after.end <= splice.inserted.end;
+    before != after && !added_by_content
+}
+
+/// Whether the blocks before the splice are what they were.
+pub(super) fn kept_before(before: &Outline, splice: &Splice) -> bool {
+    blocks_before(before, splice.removed.start).eq(blocks_before(&splice.outline, splice.inserted.start))
+}
+
+/// Whether the blocks after the splice are what they were.
+pub(super) fn kept_after(before: &Outline, splice: &Splice) -> bool {
+    let old = blocks_from(before, splice.removed.end).iter();
+    let new = blocks_from(&splice.outline, splice.inserted.end).iter();
+    let moved = |block: &Block| {
+        let range = splice.moved(block.range.start)..splice.moved(block.range.end);
+        Block {
+            kind: block.kind,
+            range,
+        }
+    };
+    old.map(moved).eq(new.cloned())
+}
+
+/// Whether the block right before the removed range is a table.
+pub(super) fn table_before(before: &Outline, removed: &Range<usize>) -> bool {
+    let last = blocks_before(before, removed.start).next_back();
+    last.is_some_and(|block| block.kind == Kind::TABLE)
+}
+
+fn blocks_before(outline: &Outline, position: usize) -> std::slice::Iter<'_, Block> {
+    let blocks = outline.blocks();
+    blocks[..blocks.partition_point(|block| block.range.start < position)].iter()
+}
+
+fn blocks_from(outline: &Outline, position: usize) -> &[Block] {
+    let blocks = outline.blocks();
+    &blocks[blocks.partition_point(|block| block.range.start < position)..]
+}

@@ -1,0 +1,88 @@
+//! Previews: a plan shown before it runs, as a diff, one line, and how much is at stake.
+
+use super::diff::LineDiff;
+use super::edit::{Edit, Plan};
+use super::shown;
+
+/// How many lines may go, or come, before the risk rises.
+const MANY_LINES: usize = 20;
+
+/// A plan as a person or a model judges it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preview {
+    /// The unified diff, which `git apply` turns into exactly the planned text; empty when nothing changes.
+    pub diff: String,
+    /// What [`summarize`] returns.
+    pub summary: String,
+    /// How much is at stake.
+    pub risk: Risk,
+}
+
+/// How much an edit puts at stake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Risk {
+    /// Only new lines come, 20 at most.
+    Low,
+    /// A line goes, or more than 20 come.
+    Medium,
+    /// A heading or the front matter changes that the edit doesn't name, or more than 20 lines or half the file go.
+    High,
+}
+
+/// Returns the preview of a plan that `edit` made of `old`, the file at `path`.
+pub fn preview(path: &str, old: &str, edit: &Edit<'_>, plan: &Plan) -> Preview {
+    let diff = LineDiff::between(old, &plan.text);
+    let counts = diff.counts();
+    Preview {
+        diff: diff.unified(path),
+        summary: summary(edit, plan, counts),
+        risk: risk(old, plan, counts),
+    }
+}
+
+/// Returns one line that says what an edit of `old` does: `replace_section "## Scope": +3 -12 lines`, and which
+/// headings outside it vanish or appear, if any.
+pub fn summarize(old: &str, edit: &Edit<'_>, plan: &Plan) -> String {
+    summary(edit, plan, LineDiff::between(old, &plan.text).counts())
+}
+
+fn summary(edit: &Edit<'_>, plan: &Plan, (added, removed): (usize, usize)) -> String {
+    let mut summary = edit.name().to_owned();
+    if let Some(target) = edit.target() {
+        summary += &format!(" \"{}\"", shown::one_line(target.trim()));
+    }
+    summary += &format!(": +{added} -{removed} lines");
+    let all_after = plan
+        .lost
+        .iter()
+        .all(|section| section.heading.start >= plan.removed.end);
+    let place = if all_after { "after" } else { "around" };
+    match plan.lost.len() {
+        0 => {}
+        1 => summary += &format!("; 1 heading {place} it is swallowed"),
+        lost => summary += &format!("; {lost} headings {place} it are swallowed"),
+    }
+    match plan.gained.len() {
+        0 => {}
+        1 => summary += "; 1 heading appears around it",
+        gained => summary += &format!("; {gained} headings appear around it"),
+    }
+    if plan.front_matter_changed {
+        summary += "; the front matter changes";
+    }
+    summary
+}
+
+fn risk(old: &str, plan: &Plan, (added, removed): (usize, usize)) -> Risk {
+    let outside_changes = !plan.lost.is_empty() || !plan.gained.is_empty() || plan.front_matter_changed;
+    // A diff also counts the last line when it only gets its line ending: that line doesn't go.
+    let gone = if plan.removed.is_empty() { 0 } else { removed };
+    let half_the_file = 2 * gone >= old.split_inclusive('\n').count();
+    if outside_changes || gone > MANY_LINES || gone > 0 && half_the_file {
+        Risk::High
+    } else if gone > 0 || added > MANY_LINES {
+        Risk::Medium
+    } else {
+        Risk::Low
+    }
+}

@@ -1,0 +1,163 @@
+//! Operations: the exact bytes that each edit makes.
+
+use super::super::Edit;
+use super::{Flavor, after, append, before, plan, prepend, replace};
+
+#[track_caller]
+fn check(old: &str, edit: Edit<'_>, new: &str) {
+    assert_eq!(
+        plan(old, Flavor::CommonMark, &edit).text,
+        new,
+        "{edit:?} of {old:?}"
+    );
+}
+
+#[track_caller]
+fn check_mdx(old: &str, edit: Edit<'_>, new: &str) {
+    assert_eq!(plan(old, Flavor::Mdx, &edit).text, new, "{edit:?} of {old:?}");
+}
+
+const NESTED: &str = "# A\na\n## B\nb\n### C\nc\n## D\nd\n";
+
+#[test]
+fn replace_section_takes_heading_text_and_children() {
+    check(NESTED, replace("## B", "## X\nx\n"), "# A\na\n## X\nx\n## D\nd\n");
+    check(NESTED, replace("### C", "x"), "# A\na\n## B\nb\n\nx\n## D\nd\n");
+    check(NESTED, replace("# A", "x"), "x");
+    check(NESTED, replace("## D", "## D"), "# A\na\n## B\nb\n### C\nc\n## D");
+    check(NESTED, replace("## B", ""), "# A\na\n## D\nd\n");
+    check(
+        "# A\r\n\r\na\r\n# B\r\n",
+        replace("A", "# X\nx"),
+        "# X\nx\r\n# B\r\n",
+    );
+}
+
+#[test]
+fn insert_before_and_after() {
+    check(
+        NESTED,
+        before("## B", "## X\n"),
+        "# A\na\n## X\n## B\nb\n### C\nc\n## D\nd\n",
+    );
+    check(
+        NESTED,
+        after("## B", "## X\n"),
+        "# A\na\n## B\nb\n### C\nc\n## X\n## D\nd\n",
+    );
+    check(
+        NESTED,
+        after("## D", "## X"),
+        "# A\na\n## B\nb\n### C\nc\n## D\nd\n## X",
+    );
+    check("# A", after("# A", "a"), "# A\na");
+    check("# A\r\n# B", after("# B", "b"), "# A\r\n# B\r\nb");
+    check("# A\n# B\n", before("# B", "a\n\n"), "# A\na\n\n# B\n");
+}
+
+#[test]
+fn append_and_prepend() {
+    check("", append("a"), "a");
+    check("", prepend("a"), "a");
+    check("# A", append("a\n"), "# A\na\n");
+    check("# A\n", prepend("a"), "a\n# A\n");
+    check(
+        "---\nx: y\n---\n\n# A\n",
+        prepend("a\n"),
+        "---\nx: y\n---\na\n\n# A\n",
+    );
+    check("---\nx: y\n---", prepend("a"), "---\nx: y\n---\na");
+    check("---\r\nx: y\r\n---", append("a"), "---\r\nx: y\r\n---\r\na");
+    check("\u{feff}# A\n", prepend("a"), "\u{feff}a\n# A\n");
+    check("\u{feff}", append("a"), "\u{feff}a");
+}
+
+#[test]
+fn empty_content_adds_nothing() {
+    for text in [
+        "",
+        "# A",
+        "# A\r\n",
+        "\u{feff}",
+        "---\n---",
+        "A\n===",
+        "\n\n# A\n\n",
+    ] {
+        check(text, append(""), text);
+        check(text, prepend(""), text);
+        if text.contains('A') {
+            check(text, before("A", ""), text);
+            check(text, after("A", ""), text);
+        }
+    }
+}
+
+#[test]
+fn a_blank_line_keeps_an_untouched_block_as_it_was() {
+    check("A\n===\n", prepend("a\n"), "a\n\nA\n===\n");
+    check("A\r\n===\r\n", before("A", "a"), "a\r\n\r\nA\r\n===\r\n");
+    check("a\n", append("b\n"), "a\n\nb\n");
+    check("a", append("---"), "a\n\n---");
+    check("a\n", prepend("b\n"), "b\n\na\n");
+    check("- a\n", append("b\n"), "- a\n\nb\n");
+    check("> a\n", append("b\n"), "> a\n\nb\n");
+    check("<div>\n", append("# A\n"), "<div>\n\n# A\n");
+    check("# A\n\n[a]: /a\n", append("'b'\n"), "# A\n\n[a]: /a\n\n'b'\n");
+    check("[a]: /a\n", prepend("b\n"), "b\n\n[a]: /a\n");
+    check("a\n# X\nB\n===\n", replace("X", ""), "a\n\nB\n===\n");
+    check("a\n# X\nB\n===\n", replace("X", "x\n"), "a\n\nx\n\nB\n===\n");
+    check("a\n# X\nx\n# B\n", replace("X", "b"), "a\n\nb\n# B\n");
+    check(
+        "# A\n| a |\n|---|\n| 1 |\n",
+        append("text"),
+        "# A\n| a |\n|---|\n| 1 |\n\ntext",
+    );
+    check(
+        "| a |\n|---|\n",
+        append("| b |\n|---|\n"),
+        "| a |\n|---|\n\n| b |\n|---|\n",
+    );
+}
+
+#[test]
+fn no_blank_line_where_none_is_needed_or_none_helps() {
+    check("a\n", append("# A\n"), "a\n# A\n");
+    check("# A\n", append("a\n"), "# A\na\n");
+    check("a\n\n", append("b\n"), "a\n\nb\n");
+    check("- a\n", append("- b\n"), "- a\n- b\n");
+    check("1. a\n", append("2. b"), "1. a\n2. b");
+    check("[a]: /a\n", append("[b]: /b\n"), "[a]: /a\n[b]: /b\n");
+    check("```\na\n", append("b\n"), "```\na\nb\n");
+    check("<!--\n", append("b\n"), "<!--\nb\n");
+    check("    a\n", append("    b\n"), "    a\n    b\n");
+    check("| a |\n|---|\n", append("| 1 |\n"), "| a |\n|---|\n| 1 |\n");
+    check("# A\n# B\n", before("B", "```\n"), "# A\n```\n# B\n");
+}
+
+#[test]
+fn line_endings_are_the_documents_own() {
+    check("a\rb\r# A", append("c"), "a\rb\r# A\rc");
+    check("a\r# B\r", append("\n\nc"), "a\r# B\r\r\n\nc");
+    check(
+        "# A\r\n# B\n# C\r\n",
+        before("B", "x"),
+        "# A\r\nx\r\n# B\n# C\r\n",
+    );
+    check("# A\r\n# B\n", before("B", "x"), "# A\r\nx\n# B\n");
+    check("# A\n", append("b\r\nc\r"), "# A\nb\r\nc\r");
+}
+
+#[test]
+fn mdx_statements_are_kept_apart() {
+    check_mdx(
+        "import a from 'a'\n",
+        append("text\n"),
+        "import a from 'a'\n\ntext\n",
+    );
+    check_mdx(
+        "import a from 'a'\n",
+        prepend("text\n"),
+        "text\n\nimport a from 'a'\n",
+    );
+    check_mdx("<Tab/>\n", append("text\n"), "<Tab/>\ntext\n");
+}

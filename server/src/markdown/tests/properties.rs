@@ -1,0 +1,142 @@
+//! Properties that hold for every document and every edit.
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+
+use super::super::{Edit, Outline, Plan, Section, preview};
+use super::documents::{Case, case};
+use super::{git, plan};
+
+/// Runs as many cases as `PROPTEST_CASES` says, or else `cases`. Failures are mended, or become cases in a table; no
+/// file of seeds is kept.
+fn cases(cases: u32) -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(cases);
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(48))]
+
+    #[test]
+    fn git_apply_makes_exactly_the_planned_bytes(case in case()) {
+        let plan = plan(&case.old, case.flavor, &case.edit());
+        let preview = preview("a b/ä.md", &case.old, &case.edit(), &plan);
+        prop_assert_eq!(preview.diff.is_empty(), case.old == plan.text);
+        if !preview.diff.is_empty() && let Some(applied) = git::apply("a b/ä.md", &case.old, &preview.diff) {
+            prop_assert_eq!(applied, plan.text);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1024))]
+
+    #[test]
+    fn bytes_outside_the_splice_stay(case in case()) {
+        bytes_stay(&case, &plan(&case.old, case.flavor, &case.edit()))?;
+    }
+
+    #[test]
+    fn headings_outside_the_splice_stay_or_are_reported(case in case()) {
+        headings_stay_or_are_reported(&case, &plan(&case.old, case.flavor, &case.edit()))?;
+    }
+
+    #[test]
+    fn a_section_replaced_by_itself_changes_nothing(case in case()) {
+        let outline = Outline::parse(&case.old, case.flavor);
+        for section in outline.sections().iter().filter(|section| !section.slug.is_empty()) {
+            let (target, content) = (format!("#{}", section.slug), &case.old[section.heading.start..section.end]);
+            let edit = Edit::ReplaceSection { target: &target, content };
+            prop_assert_eq!(&plan(&case.old, case.flavor, &edit).text, &case.old);
+        }
+    }
+
+    #[test]
+    fn sections_are_the_document_in_pieces(case in case()) {
+        let outline = Outline::parse(&case.old, case.flavor);
+        let start = outline.sections().first().map_or(case.old.len(), |section| section.heading.start);
+        let own = |section: &Section| &case.old[section.heading.start..section.body_end];
+        let pieces: String = outline.sections().iter().map(own).collect();
+        prop_assert_eq!(format!("{}{pieces}", &case.old[..start]), case.old);
+    }
+
+    #[test]
+    fn every_slug_names_its_section(case in case()) {
+        let outline = Outline::parse(&case.old, case.flavor);
+        for section in outline.sections().iter().filter(|section| !section.slug.is_empty()) {
+            prop_assert_eq!(outline.find(&case.old, &format!("#{}", section.slug)), Ok(section));
+        }
+    }
+}
+
+/// The new text is the old one with one range exchanged: the range that the operation names, for the content with
+/// nothing but line endings around it.
+fn bytes_stay(case: &Case, plan: &Plan) -> TestCaseResult {
+    let (old, edit) = (&case.old, case.edit());
+    let outline = Outline::parse(old, case.flavor);
+    let section = edit.target().and_then(|target| outline.find(old, target).ok());
+    let may_go = match (edit, section) {
+        (Edit::ReplaceSection { .. }, Some(section)) => section.heading.start..section.end,
+        (Edit::InsertBefore { .. }, Some(section)) => section.heading.start..section.heading.start,
+        (Edit::InsertAfter { .. }, Some(section)) => section.end..section.end,
+        (Edit::Prepend { .. }, _) => outline.front_matter().end..outline.front_matter().end,
+        _ => old.len()..old.len(),
+    };
+    let inserted = &plan.text[plan.inserted.clone()];
+    prop_assert_eq!(&plan.removed, &may_go);
+    prop_assert_eq!(
+        &plan.text,
+        &format!("{}{inserted}{}", &old[..may_go.start], &old[may_go.end..])
+    );
+    let (before, after) = inserted
+        .split_once(edit.content())
+        .unwrap_or(("content missing", ""));
+    let endings = ["", "\n", "\r\n", "\r", "\n\n", "\r\n\r\n", "\r\r"];
+    prop_assert!(
+        endings.contains(&before) && endings.contains(&after),
+        "around the content: {:?}",
+        inserted
+    );
+    Ok(())
+}
+
+/// The headings outside the splice are the same before and after, or the plan lists the difference.
+fn headings_stay_or_are_reported(case: &Case, plan: &Plan) -> TestCaseResult {
+    let (before, after) = (
+        Outline::parse(&case.old, case.flavor),
+        Outline::parse(&plan.text, case.flavor),
+    );
+    // A heading as its level and its distance from the end of the text that it stands in, before or after the splice.
+    let old = |s: &Section| match s.heading.start < plan.removed.start {
+        true => (s.level, 0, s.heading.start),
+        false => (s.level, 1, case.old.len() - s.heading.start),
+    };
+    let new = |s: &Section| match s.heading.start < plan.inserted.start {
+        true => (s.level, 0, s.heading.start),
+        false => (s.level, 1, plan.text.len() - s.heading.start),
+    };
+    let goes = |s: &&Section| s.heading.start < plan.removed.start || s.heading.start >= plan.removed.end;
+    let comes = |s: &&Section| s.heading.start < plan.inserted.start || s.heading.end > plan.inserted.end;
+    let had: Vec<_> = before.sections().iter().filter(goes).map(old).collect();
+    let has: Vec<_> = after.sections().iter().filter(comes).map(new).collect();
+    let lost: Vec<_> = had
+        .iter()
+        .filter(|heading| !has.contains(heading))
+        .copied()
+        .collect();
+    let gained: Vec<_> = has
+        .iter()
+        .filter(|heading| !had.contains(heading))
+        .copied()
+        .collect();
+    prop_assert_eq!(lost, plan.lost.iter().map(old).collect::<Vec<_>>());
+    prop_assert_eq!(gained, plan.gained.iter().map(new).collect::<Vec<_>>());
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Targets: what each way to name a heading finds, and what the refusals say.
+
+use super::super::TargetError;
+use super::outline;
+
+const DOCUMENT: &str = "\
+# Plan
+## Scope
+### **Bold** text ###
+## Log
+### Log
+## Log
+Setext title
+------------
+Two
+lines
+===
+> ## Quoted
+## scope-2
+## a # b
+## Tags & co.
+";
+
+/// Returns the line that a target finds, or the refusal.
+fn found(text: &str, target: &str) -> Result<usize, String> {
+    outline(text)
+        .find(text, target)
+        .map(|section| section.line)
+        .map_err(|error| error.to_string())
+}
+
+#[track_caller]
+fn finds(target: &str, line: usize) {
+    assert_eq!(found(DOCUMENT, target), Ok(line), "target {target:?}");
+}
+
+#[track_caller]
+fn refuses(text: &str, target: &str, message: &str) {
+    assert_eq!(found(text, target), Err(message.to_owned()), "target {target:?}");
+}
+
+#[test]
+fn by_line_as_written() {
+    finds("## Scope", 2);
+    finds("  ##   Scope ##  ", 2);
+    finds("## Scope\r\n", 2);
+    finds("### **Bold** text", 3);
+    finds("### **Bold** text ###", 3);
+    finds("### Log", 5);
+    finds("## a # b", 14);
+}
+
+#[test]
+fn by_text() {
+    finds("Scope", 2);
+    finds("Bold text", 3);
+    finds("**Bold** text", 3);
+    finds("Setext title", 7);
+    finds("Two lines", 9);
+    finds("Two\r\n  lines\n", 9);
+    finds("scope-2", 13);
+}
+
+#[test]
+fn by_slug() {
+    finds("#scope", 2);
+    finds("scope", 2);
+    finds("bold-text", 3);
+    finds("log", 4);
+    finds("#log-1", 5);
+    finds("log-2", 6);
+    finds("setext-title", 7);
+    finds("#tags--co", 15);
+}
+
+#[test]
+fn two_headings_of_one_name_are_refused() {
+    refuses(
+        DOCUMENT,
+        "## Log",
+        r####"section "## Log" names 2 headings; say which by its slug: "## Log" (line 4, #log) or "## Log" (line 6, #log-2)"####,
+    );
+    refuses(
+        DOCUMENT,
+        "Log",
+        r####"section "Log" names 3 headings; say which by its slug: "## Log" (line 4, #log) or "### Log" (line 5, #log-1) or "## Log" (line 6, #log-2)"####,
+    );
+    refuses(
+        "A\n===\n# A\n",
+        "A",
+        r##"section "A" names 2 headings; say which by its slug: "A" (line 1, #a) or "# A" (line 3, #a-1)"##,
+    );
+    let many = "# A\n".repeat(12);
+    let message = found(&many, "# A").unwrap_err();
+    assert!(
+        message.ends_with(r##""# A" (line 10, #a-9) or 2 more"##),
+        "{message}"
+    );
+}
+
+#[test]
+fn no_heading_of_the_name_shows_the_nearest() {
+    refuses(
+        DOCUMENT,
+        "## Scop",
+        r####"section "## Scop" not found; did you mean "## Scope" (line 2, #scope) or "## scope-2" (line 13, #scope-2)?"####,
+    );
+    refuses(
+        DOCUMENT,
+        "# Scope!",
+        r####"section "# Scope!" not found; did you mean "## Scope" (line 2, #scope) or "## scope-2" (line 13, #scope-2)?"####,
+    );
+    refuses(
+        DOCUMENT,
+        "setext",
+        r#"section "setext" not found; did you mean "Setext title" (line 7, #setext-title)?"#,
+    );
+    refuses(
+        DOCUMENT,
+        "## Quoted",
+        r####"section "## Quoted" not found; no heading is like it"####,
+    );
+    refuses(
+        DOCUMENT,
+        "something else",
+        r#"section "something else" not found; no heading is like it"#,
+    );
+    refuses("", "# A", r##"section "# A" not found; no heading is like it"##);
+    refuses(
+        DOCUMENT,
+        " \r\n",
+        r#"section " \r\n" not found; name a heading by its line, its text or its slug"#,
+    );
+    refuses(
+        DOCUMENT,
+        "",
+        r#"section "" not found; name a heading by its line, its text or its slug"#,
+    );
+}
+
+#[test]
+fn at_most_five_are_near_and_the_nearest_comes_first() {
+    let text = "# aaaa1\n# aaaa22\n# aaaa\n# aaaa3\n# aaaa4\n# aaaa5\n# aaaa6\n";
+    let Err(TargetError::NotFound { nearest, .. }) = outline(text).find(text, "# aaaaa") else {
+        panic!("no heading is named so");
+    };
+    let headings: Vec<_> = nearest
+        .iter()
+        .map(|candidate| candidate.heading.as_str())
+        .collect();
+    assert_eq!(headings, ["# aaaa1", "# aaaa", "# aaaa3", "# aaaa4", "# aaaa5"]);
+}
+
+#[test]
+fn messages_stay_on_one_line_and_show_the_invisible() {
+    refuses(
+        "# A\u{202e}B\u{200b}C\n",
+        "# AB\nC\u{1b}",
+        r##"section "# AB\nC\u{1b}" not found; did you mean "# A\u{202e}B\u{200b}C" (line 1, #abc)?"##,
+    );
+    refuses(
+        "",
+        &"x".repeat(200),
+        &format!(
+            r#"section "{}…" not found; no heading is like it"#,
+            "x".repeat(120)
+        ),
+    );
+}
