@@ -1,0 +1,486 @@
+//! Literal text search in the library's visible files: every matching line once, in the order of paths and lines.
+//!
+//! It reads the files each time, so an answer is never older than the question. Which files those are is
+//! [`super::walk`]'s; ranking is nobody's yet.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use gix::bstr::ByteSlice;
+use memchr::{memchr, memchr_iter, memrchr};
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::root::Root;
+use super::walk::{FolderError, IgnoreRules, Step, walk};
+use crate::path::{LibraryDir, LibraryPath};
+
+/// The most bytes a query may have.
+pub const MAX_QUERY_BYTES: usize = 1000;
+
+/// The most characters of a line that a snippet shows, without the marks where it was cut.
+pub const SNIPPET_CHARS: usize = 240;
+
+/// What is read at a time. A small multiple of most notes; two of them fit a core's cache.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// The most bytes of a snippet's text: characters have at most four.
+const SNIPPET_BYTES: usize = 4 * SNIPPET_CHARS;
+
+/// The most bytes a match may have: folding case makes one byte three at most (`k` and the Kelvin sign).
+const MATCH_BYTES: usize = 3 * MAX_QUERY_BYTES;
+
+/// What is kept of a line that is longer than the buffer: any match not reported yet, with the text around it.
+const KEPT_BYTES: usize = MATCH_BYTES + 2 * SNIPPET_BYTES;
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// How much a search returns at most; the totals count everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Matching lines.
+    pub lines: usize,
+    /// Bytes of all snippets together.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    /// 1000 lines, 256 KiB.
+    fn default() -> Self {
+        Self {
+            lines: 1000,
+            bytes: 256 * 1024,
+        }
+    }
+}
+
+/// One matching line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineMatch {
+    /// The file.
+    pub path: LibraryPath,
+    /// The line's number; the first is 1. Lines end at `\n` alone: a file with lone `\r`s is one line.
+    pub line: u64,
+    /// The line without its ending (`\n` or `\r\n`) and without the byte order mark; invalid UTF-8 shows as `U+FFFD`. Of a
+    /// line with more than [`SNIPPET_CHARS`] characters, those around its first match, with `…` where it was cut.
+    pub snippet: String,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchResult {
+    /// The first matching lines that the limits allow, by path and line.
+    pub matches: Vec<LineMatch>,
+    /// How many lines match.
+    pub total_lines: u64,
+    /// How many files have a matching line.
+    pub total_files: u64,
+    /// Whether lines match that are not in `matches`.
+    pub truncated: bool,
+    /// How many files and folders could not be read, or were gone when their turn came.
+    pub skipped: u64,
+}
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// There is nothing to look for.
+    #[error("the query is empty; give the text to look for")]
+    QueryEmpty,
+    /// No line can hold the query.
+    #[error("the query has a line break; search is line by line, so give text from one line")]
+    QueryMultiline,
+    /// It has more than [`MAX_QUERY_BYTES`].
+    #[error("the query has {size} bytes, at most {MAX_QUERY_BYTES}; give a shorter part of the text")]
+    QueryTooLong {
+        /// Its size in bytes.
+        size: usize,
+    },
+    /// The matcher for it could not be made.
+    #[error("the query can't be searched for: {0}")]
+    QueryRefused(#[from] regex::Error),
+    /// The folder can't be searched.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The caller no longer wants the answer.
+    #[error("the search was cancelled")]
+    Cancelled,
+}
+
+impl SearchError {
+    /// The stable name of the error, for programs.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Self::QueryEmpty => "query_empty",
+            Self::QueryMultiline => "query_multiline",
+            Self::QueryTooLong { .. } => "query_too_long",
+            Self::QueryRefused(_) => "query_refused",
+            Self::Folder(error) => error.rule(),
+            Self::Cancelled => "search_cancelled",
+        }
+    }
+}
+
+/// The lines in the visible files of `dir` and all folders below it that hold `query`, literally.
+///
+/// Case counts if `query` has an upper-case letter; else letters match by Unicode's simple case folding. `cancel` ends the
+/// search early from another thread. The same files give the same result, however many threads read them.
+///
+/// # Errors
+///
+/// [`SearchError`]; a single file that can't be read is no error but counted.
+pub fn search(
+    root: &Root,
+    dir: &LibraryDir,
+    rules: &IgnoreRules,
+    query: &str,
+    limits: Limits,
+    cancel: &AtomicBool,
+) -> Result<SearchResult, SearchError> {
+    let matcher = matcher(query)?;
+    let kept = Mutex::new(Kept::new(limits));
+    // A clone has caches of its own, which the threads would otherwise take turns at.
+    let start = || Searcher {
+        scanner: Scanner::new(matcher.clone()),
+        total_lines: 0,
+        total_files: 0,
+        skipped: 0,
+    };
+    let searchers = walk(root, dir, rules, start, |searcher, step| {
+        match step {
+            Step::Files(folder, files) => {
+                for path in files {
+                    if cancel.load(Ordering::Relaxed) {
+                        return ControlFlow::Break(());
+                    }
+                    match folder.open_entry(path.file_name()) {
+                        Ok(mut file) => searcher.search(path, &mut file, &kept),
+                        Err(_) => searcher.skipped += 1,
+                    }
+                }
+            }
+            Step::Folder(_) => {}
+            Step::Unreadable => searcher.skipped += 1,
+        }
+        ControlFlow::Continue(())
+    })?;
+    if cancel.load(Ordering::Relaxed) {
+        return Err(SearchError::Cancelled);
+    }
+    let mut result = SearchResult::default();
+    for searcher in searchers {
+        result.total_lines += searcher.total_lines;
+        result.total_files += searcher.total_files;
+        result.skipped += searcher.skipped;
+    }
+    result.matches = kept
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .into_matches();
+    result.truncated = result.total_lines > result.matches.len() as u64;
+    Ok(result)
+}
+
+fn matcher(query: &str) -> Result<Regex, SearchError> {
+    if query.is_empty() {
+        return Err(SearchError::QueryEmpty);
+    }
+    if query.len() > MAX_QUERY_BYTES {
+        return Err(SearchError::QueryTooLong { size: query.len() });
+    }
+    if query.contains(['\n', '\r']) {
+        return Err(SearchError::QueryMultiline);
+    }
+    let case_counts = query.chars().any(char::is_uppercase);
+    Ok(RegexBuilder::new(&regex::escape(query))
+        .case_insensitive(!case_counts)
+        .build()?)
+}
+
+/// One thread's part of a search.
+struct Searcher {
+    scanner: Scanner,
+    total_lines: u64,
+    total_files: u64,
+    skipped: u64,
+}
+
+impl Searcher {
+    fn search(&mut self, path: LibraryPath, file: &mut impl Read, kept: &Mutex<Kept>) {
+        // Only a file with a match takes the lock, and then only to ask whether its lines could still be wanted.
+        let limits = || lock(kept).wanted(&path);
+        let Ok(found) = self.scanner.scan(file, limits) else {
+            self.skipped += 1;
+            return;
+        };
+        if found.total > 0 {
+            self.total_lines += found.total;
+            self.total_files += 1;
+            lock(kept).add(path, found.lines);
+        }
+    }
+}
+
+fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The first matching lines by path, of all files searched so far. Files that can't be among the first any more are
+/// forgotten, so it never holds much more than the limits.
+struct Kept {
+    limits: Limits,
+    files: BTreeMap<LibraryPath, Vec<Line>>,
+    lines: usize,
+    bytes: usize,
+}
+
+/// A matching line's number and snippet.
+type Line = (u64, String);
+
+impl Kept {
+    fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            files: BTreeMap::new(),
+            lines: 0,
+            bytes: 0,
+        }
+    }
+
+    /// How much of the file at `path` could be among the first lines.
+    fn wanted(&self, path: &LibraryPath) -> Limits {
+        let full = self.lines >= self.limits.lines || self.bytes >= self.limits.bytes;
+        match self.files.last_key_value() {
+            Some((last, _)) if full && path > last => Limits { lines: 0, bytes: 0 },
+            None if full => Limits { lines: 0, bytes: 0 },
+            _ => self.limits,
+        }
+    }
+
+    fn add(&mut self, path: LibraryPath, lines: Vec<Line>) {
+        if lines.is_empty() {
+            return;
+        }
+        self.lines += lines.len();
+        self.bytes += size(&lines);
+        self.files.insert(path, lines);
+        // The last file is superfluous as soon as those before it use up a limit.
+        while let Some(last) = self.files.last_entry() {
+            let (lines, bytes) = (self.lines - last.get().len(), self.bytes - size(last.get()));
+            if lines < self.limits.lines && bytes < self.limits.bytes {
+                break;
+            }
+            (self.lines, self.bytes) = (lines, bytes);
+            last.remove();
+        }
+    }
+
+    fn into_matches(self) -> Vec<LineMatch> {
+        let mut bytes = 0;
+        self.files
+            .into_iter()
+            .flat_map(|(path, lines)| {
+                lines.into_iter().map(move |(line, snippet)| LineMatch {
+                    path: path.clone(),
+                    line,
+                    snippet,
+                })
+            })
+            .take(self.limits.lines)
+            .take_while(|found| {
+                bytes += found.snippet.len();
+                bytes <= self.limits.bytes
+            })
+            .collect()
+    }
+}
+
+fn size(lines: &[Line]) -> usize {
+    lines.iter().map(|(_, snippet)| snippet.len()).sum()
+}
+
+/// Finds the matching lines of one file after the other, in one buffer of a fixed size.
+struct Scanner {
+    matcher: Regex,
+    buffer: Vec<u8>,
+}
+
+/// The matching lines of one file: their number, and the first of them.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct FileMatches {
+    total: u64,
+    lines: Vec<Line>,
+}
+
+impl Scanner {
+    fn new(matcher: Regex) -> Self {
+        Self {
+            matcher,
+            buffer: vec![0; BUFFER_BYTES],
+        }
+    }
+
+    /// The matching lines of `file`. `wanted` is asked at the first match how many of them to return.
+    fn scan(&mut self, file: &mut impl Read, wanted: impl Fn() -> Limits) -> io::Result<FileMatches> {
+        let mut scan = Scan {
+            matcher: &self.matcher,
+            wanted,
+            limits: None,
+            found: FileMatches::default(),
+            line: 1,
+            line_matched: false,
+        };
+        let (mut filled, mut at_start) = (0, true);
+        loop {
+            let end_of_file = fill(file, &mut self.buffer, &mut filled)?;
+            if std::mem::take(&mut at_start) && self.buffer[..filled].starts_with(BYTE_ORDER_MARK) {
+                self.buffer.copy_within(BYTE_ORDER_MARK.len()..filled, 0);
+                filled -= BYTE_ORDER_MARK.len();
+                if !end_of_file {
+                    continue;
+                }
+            }
+            let window = &self.buffer[..filled];
+            if end_of_file {
+                scan.lines(window);
+                return Ok(scan.found);
+            }
+            let rest = match memrchr(b'\n', window) {
+                Some(end) => {
+                    scan.lines(&window[..=end]);
+                    end + 1
+                }
+                None => {
+                    scan.part_of_line(window);
+                    filled - KEPT_BYTES
+                }
+            };
+            self.buffer.copy_within(rest..filled, 0);
+            filled -= rest;
+        }
+    }
+}
+
+/// Reads until `buffer` is full or `file` ends, and returns whether it ended.
+fn fill(file: &mut impl Read, buffer: &mut [u8], filled: &mut usize) -> io::Result<bool> {
+    while *filled < buffer.len() {
+        match file.read(&mut buffer[*filled..]) {
+            Ok(0) => return Ok(true),
+            Ok(read) => *filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
+/// The state between two windows onto one file.
+struct Scan<'a, W> {
+    matcher: &'a Regex,
+    wanted: W,
+    limits: Option<Limits>,
+    found: FileMatches,
+    /// The number of the line that the next window starts in.
+    line: u64,
+    /// Whether that line has been reported, from a window before.
+    line_matched: bool,
+}
+
+impl<W: Fn() -> Limits> Scan<'_, W> {
+    /// Searches `window`, which ends where a line ends.
+    fn lines(&mut self, window: &[u8]) {
+        let mut at = 0;
+        if self.line_matched {
+            at = self.next_line(window, 0);
+            self.line_matched = false;
+        }
+        while let Some(found) = self.matcher.find(&window[at..]) {
+            let found = found.start() + at..found.end() + at;
+            self.line += memchr_iter(b'\n', &window[at..found.start]).count() as u64;
+            let start = memrchr(b'\n', &window[..found.start]).map_or(0, |end| end + 1);
+            let end = memchr(b'\n', &window[found.end..]).map_or(window.len(), |end| end + found.end);
+            let line = &window[start..end];
+            self.report(
+                line.strip_suffix(b"\r").unwrap_or(line),
+                found.start - start..found.end - start,
+            );
+            at = self.next_line(window, end);
+        }
+        self.line += memchr_iter(b'\n', &window[at..]).count() as u64;
+    }
+
+    /// Searches `window`, which has no line ending in it and more of the line after it.
+    fn part_of_line(&mut self, window: &[u8]) {
+        if self.line_matched {
+            return;
+        }
+        // A match too close to the end for its snippet is found again in the next window.
+        if let Some(found) = self.matcher.find(window)
+            && found.end() + SNIPPET_BYTES <= window.len()
+        {
+            self.report(window, found.range());
+            self.line_matched = true;
+        }
+    }
+
+    /// Where the line after the one around `at` starts.
+    fn next_line(&mut self, window: &[u8], at: usize) -> usize {
+        match memchr(b'\n', &window[at..]) {
+            Some(end) => {
+                self.line += 1;
+                at + end + 1
+            }
+            None => window.len(),
+        }
+    }
+
+    fn report(&mut self, line: &[u8], found: Range<usize>) {
+        self.found.total += 1;
+        let limits = self.limits.get_or_insert_with(&self.wanted);
+        if self.found.lines.len() < limits.lines && limits.bytes > 0 {
+            let snippet = snippet(line, found);
+            // The line that goes beyond the limit is the last: whoever counts from here sees that it is reached.
+            limits.bytes = limits.bytes.saturating_sub(snippet.len());
+            self.found.lines.push((self.line, snippet));
+        }
+    }
+}
+
+/// The text of `line` around the match `found`: all of it, or [`SNIPPET_CHARS`] characters with the match in their middle.
+fn snippet(line: &[u8], found: Range<usize>) -> String {
+    if line.len() <= SNIPPET_BYTES {
+        let text = String::from_utf8_lossy(line);
+        if text.len() <= SNIPPET_CHARS || text.chars().count() <= SNIPPET_CHARS {
+            return text.into_owned();
+        }
+    }
+    // One more on each side than could be shown tells whether something is cut off there.
+    let before: Vec<char> = line[..found.start]
+        .chars()
+        .rev()
+        .take(SNIPPET_CHARS + 1)
+        .collect();
+    let middle: Vec<char> = line[found.clone()].chars().take(SNIPPET_CHARS).collect();
+    let after: Vec<char> = line[found.end..].chars().take(SNIPPET_CHARS + 1).collect();
+    let matched = line[found].chars().count();
+    let around = SNIPPET_CHARS.saturating_sub(matched);
+    let right = after.len().min(around - (around / 2).min(before.len()));
+    let left = before.len().min(around - right);
+    let mut text = String::new();
+    if left < before.len() {
+        text.push('…');
+    }
+    text.extend(before[..left].iter().rev());
+    text.extend(middle);
+    text.extend(&after[..right]);
+    if right < after.len() || matched > SNIPPET_CHARS {
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "search_tests.rs"]
+mod tests;

@@ -1,0 +1,224 @@
+//! Every other system: the standard library alone, which looks first and acts then.
+//!
+//! The weaker promise, for all of this file: a program that swaps a folder for a symbolic link between the look and the
+//! act can lead one call outside the library. What stands there for longer is always seen.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Exchange, Kind, OpenError};
+
+/// A folder by its path. If something else takes that path, this is that folder.
+#[derive(Debug)]
+pub struct Dir(PathBuf);
+
+impl Dir {
+    /// The folder at `path`; symbolic links on the way are followed.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let resolved = path.canonicalize()?;
+        if resolved.is_dir() {
+            Ok(Self(resolved))
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
+    }
+
+    /// The file at `path` below this folder, open for reading. `path` is `/`-separated and has no `..`.
+    ///
+    /// What is not a regular file is refused before it is opened, and each segment must be spelt as the folder has it:
+    /// `note.md` does not open `Note.md` on a system that takes them for the same.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`]; a segment that is missing or no folder is its [`OpenError::Io`].
+    pub fn open_file(&self, path: &str) -> Result<File, OpenError> {
+        let (path, kind) = self.resolve(path)?;
+        if kind == Kind::Other {
+            Err(OpenError::Special)
+        } else {
+            Ok(File::open(path)?)
+        }
+    }
+
+    /// The folder at `path` below this one, resolved as in [`Dir::open_file`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::open_file`].
+    pub fn open_dir(&self, path: &str) -> Result<Self, OpenError> {
+        match self.resolve(path)? {
+            (path, Kind::Folder) => Ok(Self(path)),
+            _ => Err(io::Error::from(io::ErrorKind::NotADirectory).into()),
+        }
+    }
+
+    /// The file with the one-segment `name`, which came from [`Dir::entries`], so that its spelling is known.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::open_file`].
+    pub fn open_entry(&self, name: &str) -> Result<File, OpenError> {
+        let path = self.0.join(name);
+        match look(&path)? {
+            Kind::Other => Err(OpenError::Special),
+            _ => Ok(File::open(path)?),
+        }
+    }
+
+    /// Calls `each` with every name in this folder, in no order; names that are not Unicode are left out.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be read.
+    pub fn entries(&self, mut each: impl FnMut(&str, Kind)) -> io::Result<()> {
+        for entry in fs::read_dir(&self.0)? {
+            let entry = entry?;
+            if let Some(name) = entry.file_name().to_str() {
+                each(name, kind_of(entry.file_type()?));
+            }
+        }
+        Ok(())
+    }
+
+    /// What stands under the one-segment `name`; `None` when nothing does.
+    ///
+    /// # Errors
+    ///
+    /// When the system doesn't tell.
+    pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
+        match fs::symlink_metadata(self.0.join(name)) {
+            Ok(found) => Ok(Some(kind_of(found.file_type()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Exchanges the files `name` here and `other_name` in `other`; always [`Exchange::Stepwise`].
+    ///
+    /// # Errors
+    ///
+    /// When it was not done. Only if the last step failed is the first name already exchanged; what it held is then at
+    /// `other_name` with `.swap` added.
+    pub fn exchange(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<Exchange> {
+        let (here, there) = (self.0.join(name), other.0.join(other_name));
+        let aside = other.0.join(format!("{other_name}.swap"));
+        fs::hard_link(&here, &aside)?;
+        if let Err(error) = fs::rename(&there, &here) {
+            // Best effort: the step's own error is the one to report.
+            let _ = fs::remove_file(&aside);
+            return Err(error);
+        }
+        fs::rename(&aside, &there)?;
+        Ok(Exchange::Stepwise)
+    }
+
+    /// Renames `name` here to `other_name` in `other`, unless that is taken. A crash in between leaves both names.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::AlreadyExists`] when `other_name` is taken.
+    pub fn rename_noreplace(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<()> {
+        let here = self.0.join(name);
+        fs::hard_link(&here, other.0.join(other_name))?;
+        fs::remove_file(here)
+    }
+
+    /// Creates the empty file `name` in this folder, for writing.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::AlreadyExists`] when the name is taken.
+    pub fn create_file(&self, name: &str) -> io::Result<File> {
+        File::create_new(self.0.join(name))
+    }
+
+    /// Creates the folder `name` in this folder.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::AlreadyExists`] when the name is taken.
+    pub fn create_dir(&self, name: &str) -> io::Result<()> {
+        fs::create_dir(self.0.join(name))
+    }
+
+    /// Removes the file `name` from this folder.
+    ///
+    /// # Errors
+    ///
+    /// When it was not removed.
+    pub fn remove_file(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.0.join(name))
+    }
+
+    /// Removes the folder `name` from this folder.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::DirectoryNotEmpty`] when something is in it.
+    pub fn remove_dir(&self, name: &str) -> io::Result<()> {
+        fs::remove_dir(self.0.join(name))
+    }
+
+    /// Returns when the names in this folder are on the disk. Windows has no such call and orders its journal itself.
+    ///
+    /// # Errors
+    ///
+    /// When the disk failed.
+    pub fn sync(&self) -> io::Result<()> {
+        if cfg!(windows) {
+            Ok(())
+        } else {
+            File::open(&self.0)?.sync_all()
+        }
+    }
+
+    fn resolve(&self, path: &str) -> Result<(PathBuf, Kind), OpenError> {
+        let mut at = self.0.clone();
+        let mut kind = Kind::Folder;
+        for segment in path.split('/') {
+            if kind != Kind::Folder {
+                return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
+            }
+            kind = look(&at.join(segment))?;
+            if !is_spelt(&at, segment)? {
+                return Err(io::Error::from(io::ErrorKind::NotFound).into());
+            }
+            at.push(segment);
+        }
+        Ok((at, kind))
+    }
+}
+
+fn look(path: &Path) -> Result<Kind, OpenError> {
+    let found = fs::symlink_metadata(path)?.file_type();
+    if found.is_symlink() {
+        Err(OpenError::Symlink)
+    } else {
+        Ok(kind_of(found))
+    }
+}
+
+/// Whether `folder` has `name` in exactly this spelling.
+fn is_spelt(folder: &Path, name: &str) -> io::Result<bool> {
+    for entry in fs::read_dir(folder)? {
+        if entry?.file_name() == name {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn kind_of(found: fs::FileType) -> Kind {
+    if found.is_file() {
+        Kind::File
+    } else if found.is_dir() {
+        Kind::Folder
+    } else {
+        Kind::Other
+    }
+}
