@@ -1,0 +1,87 @@
+//! Making a commit in memory.
+
+use std::time::SystemTime;
+
+use chrono::{DateTime, SubsecRound, Utc};
+use gix::{ObjectId, actor::Signature, date::Time, objs::Commit};
+use tabellion_schemas::Failure;
+
+use super::{objects::NewObjects, repository::SELF};
+
+/// Who a commit is by and when it is made. The committer is always Tabellion.
+#[derive(Debug, Clone)]
+pub(super) struct Authorship {
+    /// The author's name and address.
+    pub(super) author: (String, String),
+    /// The moment, to the millisecond.
+    pub(super) time: DateTime<Utc>,
+}
+
+impl Authorship {
+    /// By `author`, now.
+    pub(super) fn now(author: (String, String)) -> Self {
+        Self {
+            author,
+            time: DateTime::<Utc>::from(SystemTime::now()).trunc_subsecs(3),
+        }
+    }
+
+    /// Adds a commit; returns its id.
+    pub(super) fn commit(
+        &self,
+        objects: &mut NewObjects,
+        tree: ObjectId,
+        parent: Option<ObjectId>,
+        message: &str,
+    ) -> Result<ObjectId, Failure> {
+        objects.add(&Commit {
+            tree,
+            parents: parent.into_iter().collect(),
+            author: self.signature((&self.author.0, &self.author.1)),
+            committer: self.signature(SELF),
+            encoding: None,
+            message: message.into(),
+            extra_headers: Vec::new(),
+        })
+    }
+
+    /// What git's logs say of a commit of ours: who, when, and its subject.
+    pub(super) fn log_line(&self, message: &str) -> String {
+        let time = self.seconds();
+        let subject = message.lines().next().unwrap_or_default();
+        format!(
+            "{} <{}> {} {}\tcommit: {subject}",
+            SELF.0,
+            SELF.1,
+            time.seconds,
+            offset(time.offset)
+        )
+    }
+
+    fn signature(&self, (name, email): (&str, &str)) -> Signature {
+        Signature {
+            name: name.into(),
+            email: email.into(),
+            time: self.seconds(),
+        }
+    }
+
+    /// Git's idea of the moment: in seconds, with where on earth we are.
+    fn seconds(&self) -> Time {
+        Time {
+            seconds: self.time.timestamp(),
+            offset: Time::now_local_or_utc().offset,
+        }
+    }
+}
+
+/// `+0200` for two hours in seconds.
+fn offset(seconds: i32) -> String {
+    let minutes = seconds.unsigned_abs() / 60;
+    format!(
+        "{}{:02}{:02}",
+        if seconds < 0 { '-' } else { '+' },
+        minutes / 60,
+        minutes % 60
+    )
+}

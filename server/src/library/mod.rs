@@ -1,0 +1,345 @@
+//! The library: Markdown files in a git repository, read by anybody, changed by one at a time.
+//!
+//! Every change is atomic, durable, exactly one commit, and its own log entry. A change goes through a [`Session`]:
+//! prepared (`plan.rs`: every check and every object, nothing written), then published (`transaction.rs`: all or
+//! nothing, whatever dies; `recovery.rs` completes or undoes what was cut off). Only these two write below the library's
+//! root, and only `branch.rs` moves a branch.
+//!
+//! | module | is for |
+//! |---|---|
+//! | [`root`], [`walk`], [`search`] | reading: files, which of them the library shows, text in them |
+//! | `repository`, `init` | the git repository: opening it, its state; making one |
+//! | `plan`, `transaction`, `recovery` | a change: worked out, made, completed or undone |
+//! | `document`, `intent` | what a transaction exchanges on the disk, and its record of what it is about to do |
+//! | `objects`, `tree`, `commit`, `index_file`, `branch`, `lock`, `line_endings` | git's files, one each |
+//! | `commit_message`, `history` | the log |
+
+mod branch;
+mod commit;
+mod commit_message;
+mod document;
+mod durable;
+mod history;
+mod index_file;
+mod init;
+mod intent;
+mod line_endings;
+mod lock;
+mod objects;
+mod plan;
+mod recovery;
+mod repository;
+pub mod root;
+pub mod search;
+mod session;
+mod transaction;
+mod tree;
+mod trouble;
+pub mod walk;
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread,
+    time::Duration,
+};
+
+use chrono::{DateTime, Utc};
+use gix::ObjectId;
+use tabellion_schemas::{BoxFuture, Document, Failure, FailureKind, Session, Snapshot, Store};
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+use self::{
+    history::History,
+    objects::blob_id,
+    repository::Repository,
+    root::{FileBytes, Root},
+    session::Turn,
+    transaction::{INTENT, Watch},
+    trouble::{At, InRepository, invalid_path, unreadable},
+    walk::IgnoreRules,
+};
+pub use self::{history::LogEntry, repository::OpenError};
+use crate::{
+    path::LibraryPath,
+    platform::{FileLock, lock_file, try_lock_file},
+};
+
+/// How long a change waits for those of other processes.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long opening waits for them. Whoever has the lock then has recovered already.
+const PATIENCE_AT_START: Duration = Duration::from_millis(200);
+/// The longest that a repeated attempt waits first, times how often it was tried.
+const LONGEST_PAUSE: Duration = Duration::from_millis(10);
+/// How long a reader waits for a change that it sees half of.
+const LONGEST_GLANCE: Duration = Duration::from_secs(1);
+
+/// What becomes of bytes that a person left uncommitted, when a change comes to the same file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ExternalPolicy {
+    /// They are recorded as a commit of their own first.
+    #[default]
+    Adopt,
+    /// The change is refused.
+    Refuse,
+}
+
+/// How a library behaves.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// What becomes of uncommitted bytes.
+    pub external: ExternalPolicy,
+}
+
+/// A library. Cheap to share; all changes of one process take turns in the order they came.
+pub struct Library {
+    root: Root,
+    repository: Repository,
+    rules: IgnoreRules,
+    options: Options,
+    history: Mutex<History>,
+    turn: tokio::sync::Mutex<()>,
+    watch: Watch,
+}
+
+/// A document's file, and how it stands to the last commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileState {
+    /// The whole content.
+    pub bytes: Vec<u8>,
+    /// The id of the content: that of the blob that git makes of these bytes.
+    pub blob: String,
+    /// When the file was last changed.
+    pub modified: DateTime<Utc>,
+    /// The commit that HEAD is at; `None` before the first one.
+    pub commit: Option<String>,
+    /// Whether that commit does not have exactly this content at this path.
+    pub dirty: bool,
+}
+
+/// The last entries of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Activity {
+    /// The entries, oldest first.
+    pub entries: Vec<LogEntry>,
+}
+
+impl Library {
+    /// The library in the folder `dir`. A missing folder is made, and so is a repository where there is none; a folder
+    /// inside a larger repository is a library of its own there. What a crash cut off is completed or undone.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
+        Self::open_watched(dir, options, Box::new(|_| Ok(())))
+    }
+
+    fn open_watched(dir: &Path, options: Options, watch: Watch) -> Result<Self, OpenError> {
+        let folder = |source| OpenError::Folder {
+            path: dir.to_owned(),
+            source,
+        };
+        fs::create_dir_all(dir).map_err(folder)?;
+        let root = Root::open(dir).map_err(folder)?;
+        let repository = Repository::open(root.path())?;
+        let rules = IgnoreRules::of_repository(&root, &repository.git()).map_err(folder)?;
+        let history = Mutex::new(History::new(repository.prefix()));
+        let turn = tokio::sync::Mutex::new(());
+        let library = Self {
+            root,
+            repository,
+            rules,
+            options,
+            history,
+            turn,
+            watch,
+        };
+        library.recover_if_free().map_err(OpenError::Recovery)?;
+        Ok(library)
+    }
+
+    /// The folder, for reading.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Which files git ignores.
+    pub fn ignore_rules(&self) -> &IgnoreRules {
+        &self.rules
+    }
+
+    /// The document at `path`, or `None` where there is none.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn read(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
+        blocking(|| self.settled(path))
+    }
+
+    /// The last `limit` entries of the log.
+    ///
+    /// # Errors
+    /// When the repository can't be read.
+    pub fn activity(&self, limit: usize) -> Result<Activity, Failure> {
+        blocking(|| {
+            let git = self.repository.git();
+            let head = self.repository.head_commit(&git)?;
+            let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(Activity {
+                entries: history.last(&git, head, limit)?,
+            })
+        })
+    }
+
+    fn entry_with_key(&self, key: &str) -> Result<Option<Arc<LogEntry>>, Failure> {
+        let git = self.repository.git();
+        let head = self.repository.head_commit(&git)?;
+        self.history
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .with_key(&git, head, key)
+    }
+
+    /// The document when no change to it is half done.
+    fn settled(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
+        let mut waited = Duration::ZERO;
+        loop {
+            let head = self.head_now()?;
+            let file = self.root.read(path).map_err(|error| unreadable(&error))?;
+            let state = file.map(|file| self.state(path, file, head)).transpose()?;
+            let as_committed = state.as_ref().is_some_and(|state| !state.dirty);
+            let moved = self.head_now()? != head;
+            if as_committed && !moved
+                || waited > LONGEST_GLANCE
+                || !moved && !self.repository.own(INTENT).exists()
+            {
+                return Ok(state);
+            }
+            let pause = Duration::from_millis(2);
+            thread::sleep(pause);
+            waited += pause;
+        }
+    }
+
+    fn head_now(&self) -> Result<Option<ObjectId>, Failure> {
+        self.repository.head_commit(&self.repository.git())
+    }
+
+    fn state(
+        &self,
+        path: &LibraryPath,
+        file: FileBytes,
+        head: Option<ObjectId>,
+    ) -> Result<FileState, Failure> {
+        let git = self.repository.git();
+        let git_path = self.repository.git_path(path);
+        let kept = match head {
+            Some(head) => {
+                let tree = git.find_commit(head).reading("the last commit")?;
+                let tree = tree.tree_id().reading("the last commit")?.detach();
+                tree::look_up(&git, tree, &git_path)?
+            }
+            None => None,
+        };
+        let as_kept = blob_id(&line_endings::to_git(self, &git_path, &file.bytes)?)?;
+        Ok(FileState {
+            blob: blob_id(&file.bytes)?.to_string(),
+            modified: file.modified.into(),
+            commit: head.map(|id| id.to_string()),
+            dirty: kept.is_none_or(|kept| kept.blob != as_kept),
+            bytes: file.bytes,
+        })
+    }
+
+    /// At start: what is under way in another process is none of our business.
+    fn recover_if_free(&self) -> Result<(), Failure> {
+        match self.lock_within(PATIENCE_AT_START) {
+            Err(failure) if failure.kind == FailureKind::Busy => Ok(()),
+            lock => lock.map(drop),
+        }
+    }
+
+    /// The lock among processes, with nothing left of what died.
+    fn lock_within(&self, patience: Duration) -> Result<FileLock, Failure> {
+        let path = self.lock_path()?;
+        let lock = match try_lock_file(&path).at("lock", &path)? {
+            Some(lock) => lock,
+            None => wait_for_lock(path, patience)?,
+        };
+        recovery::recover(self)?;
+        Ok(lock)
+    }
+
+    fn lock_path(&self) -> Result<PathBuf, Failure> {
+        let own = self.repository.own("");
+        fs::create_dir_all(&own).at("create", &own)?;
+        Ok(self.repository.own("lock"))
+    }
+}
+
+impl Snapshot for Library {
+    fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
+        let path = LibraryPath::parse(path).map_err(|error| invalid_path(&error))?;
+        let state = Library::read(self, &path)?;
+        Ok(state.map(|state| Document {
+            bytes: state.bytes,
+            id: state.blob,
+        }))
+    }
+}
+
+impl Store for Library {
+    fn begin<'a>(&'a self, attempt: u32) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
+        Box::pin(async move {
+            if attempt > 0 {
+                blocking(|| thread::sleep(LONGEST_PAUSE.mul_f64(f64::from(attempt) * chance())));
+            }
+            let among_us = self.turn.lock().await;
+            let among_processes = blocking(|| self.lock_within(PATIENCE))?;
+            let turn = Turn {
+                library: self,
+                _among_us: among_us,
+                _among_processes: among_processes,
+                seen: Mutex::new(HashMap::new()),
+                plan: None,
+            };
+            Ok(Box::new(turn) as Box<dyn Session>)
+        })
+    }
+}
+
+/// Waits in a thread of its own, so that we can stop waiting: it then gives the lock back as soon as it has it.
+fn wait_for_lock(path: PathBuf, patience: Duration) -> Result<FileLock, Failure> {
+    let (sender, receiver) = mpsc::channel();
+    let waiting_for = path.clone();
+    thread::spawn(move || sender.send(lock_file(&waiting_for)));
+    match receiver.recv_timeout(patience) {
+        Ok(lock) => lock.at("lock", &path),
+        Err(_) => {
+            let message =
+                "another Tabellion process has been changing this library for too long; try again later";
+            Err(Failure::new(FailureKind::Busy, message).with("lock", path.display().to_string()))
+        }
+    }
+}
+
+/// Runs what waits for the disk without holding up other tasks.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current() {
+        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
+            tokio::task::block_in_place(work)
+        }
+        _ => work(),
+    }
+}
+
+/// A number from 0 to 1 that differs between processes and threads.
+fn chance() -> f64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(()) as f64 / u64::MAX as f64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! Git objects: made in memory, so that ids are known before anything is written, then written durably.
+//!
+//! We write loose objects ourselves: gix syncs nothing, and takes an empty file for an object that exists.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use gix::{
+    ObjectId,
+    hash::Kind as HashKind,
+    objs::{Kind, WriteTo, encode::loose_header},
+    zlib::{Compression, stream::deflate},
+};
+use tabellion_schemas::Failure;
+
+use super::{
+    durable::Thing,
+    trouble::{At, InRepository},
+};
+
+/// The id that git gives to a blob of these bytes.
+pub(super) fn blob_id(bytes: &[u8]) -> Result<ObjectId, Failure> {
+    hash(Kind::Blob, bytes)
+}
+
+fn hash(kind: Kind, data: &[u8]) -> Result<ObjectId, Failure> {
+    // Fails only for bytes that were made to collide.
+    gix::objs::compute_hash(HashKind::Sha1, kind, data).reading("an object's id")
+}
+
+/// Objects that nobody has seen yet.
+#[derive(Debug, Default)]
+pub(super) struct NewObjects(Vec<NewObject>);
+
+#[derive(Debug)]
+struct NewObject {
+    id: ObjectId,
+    kind: Kind,
+    data: Vec<u8>,
+}
+
+impl NewObjects {
+    /// Adds an object; returns its id.
+    pub(super) fn add(&mut self, object: &impl WriteTo) -> Result<ObjectId, Failure> {
+        let mut data = Vec::new();
+        object.write_to(&mut data).reading("an object of ours")?;
+        self.add_data(object.kind(), data)
+    }
+
+    /// Adds a blob; returns its id.
+    pub(super) fn add_blob(&mut self, bytes: &[u8]) -> Result<ObjectId, Failure> {
+        self.add_data(Kind::Blob, bytes.to_vec())
+    }
+
+    /// The data of the object `id`, if it is one of these.
+    pub(super) fn data(&self, id: ObjectId) -> Option<&[u8]> {
+        self.0
+            .iter()
+            .find(|object| object.id == id)
+            .map(|object| &*object.data)
+    }
+
+    fn add_data(&mut self, kind: Kind, data: Vec<u8>) -> Result<ObjectId, Failure> {
+        let id = hash(kind, &data)?;
+        if self.data(id).is_none() {
+            self.0.push(NewObject { id, kind, data });
+        }
+        Ok(id)
+    }
+
+    /// Writes the objects beside the database, in files of `staging`: neither visible nor durable yet.
+    pub(super) fn stage(&self, database: &Path, staging: &Path) -> Result<StagedObjects, Failure> {
+        let mut staged = StagedObjects {
+            database: database.to_owned(),
+            objects: Vec::new(),
+        };
+        for (number, object) in self.0.iter().enumerate() {
+            let hex = object.id.to_hex().to_string();
+            let home = database.join(&hex[..2]).join(&hex[2..]);
+            let loose = object.loose().at("compress", &home)?;
+            staged.objects.push(StagedObject::write(
+                &loose,
+                home,
+                staging.join(format!("object-{number}")),
+            )?);
+        }
+        Ok(staged)
+    }
+}
+
+impl NewObject {
+    fn loose(&self) -> io::Result<Vec<u8>> {
+        let mut deflate = deflate::Write::new(
+            Vec::with_capacity(self.data.len() / 2 + 64),
+            Compression::BEST_SPEED,
+        );
+        deflate.write_all(&loose_header(self.kind, self.data.len() as u64))?;
+        deflate.write_all(&self.data)?;
+        deflate.flush()?;
+        Ok(deflate.into_inner())
+    }
+}
+
+/// Objects that are written and have no name in the database yet.
+pub(super) struct StagedObjects {
+    database: PathBuf,
+    objects: Vec<StagedObject>,
+}
+
+struct StagedObject {
+    file: File,
+    /// Where it lies now: its own name if it was there before.
+    at: PathBuf,
+    home: PathBuf,
+}
+
+impl StagedObject {
+    fn write(loose: &[u8], home: PathBuf, staging: PathBuf) -> Result<Self, Failure> {
+        // An object that is there may be empty or torn from somebody's crash: it counts only if it is this one.
+        if fs::read(&home).is_ok_and(|there| there == loose) {
+            let file = File::open(&home).at("open", &home)?;
+            return Ok(Self {
+                file,
+                at: home.clone(),
+                home,
+            });
+        }
+        let mut file = File::create(&staging).at("create", &staging)?;
+        file.write_all(loose).at("write", &staging)?;
+        let mut permissions = file.metadata().at("look at", &staging)?.permissions();
+        permissions.set_readonly(true);
+        file.set_permissions(permissions).at("protect", &staging)?;
+        Ok(Self {
+            file,
+            at: staging,
+            home,
+        })
+    }
+}
+
+impl StagedObjects {
+    /// What must be durable before [`Self::place`].
+    pub(super) fn contents(&self) -> impl Iterator<Item = Thing<'_>> {
+        self.objects
+            .iter()
+            .map(|object| Thing::File(&object.file, &object.at))
+    }
+
+    /// Gives the objects their names in the database.
+    pub(super) fn place(&self) -> Result<(), Failure> {
+        for object in self.objects.iter().filter(|object| object.at != object.home) {
+            let folder = object.folder();
+            match fs::create_dir(folder) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(error).at("create", folder);
+                }
+                _ => fs::rename(&object.at, &object.home).at("create", &object.home)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What must be durable after [`Self::place`], before anything refers to the objects.
+    pub(super) fn names(&self) -> impl Iterator<Item = Thing<'_>> {
+        let folders = self.objects.iter().map(|object| Thing::Names(object.folder()));
+        folders.chain([Thing::Names(&self.database)])
+    }
+}
+
+impl StagedObject {
+    fn folder(&self) -> &Path {
+        self.home
+            .parent()
+            .expect("an object's file is in a folder of the database")
+    }
+}

@@ -1,0 +1,253 @@
+//! Working out a mutation: every check, and every object that it makes. Nothing is written and nothing changes.
+//!
+//! A commit of ours is HEAD's tree and the one path, never the index. If the document's bytes are not HEAD's, they are
+//! first recorded as a commit of their own, the parent of ours: both become visible in one step, with ours.
+
+use gix::{
+    ObjectId,
+    objs::tree::{EntryKind, EntryMode},
+};
+use sha1::{Digest, Sha1};
+use tabellion_schemas::{Change, Content, Entry, Failure, FailureKind};
+
+use super::{
+    ExternalPolicy, Library,
+    commit::Authorship,
+    commit_message::{EXTERNAL, Record},
+    intent::Intent,
+    line_endings,
+    objects::{NewObjects, blob_id},
+    repository::Head,
+    root::FileBytes,
+    tree::{self, Kept, Step, Trees},
+    trouble::{At, InRepository, refused},
+    walk::{self, Exclusion},
+};
+use crate::path::LibraryPath;
+
+/// The permission bits by which a file's owner may write and execute it.
+const OWNER_WRITES: u32 = 0o200;
+const OWNER_EXECUTES: u32 = 0o100;
+
+/// A mutation, worked out.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// What it does.
+    pub(super) intent: Intent,
+    /// The objects that it makes.
+    pub(super) objects: NewObjects,
+    /// The trees on the way to the document, before and after.
+    pub(super) trees: Vec<Step>,
+    /// The document's bytes after; `None` where it is deleted.
+    pub(super) content: Option<Vec<u8>>,
+}
+
+/// Works out `change` to the document at `path`, which holds `old`.
+pub(super) fn plan(
+    library: &Library,
+    path: LibraryPath,
+    old: Option<&FileBytes>,
+    change: &Change,
+    entry: &Entry<'_>,
+) -> Result<Plan, Failure> {
+    let git = library.repository.git();
+    library.repository.check_idle(&git)?;
+    let head = library.repository.head(&git)?;
+    let mut planner = Planner {
+        library,
+        git: &git,
+        path: &path,
+        objects: NewObjects::default(),
+    };
+    let root_tree = head.commit.map(|commit| planner.tree_of(commit)).transpose()?;
+    let kept_before = match root_tree {
+        Some(tree) => tree::look_up(&git, tree, &planner.git_path())?,
+        None => None,
+    };
+    planner.check(old, &change.content, kept_before)?;
+
+    let authorship = Authorship::now(library.repository.author(&git));
+    let on_disk = planner.kept_of(old, kept_before)?;
+    let (base, base_tree) = if on_disk == kept_before {
+        (head.commit, root_tree)
+    } else {
+        let (commit, tree) = planner.adopt(&head, root_tree, old, on_disk, &authorship)?;
+        (Some(commit), Some(tree))
+    };
+
+    let content = match &change.content {
+        Content::Write(bytes) => Some(bytes.clone()),
+        Content::Delete => None,
+    };
+    let mode = on_disk
+        .or(kept_before)
+        .map_or(EntryKind::Blob.into(), |kept| kept.mode);
+    let kept_after = content
+        .as_deref()
+        .map(|bytes| planner.keep(bytes, mode))
+        .transpose()?;
+    let (tree, _) = planner.with(base_tree, kept_after)?;
+    let message = planner.record(change, entry, &authorship).render();
+    let next = authorship.commit(&mut planner.objects, tree, base, &message)?;
+    let (_, trees) = planner.with(root_tree, kept_after)?;
+
+    let intent = Intent {
+        branch: head.branch,
+        base: head.commit,
+        next,
+        old: old.map(|file| blob_id(&file.bytes)).transpose()?,
+        new: content.as_deref().map(blob_id).transpose()?,
+        kept_before,
+        kept_after,
+        beside: None,
+        folders: 0,
+        log_line: authorship.log_line(&message),
+        path: path.clone(),
+    };
+    Ok(Plan {
+        intent,
+        objects: planner.objects,
+        trees,
+        content,
+    })
+}
+
+struct Planner<'a> {
+    library: &'a Library,
+    git: &'a gix::Repository,
+    path: &'a LibraryPath,
+    objects: NewObjects,
+}
+
+impl Planner<'_> {
+    fn git_path(&self) -> String {
+        self.library.repository.git_path(self.path)
+    }
+
+    fn tree_of(&self, commit: ObjectId) -> Result<ObjectId, Failure> {
+        let commit = self.git.find_commit(commit).reading("the last commit")?;
+        Ok(commit.tree_id().reading("the last commit")?.detach())
+    }
+
+    fn with(&mut self, root: Option<ObjectId>, kept: Option<Kept>) -> Result<(ObjectId, Vec<Step>), Failure> {
+        let path = self.git_path();
+        Trees {
+            git: self.git,
+            new: &mut self.objects,
+        }
+        .with(root, &path, kept)
+    }
+
+    /// What the document must be for `content` to be possible.
+    fn check(&self, old: Option<&FileBytes>, content: &Content, kept: Option<Kept>) -> Result<(), Failure> {
+        let path = self.path;
+        let excluded = walk::exclusion(&self.library.root, path, &self.library.rules);
+        match excluded.map_err(|error| refused(error.to_string()).with("rule", error.rule()))? {
+            Some(Exclusion::Ignored) if kept.is_some() => {}
+            Some(why) => return Err(refused(format!("`{path}` {why}"))),
+            None => {}
+        }
+        match (old, content) {
+            (Some(file), _) if file.mode & OWNER_WRITES == 0 => Err(refused(format!(
+                "`{path}` is read-only; make it writable first (`chmod u+w`)"
+            ))),
+            (None, Content::Delete) => Err(Failure::new(
+                FailureKind::NotFound,
+                format!("`{path}` does not exist"),
+            )),
+            (None, Content::Write(_)) => {
+                match self.library.root.case_twin(path).at("look for", path.as_path())? {
+                    Some(twin) => Err(refused(format!(
+                        "`{path}` differs from the existing `{twin}` only in case or composition, which not every \
+                     system can tell apart; use that name"
+                    ))),
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How git would keep the document that is on the disk.
+    fn kept_of(&mut self, old: Option<&FileBytes>, kept: Option<Kept>) -> Result<Option<Kept>, Failure> {
+        let Some(file) = old else { return Ok(None) };
+        let mode: EntryMode = match kept {
+            Some(kept) if !self.library.repository.keeps_modes() => kept.mode,
+            _ if file.mode & OWNER_EXECUTES != 0 && self.library.repository.keeps_modes() => {
+                EntryKind::BlobExecutable.into()
+            }
+            _ => EntryKind::Blob.into(),
+        };
+        // Not added to the objects: most often HEAD has it.
+        let blob = blob_id(&line_endings::to_git(
+            self.library,
+            &self.git_path(),
+            &file.bytes,
+        )?)?;
+        Ok(Some(Kept { blob, mode }))
+    }
+
+    /// How git keeps a document of these bytes, which are added to the objects.
+    fn keep(&mut self, bytes: &[u8], mode: EntryMode) -> Result<Kept, Failure> {
+        let bytes = line_endings::to_git(self.library, &self.git_path(), bytes)?;
+        Ok(Kept {
+            blob: self.objects.add_blob(&bytes)?,
+            mode,
+        })
+    }
+
+    /// A commit that records what a person left uncommitted at the path; returns it and its tree.
+    fn adopt(
+        &mut self,
+        head: &Head,
+        root_tree: Option<ObjectId>,
+        old: Option<&FileBytes>,
+        on_disk: Option<Kept>,
+        authorship: &Authorship,
+    ) -> Result<(ObjectId, ObjectId), Failure> {
+        let path = self.path;
+        if self.library.options.external == ExternalPolicy::Refuse {
+            let message =
+                format!("`{path}` has changes that are not committed; commit them (`git commit`) first");
+            return Err(Failure::new(FailureKind::Conflict, message));
+        }
+        if let (Some(file), Some(kept)) = (old, on_disk) {
+            self.keep(&file.bytes, kept.mode)?;
+        }
+        let (tree, _) = self.with(root_tree, on_disk)?;
+        let summary = match on_disk {
+            Some(_) => "record what was not committed",
+            None => "record a removal that was not committed",
+        };
+        let record = Record {
+            operation: EXTERNAL.to_owned(),
+            path: self.git_path(),
+            tool: None,
+            client: None,
+            time: authorship.time,
+            summary: summary.to_owned(),
+            key: None,
+            request: None,
+        };
+        let commit = authorship.commit(&mut self.objects, tree, head.commit, &record.render())?;
+        Ok((commit, tree))
+    }
+
+    fn record(&self, change: &Change, entry: &Entry<'_>, authorship: &Authorship) -> Record {
+        Record {
+            operation: change.operation.to_owned(),
+            path: self.git_path(),
+            tool: Some(entry.tool.to_owned()),
+            client: entry.call.client.clone(),
+            time: authorship.time,
+            summary: change.summary.clone(),
+            key: entry.call.idempotency_key.clone(),
+            request: entry.request.map(request_digest),
+        }
+    }
+}
+
+/// What is kept of a request, to tell another one with the same key from the same one.
+pub(super) fn request_digest(request: &str) -> String {
+    ObjectId::from_bytes_or_panic(&Sha1::digest(request)).to_string()
+}

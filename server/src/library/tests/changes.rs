@@ -1,0 +1,105 @@
+//! Every operation on every state of a file, with git's word on the outcome.
+
+use super::support::{Bench, change, make, path};
+
+/// A state that a person can leave `notes/a.md` in, and the commits that a change then makes.
+const STATES: [(&str, fn(&Bench), usize); 8] = [
+    ("clean", |_| {}, 1),
+    ("dirty", |bench| bench.write("notes/a.md", "dirty\n"), 2),
+    (
+        "staged",
+        |bench| {
+            bench.write("notes/a.md", "staged\n");
+            bench.git(&["add", "-A"]);
+        },
+        2,
+    ),
+    (
+        "staged and dirty",
+        |bench| {
+            bench.write("notes/a.md", "staged\n");
+            bench.git(&["add", "-A"]);
+            bench.write("notes/a.md", "dirty\n");
+        },
+        2,
+    ),
+    (
+        "staged and restored",
+        |bench| {
+            bench.write("notes/a.md", "staged\n");
+            bench.git(&["add", "-A"]);
+            bench.write("notes/a.md", "old a\n");
+        },
+        1,
+    ),
+    (
+        "untracked by the index",
+        |bench| {
+            bench.git(&["rm", "-q", "--cached", "notes/a.md"]);
+        },
+        1,
+    ),
+    (
+        "untracked",
+        |bench| {
+            bench.git(&["rm", "-q", "--cached", "notes/a.md"]);
+            bench.git(&["commit", "-q", "-m", "untrack"]);
+        },
+        2,
+    ),
+    (
+        "executable",
+        |bench| {
+            bench.git(&["update-index", "--chmod=+x", "notes/a.md"]);
+            bench.git(&["commit", "-q", "-m", "mode"]);
+            bench.git(&["checkout", "-q", "--", "notes/a.md"]);
+        },
+        1,
+    ),
+];
+
+#[test]
+fn each_change_to_each_state_is_one_commit_that_git_agrees_with() {
+    for (state, bring_about, commits) in STATES {
+        for content in [Some("new\n"), Some(""), None] {
+            let bench = Bench::new();
+            bring_about(&bench);
+            let before = (bench.head(), bench.read("notes/a.md").unwrap());
+            let shown = format!("{state} -> {content:?}");
+
+            let commit = make(&bench.library(), &change("notes/a.md", content)).expect(&shown);
+
+            assert_eq!(bench.head(), commit, "{shown}");
+            assert_eq!(bench.read("notes/a.md").as_deref(), content, "{shown}");
+            assert_eq!(bench.status(), "", "{shown}");
+            // The index makes HEAD's tree, also from what it has cached of it.
+            assert_eq!(bench.git(&["write-tree"]), bench.git(&["rev-parse", "HEAD^{tree}"]), "{shown}");
+            let count = bench.git(&["rev-list", "--count", &format!("{}..HEAD", before.0)]);
+            assert_eq!(count, commits.to_string(), "{shown}");
+            assert_eq!(
+                bench.git(&["show", "HEAD~1:notes/a.md"]),
+                before.1.trim_end(),
+                "{shown}: not recorded"
+            );
+            for commit in bench.git(&["rev-list", &format!("{}..HEAD", before.0)]).lines() {
+                let touched = bench.git(&["diff-tree", "-r", "--name-only", "--no-commit-id", commit]);
+                assert_eq!(touched, "notes/a.md", "{shown}");
+            }
+            bench.assert_sound();
+        }
+    }
+}
+
+#[test]
+fn a_new_file_gets_its_folders_and_a_deleted_one_takes_empty_ones_along() {
+    let bench = Bench::new();
+    let library = bench.library();
+    make(&library, &change("x/y/z.md", Some("new\n"))).unwrap();
+    assert_eq!(bench.git(&["show", "HEAD:x/y/z.md"]), "new");
+    assert_eq!(bench.status(), "");
+    make(&library, &change("x/y/z.md", None)).unwrap();
+    assert!(!bench.path("x").exists());
+    assert_eq!(bench.status(), "");
+    assert_eq!(library.read(&path("x/y/z.md")).unwrap(), None);
+    bench.assert_sound();
+}

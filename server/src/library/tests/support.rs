@@ -1,0 +1,198 @@
+//! A library in a temporary folder, a person's hands on it, and git's own word about it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use tabellion_schemas::{CallContext, Change, Content, Entry, Failure, Prepared, Session, Setback, Store};
+use tempfile::TempDir;
+
+use crate::{
+    library::{Library, Options, transaction::Watch},
+    path::LibraryPath,
+};
+
+/// A repository with a few committed files, and the means to look at it.
+pub(in crate::library) struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    /// A repository with `plan.md` and `notes/a.md`.
+    pub(in crate::library) fn new() -> Self {
+        let bench = Self::empty();
+        bench.git(&["init", "-q", "-b", "main"]);
+        bench.git(&["config", "user.name", "Ann"]);
+        bench.git(&["config", "user.email", "ann@example.com"]);
+        bench.write("plan.md", "old plan\n");
+        bench.write("notes/a.md", "old a\n");
+        bench.write("notes/b.md", "old b\n");
+        bench.git(&["add", "-A"]);
+        bench.git(&["commit", "-q", "-m", "first"]);
+        bench
+    }
+
+    /// An empty folder.
+    pub(in crate::library) fn empty() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub(in crate::library) fn path(&self, name: &str) -> PathBuf {
+        if name.is_empty() {
+            self.folder.path().to_owned()
+        } else {
+            self.folder.path().join(name)
+        }
+    }
+
+    pub(in crate::library) fn library(&self) -> Library {
+        Library::open(self.folder.path(), Options::default()).unwrap()
+    }
+
+    pub(in crate::library) fn watched(&self, watch: Watch) -> Library {
+        Library::open_watched(self.folder.path(), Options::default(), watch).unwrap()
+    }
+
+    pub(in crate::library) fn write(&self, name: &str, content: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub(in crate::library) fn read(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.path(name)).ok()
+    }
+
+    /// What a git command prints; it must succeed.
+    #[track_caller]
+    pub(in crate::library) fn git(&self, arguments: &[&str]) -> String {
+        let (succeeded, output) = self.try_git(arguments);
+        assert!(succeeded, "git {arguments:?}: {output}");
+        output
+    }
+
+    pub(in crate::library) fn try_git(&self, arguments: &[&str]) -> (bool, String) {
+        git(self.folder.path(), arguments)
+    }
+
+    pub(in crate::library) fn head(&self) -> String {
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    pub(in crate::library) fn status(&self) -> String {
+        self.git(&["--no-optional-locks", "status", "--porcelain"])
+    }
+
+    /// Git finds nothing wrong, and nothing of a transaction is left.
+    #[track_caller]
+    pub(in crate::library) fn assert_sound(&self) {
+        self.git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
+        assert_eq!(self.leftovers(), Vec::<String>::new());
+    }
+
+    /// Files that a transaction must not leave.
+    pub(in crate::library) fn leftovers(&self) -> Vec<String> {
+        let git_dir = PathBuf::from(self.git(&["rev-parse", "--absolute-git-dir"]));
+        let mut left = Vec::new();
+        for folder in [
+            git_dir.clone(),
+            git_dir.join("tabellion"),
+            git_dir.join("refs/heads"),
+            self.path(""),
+        ] {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let name = entry.file_name().into_string().unwrap();
+                let ours = folder.ends_with("tabellion") && name != "lock";
+                if ours || name.ends_with(".lock") || name.starts_with(".tabellion") {
+                    left.push(name);
+                }
+            }
+        }
+        left
+    }
+}
+
+/// What a git command prints in `folder`, and whether it succeeded.
+pub(in crate::library) fn git(folder: &Path, arguments: &[&str]) -> (bool, String) {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&text).trim_end().to_owned(),
+    )
+}
+
+/// A change.
+pub(in crate::library) fn change(path: &str, content: Option<&str>) -> Change {
+    Change {
+        path: path.to_owned(),
+        content: content.map_or(Content::Delete, |text| Content::Write(text.as_bytes().to_vec())),
+        operation: if content.is_some() { "write" } else { "delete" },
+        summary: format!("change {path}"),
+    }
+}
+
+/// Waits for a future that needs no runtime.
+pub(in crate::library) fn wait<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    loop {
+        if let std::task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// A session.
+pub(in crate::library) fn begin(library: &Library) -> Box<dyn Session + '_> {
+    wait(library.begin(0)).unwrap()
+}
+
+/// Prepares in `session`.
+pub(in crate::library) fn prepare(session: &mut dyn Session, change: &Change) -> Result<Prepared, Setback> {
+    let call = CallContext {
+        client: Some("test/1".into()),
+        ..CallContext::default()
+    };
+    session.prepare(
+        change,
+        &Entry {
+            tool: "a_tool",
+            call: &call,
+            request: None,
+        },
+    )
+}
+
+/// Makes a change as the runtime does, once.
+pub(in crate::library) fn make(library: &Library, change: &Change) -> Result<String, Setback> {
+    let mut session = wait(library.begin(0)).map_err(Setback::Failure)?;
+    let prepared = prepare(&mut *session, change)?;
+    session.publish()?;
+    Ok(prepared.commit)
+}
+
+/// Why a change was not made.
+#[track_caller]
+pub(in crate::library) fn refusal(library: &Library, change: &Change) -> Failure {
+    match make(library, change) {
+        Err(Setback::Failure(failure)) => failure,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A path.
+pub(in crate::library) fn path(text: &str) -> LibraryPath {
+    LibraryPath::parse(text).unwrap()
+}
