@@ -1,0 +1,76 @@
+//! How a service is told to end, and why it did.
+
+use std::{
+    io,
+    sync::{Mutex, OnceLock},
+};
+
+use tokio::{sync::watch, time::Instant};
+
+use super::NameClash;
+
+/// Why a service did not start, or did not end well. A client that goes away is a good end.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The contracts can't be served together.
+    #[error(transparent)]
+    NameClash(#[from] NameClash),
+    /// The input broke off.
+    #[error("can't read from the client: {0}")]
+    Read(#[source] io::Error),
+    /// The output broke off.
+    #[error("can't write to the client: {0}")]
+    Write(#[source] io::Error),
+    /// The protocol library panicked.
+    #[error("the service loop broke down: {0}")]
+    Loop(#[from] tokio::task::JoinError),
+}
+
+/// The end of one service, shared by all that can bring it about.
+#[derive(Debug, Default)]
+pub(super) struct Ending {
+    asked: watch::Sender<bool>,
+    since: OnceLock<Instant>,
+    fault: Mutex<Option<ServeError>>,
+}
+
+impl Ending {
+    /// Asks for the end.
+    pub(super) fn ask(&self) {
+        self.since.get_or_init(Instant::now);
+        self.asked.send_replace(true);
+    }
+
+    /// Asks for the end because of `fault`. The first fault is the one that is told.
+    pub(super) fn fail(&self, fault: ServeError) {
+        let mut first = self.fault.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        first.get_or_insert(fault);
+        drop(first);
+        self.ask();
+    }
+
+    /// Waits until somebody asks for the end.
+    pub(super) async fn asked(&self) {
+        // Fails only when the sender is gone, which `self` holds.
+        let _ = self.asked.subscribe().wait_for(|asked| *asked).await;
+    }
+
+    /// When the end was first asked for. Now, if it never was.
+    pub(super) fn since(&self) -> Instant {
+        *self.since.get_or_init(Instant::now)
+    }
+
+    /// How it ended.
+    pub(super) fn outcome(&self) -> Result<(), ServeError> {
+        let fault = self
+            .fault
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .take();
+        match fault {
+            Some(ServeError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Some(fault) => Err(fault),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What a line says: a request, a notification, nothing, or something that has to be refused.
+//!
+//! JSON-RPC's envelope is read by hand, so that each way of getting it wrong has its own answer, with the id
+//! wherever one can be read. Batches are refused in every revision (only 2025-03-26 had them).
+
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolRequest, CallToolRequestMethod, CallToolRequestParams, ClientNotification, ClientRequest,
+        ConstString as _, CustomRequest, JsonObject, ListToolsRequest, ListToolsRequestMethod, MetaObject,
+        PaginatedRequestParams, RequestId, RequestMetaObject,
+    },
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value, json};
+
+use super::json;
+
+/// What a line says.
+#[derive(Debug)]
+pub(super) enum Incoming {
+    /// A request. Its params may still be wrong.
+    Request(RequestId, Box<ClientRequest>),
+    /// A notification.
+    Notification(ClientNotification),
+    /// Nothing that wants an answer: a reply to a request that we never made, a notification that can't be
+    /// read.
+    Nothing,
+    /// Something that is answered at once.
+    Refused(Option<RequestId>, ErrorData),
+}
+
+/// Reads a line.
+pub(super) fn read(line: &[u8]) -> Incoming {
+    match json::parse(line) {
+        Ok(Value::Object(message)) => envelope(message),
+        Ok(Value::Array(_)) => refuse(None, "batches are not served; send one message a line"),
+        Ok(_) => refuse(None, "a message is an object"),
+        Err(error) if error.is_data() => refuse(json::readable_id(line), &error.to_string()),
+        Err(error) => Incoming::Refused(
+            json::readable_id(line),
+            ErrorData::parse_error(error.to_string(), None),
+        ),
+    }
+}
+
+/// The refusal of something that is no request.
+pub(super) fn refuse(id: Option<RequestId>, why: &str) -> Incoming {
+    Incoming::Refused(id, ErrorData::invalid_request(why.to_owned(), None))
+}
+
+fn envelope(mut message: Map<String, Value>) -> Incoming {
+    let method = message.remove("method");
+    if method.is_none() && (message.contains_key("result") || message.contains_key("error")) {
+        return Incoming::Nothing;
+    }
+    let Ok(id) = message.remove("id").map(RequestId::deserialize).transpose() else {
+        return refuse(None, "`id` must be a string or a 64-bit integer");
+    };
+    if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return refuse(id, "`jsonrpc` must be \"2.0\"");
+    }
+    let Some(Value::String(method)) = method else {
+        return refuse(id, "`method` must be a string");
+    };
+    let params = match message.remove("params") {
+        None | Some(Value::Null) => None,
+        Some(Value::Object(params)) => Some(params),
+        Some(_) => return malformed(id),
+    };
+    let Some(id) = id else {
+        return typed(method, params).map_or(Incoming::Nothing, Incoming::Notification);
+    };
+    match request(method, params) {
+        Some(request) => Incoming::Request(id, Box::new(request)),
+        None => malformed(Some(id)),
+    }
+}
+
+/// Wrong params are answered where there is somebody to answer.
+fn malformed(id: Option<RequestId>) -> Incoming {
+    match id {
+        Some(id) => Incoming::Refused(Some(id), ErrorData::invalid_params("malformed `params`", None)),
+        None => Incoming::Nothing,
+    }
+}
+
+/// `None` where not even `_meta` can be read. Other wrong params make a custom request, which the adapter
+/// refuses.
+///
+/// What rmcp would read otherwise than we must is read here: it finds a call's type by trying them all on
+/// copies of the params, which may hold a whole document, and takes a list's wrong cursor for none.
+fn request(method: String, params: Option<Map<String, Value>>) -> Option<ClientRequest> {
+    let object = |params: Option<_>| Value::Object(params.unwrap_or_default());
+    let request = match method.as_str() {
+        CallToolRequestMethod::VALUE => ToolCall::deserialize(object(params)).map(ToolCall::request),
+        ListToolsRequestMethod::VALUE => ToolList::deserialize(object(params)).map(ToolList::request),
+        _ => return typed(method, params),
+    };
+    Some(request.unwrap_or_else(|_| CustomRequest::new(method, None).into()))
+}
+
+/// A request or notification as rmcp knows it.
+fn typed<T: DeserializeOwned>(method: String, params: Option<Map<String, Value>>) -> Option<T> {
+    let message = match params {
+        Some(params) => json!({ "method": method, "params": params }),
+        None => json!({ "method": method }),
+    };
+    serde_json::from_value(message).ok()
+}
+
+/// The params of `tools/call` that this server knows.
+#[derive(Deserialize)]
+struct ToolCall {
+    name: String,
+    #[serde(default)]
+    arguments: JsonObject,
+    #[serde(default, rename = "_meta")]
+    meta: JsonObject,
+}
+
+impl ToolCall {
+    fn request(self) -> ClientRequest {
+        let mut request =
+            CallToolRequest::new(CallToolRequestParams::new(self.name).with_arguments(self.arguments));
+        request
+            .extensions
+            .insert(RequestMetaObject(MetaObject(self.meta)));
+        request.into()
+    }
+}
+
+/// The params of `tools/list`.
+#[derive(Deserialize)]
+struct ToolList {
+    cursor: Option<String>,
+    #[serde(default, rename = "_meta")]
+    meta: JsonObject,
+}
+
+impl ToolList {
+    fn request(self) -> ClientRequest {
+        let mut request =
+            ListToolsRequest::with_param(PaginatedRequestParams::default().with_cursor(self.cursor));
+        request
+            .extensions
+            .insert(RequestMetaObject(MetaObject(self.meta)));
+        request.into()
+    }
+}

@@ -1,0 +1,36 @@
+//! Contracts over the Model Context Protocol.
+//!
+//! ```text
+//! line → lines → json → message → transport → rmcp → adapter → Contract::call → render → rmcp → output → line
+//! ```
+//!
+//! [`serve_stdio`] serves until the client goes away, [`serve`] does it over any pair of streams, and
+//! [`Adapter`] is the part that knows contracts and no transport, for use behind HTTP as well. Nothing here
+//! names a tool: what is listed and called is what the contracts' specs have.
+//!
+//! Both eras are served side by side, request by request: sessions opened by `initialize` (2024-11-05 to
+//! 2025-11-25), and 2026-07-28, where each request says in `_meta` what it speaks. Only `tools` is offered.
+//!
+//! rmcp's own lifecycle is left out (`serve_directly`): it ends the service at a notification before
+//! `initialize`, and holds a connection to the era of its first request. rmcp also logs what it receives: a
+//! subscriber must turn its target off (`rmcp=off`), or note bodies end up in the log. So does what a panic
+//! says, unless the program's panic hook prints no more than the place.
+
+mod adapter;
+mod catalog;
+mod ending;
+mod in_flight;
+mod json;
+mod lines;
+mod message;
+mod output;
+mod render;
+mod service;
+#[cfg(test)]
+mod tests;
+mod transport;
+
+pub use adapter::{Adapter, ServerInfo};
+pub use catalog::NameClash;
+pub use ending::ServeError;
+pub use service::{serve, serve_stdio};

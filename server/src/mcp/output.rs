@@ -1,0 +1,53 @@
+//! The stream of replies: whole lines, one after the other.
+
+use std::{io, sync::Arc};
+
+use rmcp::{RoleServer, service::TxJsonRpcMessage};
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt as _},
+    sync::Mutex,
+};
+
+use super::ending::{Ending, ServeError};
+
+/// A stream that replies are written to.
+#[derive(Debug)]
+pub(super) struct Output<W> {
+    /// Taken out while a line is being written. A write that fails or is given up leaves nothing behind,
+    /// since nothing may follow half a line.
+    stream: Mutex<Option<W>>,
+    ending: Arc<Ending>,
+}
+
+impl<W: AsyncWrite + Unpin> Output<W> {
+    pub(super) fn new(stream: W, ending: Arc<Ending>) -> Self {
+        Self {
+            stream: Mutex::new(Some(stream)),
+            ending,
+        }
+    }
+
+    /// Writes one message. When that fails, the service ends.
+    pub(super) async fn write(&self, message: &TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let mut place = self.stream.lock().await;
+        let mut stream = place.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        match write_through(&mut stream, &line).await {
+            Ok(()) => {
+                *place = Some(stream);
+                Ok(())
+            }
+            Err(error) => {
+                let kind = error.kind();
+                self.ending.fail(ServeError::Write(error));
+                Err(kind.into())
+            }
+        }
+    }
+}
+
+async fn write_through(stream: &mut (impl AsyncWrite + Unpin), line: &[u8]) -> io::Result<()> {
+    stream.write_all(line).await?;
+    stream.flush().await
+}

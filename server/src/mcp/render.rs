@@ -1,0 +1,86 @@
+//! What a contract answers, as MCP says it.
+//!
+//! An [`Answer`] is a result with structured content, and the same as text for clients that know only that. A
+//! declared error goes the way that its contract names. What no contract declares says nothing of its cause
+//! to the client.
+
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ContentBlock, ErrorCode, JsonObject, MetaObject},
+};
+use serde_json::json;
+use tabellion_schemas::{Answer, ContractSpec, ErrorAnswer, ErrorChannel, Failure, Rejection, Violation};
+
+/// `_meta` key of an error that travels as a result: its code, its name and its details.
+const ERROR: &str = "tabellion/error";
+
+/// The result of a call, as the contract `spec` has it.
+pub(super) fn outcome(
+    spec: &ContractSpec,
+    tool: &str,
+    outcome: Result<Answer, Rejection>,
+) -> Result<CallToolResult, ErrorData> {
+    match outcome {
+        Ok(Answer { response, meta }) => {
+            let result = CallToolResult::structured(response);
+            Ok(if meta.is_empty() {
+                result
+            } else {
+                result.with_meta(Some(MetaObject(meta)))
+            })
+        }
+        Err(Rejection::Declared(error)) => match spec.error_channel {
+            ErrorChannel::Result => Ok(as_result(error)),
+            ErrorChannel::JsonRpc => Err(as_error(error)),
+        },
+        Err(Rejection::UnknownTool) => Err(unknown_tool(tool)),
+        Err(Rejection::Breach { tool, detail }) => {
+            tracing::error!(
+                contract = spec.id,
+                tool,
+                "the implementation broke its contract (detail: level debug)"
+            );
+            // May quote what a handler made of a note.
+            tracing::debug!(contract = spec.id, tool, detail, "breach");
+            Err(defect())
+        }
+    }
+}
+
+/// The rejection of a call whose `_meta` names conditions that can't be met: as the contract rejects
+/// arguments.
+pub(super) fn bad_conditions(spec: &ContractSpec, violations: &[Violation]) -> Rejection {
+    let code = ErrorCode::INVALID_PARAMS.0;
+    let declared = spec.errors.iter().find(|error| error.code == code);
+    let Failure { message, data, .. } = Failure::violations(violations);
+    Rejection::Declared(ErrorAnswer {
+        name: declared.map_or("INVALID_PARAMS", |error| error.name),
+        code,
+        message,
+        data,
+    })
+}
+
+/// The answer to a call of a tool that no contract has.
+pub(super) fn unknown_tool(name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("unknown tool `{}`", name.escape_debug()), None)
+}
+
+/// The answer where the server is wrong, whatever the reason.
+pub(super) fn defect() -> ErrorData {
+    ErrorData::internal_error("the server failed to answer; its log says more", None)
+}
+
+fn as_result(error: ErrorAnswer) -> CallToolResult {
+    let mut meta = JsonObject::new();
+    meta.insert(
+        ERROR.into(),
+        json!({ "code": error.code, "name": error.name, "data": error.data }),
+    );
+    CallToolResult::error(vec![ContentBlock::text(error.message)]).with_meta(Some(MetaObject(meta)))
+}
+
+fn as_error(error: ErrorAnswer) -> ErrorData {
+    let data = (!error.data.is_empty()).then(|| error.data.into());
+    ErrorData::new(ErrorCode(error.code), error.message, data)
+}

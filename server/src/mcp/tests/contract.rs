@@ -1,0 +1,195 @@
+//! Two contracts in memory, written against the trait by hand: one for each way that errors travel.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Map, Value, json};
+use tabellion_schemas::{
+    Annotations, Answer, BoxFuture, CallContext, Contract, ContractSpec, ErrorAnswer, ErrorChannel,
+    ErrorSpec, Failure, Rejection, Shape, ToolSpec,
+};
+use tokio::sync::{Semaphore, watch};
+
+/// A document's place in memory, and what tests want to know of it.
+#[derive(Debug)]
+pub(super) struct Memory {
+    spec: &'static ContractSpec,
+    kept: Mutex<Vec<String>>,
+    clients: Mutex<Vec<Option<String>>>,
+    begun: watch::Sender<usize>,
+    gate: Semaphore,
+}
+
+impl Memory {
+    pub(super) fn new(spec: &'static ContractSpec) -> Arc<Self> {
+        Arc::new(Self {
+            spec,
+            kept: Mutex::default(),
+            clients: Mutex::default(),
+            begun: watch::Sender::new(0),
+            gate: Semaphore::new(0),
+        })
+    }
+
+    /// What mutations have kept.
+    pub(super) fn kept(&self) -> Vec<String> {
+        self.kept.lock().unwrap().clone()
+    }
+
+    /// Who called, call by call.
+    pub(super) fn clients(&self) -> Vec<Option<String>> {
+        self.clients.lock().unwrap().clone()
+    }
+
+    /// How many calls have begun.
+    pub(super) fn begun(&self) -> usize {
+        *self.begun.borrow()
+    }
+
+    /// Waits until `calls` have begun.
+    pub(super) async fn has_begun(&self, calls: usize) {
+        self.begun
+            .subscribe()
+            .wait_for(|begun| *begun >= calls)
+            .await
+            .unwrap();
+    }
+
+    /// Lets `calls` of `slow` go on.
+    pub(super) fn open(&self, calls: usize) {
+        self.gate.add_permits(calls);
+    }
+
+    async fn answer(&self, tool: &'static str, arguments: Value) -> Result<Answer, Rejection> {
+        let text = arguments["text"].as_str().unwrap_or_default().to_owned();
+        match tool {
+            "echo" | "echo_rpc" => {}
+            "keep" => self.kept.lock().unwrap().push(text.clone()),
+            "slow" => {
+                self.gate.acquire().await.unwrap().forget();
+                self.kept.lock().unwrap().push(text.clone());
+            }
+            "panic" => panic!("a handler's defect: {text}"),
+            "breach" => {
+                return Err(Rejection::Breach {
+                    tool: "breach",
+                    detail: format!("breached with {text}"),
+                });
+            }
+            "refuse" | "refuse_rpc" => {
+                return Err(declared(
+                    "NOT_FOUND",
+                    -32001,
+                    "no such note",
+                    json!({ "path": text }),
+                ));
+            }
+            other => unreachable!("{other} is in the specs"),
+        }
+        let mut meta = Map::new();
+        if tool == "keep" {
+            meta.insert("tabellion/base".into(), "b1".into());
+        }
+        Ok(Answer {
+            response: json!({ "text": text }),
+            meta,
+        })
+    }
+}
+
+impl Contract for Memory {
+    fn spec(&self) -> &'static ContractSpec {
+        self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a CallContext,
+        tool: &'a str,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<Answer, Rejection>> {
+        Box::pin(async move {
+            let tool = self.spec.tool(tool).ok_or(Rejection::UnknownTool)?;
+            self.clients.lock().unwrap().push(call.client.clone());
+            self.begun.send_modify(|begun| *begun += 1);
+            if let Err(violations) = tool.input.check(&arguments) {
+                let Failure { message, data, .. } = Failure::violations(&violations);
+                return Err(declared("INVALID_REQUEST", -32602, &message, data.into()));
+            }
+            self.answer(tool.name, arguments).await
+        })
+    }
+}
+
+fn declared(name: &'static str, code: i32, message: &str, data: Value) -> Rejection {
+    let Value::Object(data) = data else {
+        unreachable!("details are by name")
+    };
+    Rejection::Declared(ErrorAnswer {
+        name,
+        code,
+        message: message.into(),
+        data,
+    })
+}
+
+const INPUT: &str = r#"{"type":"object","required":["text"],"properties":{"text":{"type":"string"}},"additionalProperties":false}"#;
+const OUTPUT: &str = r#"{"properties":{"text":{"type":"string"}},"type":"object","required":["text"]}"#;
+
+const fn tool(name: &'static str, mutating: bool) -> ToolSpec {
+    ToolSpec {
+        name,
+        description: "Says what it is told.",
+        annotations: Annotations {
+            read_only: !mutating,
+            destructive: mutating,
+            idempotent: true,
+            open_world: false,
+        },
+        mutating,
+        path: None,
+        commit: None,
+        errors: &["INVALID_REQUEST", "NOT_FOUND"],
+        input: Shape::new(INPUT, INPUT, &[]),
+        output: Shape::new(OUTPUT, OUTPUT, &[]),
+    }
+}
+
+const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static [ToolSpec]) -> ContractSpec {
+    ContractSpec {
+        id,
+        version: "1.0.0",
+        title: "Memory",
+        error_channel,
+        errors: &[
+            ErrorSpec {
+                name: "NOT_FOUND",
+                code: -32001,
+                message: "no such note",
+            },
+            ErrorSpec {
+                name: "INVALID_REQUEST",
+                code: -32602,
+                message: "the arguments are wrong",
+            },
+        ],
+        guarantees: &[],
+        previews: &[],
+        log: None,
+        tools,
+    }
+}
+
+static TOOLS: [ToolSpec; 6] = [
+    tool("echo", false),
+    tool("keep", true),
+    tool("slow", true),
+    tool("panic", true),
+    tool("breach", true),
+    tool("refuse", false),
+];
+static RPC_TOOLS: [ToolSpec; 2] = [tool("echo_rpc", false), tool("refuse_rpc", false)];
+
+/// Errors travel as results.
+pub(super) static NOTES: ContractSpec = spec("notes", ErrorChannel::Result, &TOOLS);
+/// Errors travel as JSON-RPC errors.
+pub(super) static RPC: ContractSpec = spec("rpc", ErrorChannel::JsonRpc, &RPC_TOOLS);
