@@ -1,0 +1,241 @@
+//! BrainDrive Markdown: read, list, search, preview, write, edit, delete, log.
+//!
+//! Each method parses its arguments, asks the library or the Markdown functions, and answers; whatever must hold
+//! for all tools (validation, commits, the log) is done around it.
+
+use std::sync::{Arc, atomic::AtomicBool};
+
+use tabellion_schemas::{
+    Change, Content, Contract, Document, Failure, FailureKind, ReadCx, Staged, WriteCx, call,
+    generated::braindrive_markdown::{
+        ActivityEntry, BrainDriveMarkdown, DeleteMarkdownRequest, DeleteMarkdownResponse, EditMarkdownRequest,
+        EditMarkdownResponse, EditOperation, FileMetadata, GetMarkdownActivityLogRequest,
+        GetMarkdownActivityLogResponse, ListMarkdownFilesRequest, ListMarkdownFilesResponse, Mutation,
+        PreviewMarkdownChangeRequest, PreviewMarkdownChangeResponse, ReadMarkdownRequest, ReadMarkdownResponse,
+        RiskLevel, SearchMarkdownRequest, SearchMarkdownResponse, SearchMatch, SearchResult, Service, ToolError,
+        WriteMarkdownRequest, WriteMarkdownResponse,
+    },
+};
+
+use super::failures;
+use crate::{
+    library::{Library, search, walk},
+    markdown::{self, Edit, Flavor, Risk, TargetError, diff},
+    path::{LibraryDir, LibraryPath},
+};
+
+/// `_meta` key of a response: the file has bytes that no commit has.
+const DIRTY: &str = "tabellion/dirty";
+/// `_meta` key of a response: it was cut.
+const TRUNCATED: &str = "tabellion/truncated";
+/// `_meta` key of a response: how much there is, cut or not.
+const TOTAL: &str = "tabellion/total";
+
+/// What stands for a commit in a repository that has none yet.
+const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
+
+/// The contract over a library.
+pub(super) fn over(library: Arc<Library>) -> Arc<dyn Contract> {
+    Arc::new(Service::new(BrainDrive { library: Arc::clone(&library) }, library))
+}
+
+struct BrainDrive {
+    library: Arc<Library>,
+}
+
+impl BrainDriveMarkdown for BrainDrive {
+    async fn read_markdown(
+        &self,
+        cx: &ReadCx<'_>,
+        request: ReadMarkdownRequest,
+    ) -> Result<ReadMarkdownResponse, ToolError> {
+        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let file = self.library.read(&path)?.ok_or_else(|| no_such_file(&path))?;
+        cx.note(call::BASE, file.blob);
+        if file.dirty {
+            cx.note(DIRTY, true);
+        }
+        let metadata = FileMetadata {
+            size: file.bytes.len() as u64,
+            last_modified: file.modified.fixed_offset(),
+            git_commit: file.commit.unwrap_or_else(|| NO_COMMIT.into()),
+        };
+        Ok(ReadMarkdownResponse { content: utf8(&path, file.bytes)?, metadata })
+    }
+
+    async fn list_markdown_files(
+        &self,
+        cx: &ReadCx<'_>,
+        request: ListMarkdownFilesRequest,
+    ) -> Result<ListMarkdownFilesResponse, ToolError> {
+        let dir = LibraryDir::parse(&request.path).map_err(failures::path)?;
+        let (root, rules) = (self.library.root(), self.library.ignore_rules());
+        let listing = walk::list(root, &dir, request.recursive, rules).map_err(failures::folder)?;
+        if listing.truncated {
+            cx.note(TRUNCATED, true);
+            cx.note(TOTAL, listing.total);
+        }
+        Ok(ListMarkdownFilesResponse {
+            files: listing.files.iter().map(LibraryPath::to_string).collect(),
+            folders: listing.folders.iter().map(LibraryDir::to_string).collect(),
+        })
+    }
+
+    async fn search_markdown(
+        &self,
+        cx: &ReadCx<'_>,
+        request: SearchMarkdownRequest,
+    ) -> Result<SearchMarkdownResponse, ToolError> {
+        let dir = LibraryDir::parse(request.path.as_deref().unwrap_or_default()).map_err(failures::path)?;
+        let (root, rules) = (self.library.root(), self.library.ignore_rules());
+        let limits = search::Limits::default();
+        let found = search::search(root, &dir, rules, &request.query, limits, &AtomicBool::new(false))
+            .map_err(failures::search)?;
+        cx.note(TOTAL, found.total_lines);
+        if found.truncated {
+            cx.note(TRUNCATED, true);
+        }
+        let results = found.matches.chunk_by(|a, b| a.path == b.path).map(|matches| SearchResult {
+            path: matches[0].path.to_string(),
+            matches: matches
+                .iter()
+                .map(|found| SearchMatch { line: found.line, snippet: found.snippet.clone() })
+                .collect(),
+        });
+        Ok(SearchMarkdownResponse { results: results.collect() })
+    }
+
+    async fn preview_markdown_change(
+        &self,
+        cx: &ReadCx<'_>,
+        request: PreviewMarkdownChangeRequest,
+    ) -> Result<PreviewMarkdownChangeResponse, ToolError> {
+        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
+        cx.note(call::BASE, document.id);
+        let old = utf8(&path, document.bytes)?;
+        let edit = edit(&request.operation);
+        let plan = markdown::plan(&old, Flavor::of_path(path.as_str()), &edit)?;
+        let preview = markdown::preview(path.as_str(), &old, &edit, &plan);
+        let risk_level = match preview.risk {
+            Risk::Low => RiskLevel::Low,
+            Risk::Medium => RiskLevel::Medium,
+            Risk::High => RiskLevel::High,
+        };
+        Ok(PreviewMarkdownChangeResponse { diff: preview.diff, summary: preview.summary, risk_level })
+    }
+
+    async fn write_markdown(
+        &self,
+        cx: &WriteCx<'_>,
+        request: WriteMarkdownRequest,
+    ) -> Result<Staged<WriteMarkdownResponse>, ToolError> {
+        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let old = cx.read(path.as_str())?;
+        let operation = if old.is_some() { "overwrite" } else { "create" };
+        let summary = counted(operation, old.as_ref(), &request.content);
+        Ok(stage(cx, &path, operation, summary, Content::Write(request.content.into_bytes())))
+    }
+
+    async fn edit_markdown(
+        &self,
+        cx: &WriteCx<'_>,
+        request: EditMarkdownRequest,
+    ) -> Result<Staged<EditMarkdownResponse>, ToolError> {
+        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
+        let old = utf8(&path, document.bytes)?;
+        let edit = edit(&request.operation);
+        let plan = markdown::plan(&old, Flavor::of_path(path.as_str()), &edit)?;
+        let summary = markdown::summarize(&old, &edit, &plan);
+        Ok(stage(cx, &path, edit.name(), summary, Content::Write(plan.text.into_bytes())))
+    }
+
+    async fn delete_markdown(
+        &self,
+        cx: &WriteCx<'_>,
+        request: DeleteMarkdownRequest,
+    ) -> Result<Staged<DeleteMarkdownResponse>, ToolError> {
+        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
+        let summary = counted("delete", Some(&document), "");
+        Ok(stage(cx, &path, "delete", summary, Content::Delete))
+    }
+
+    async fn get_markdown_activity_log(
+        &self,
+        _: &ReadCx<'_>,
+        request: GetMarkdownActivityLogRequest,
+    ) -> Result<GetMarkdownActivityLogResponse, ToolError> {
+        let activity = self.library.activity(usize::try_from(request.limit).unwrap_or(usize::MAX))?;
+        let entries = activity.entries.into_iter().map(|entry| ActivityEntry {
+            timestamp: entry.time.fixed_offset(),
+            operation: entry.operation,
+            path: entry.path,
+            summary: entry.summary,
+            git_commit_sha: entry.commit,
+        });
+        Ok(GetMarkdownActivityLogResponse { entries: entries.collect() })
+    }
+}
+
+/// Stages a change of `path`; the answer is the same for all tools that change.
+fn stage(
+    cx: &WriteCx<'_>,
+    path: &LibraryPath,
+    operation: &'static str,
+    summary: String,
+    content: Content,
+) -> Staged<Mutation> {
+    let change = Change { path: path.to_string(), content, operation, summary };
+    cx.stage(change, |receipt| Mutation { success: true, git_commit_sha: receipt.commit().into() })
+}
+
+fn edit(operation: &EditOperation) -> Edit<'_> {
+    match operation {
+        EditOperation::Append { content } => Edit::Append { content },
+        EditOperation::Prepend { content } => Edit::Prepend { content },
+        EditOperation::ReplaceSection { target, content } => Edit::ReplaceSection { target, content },
+        EditOperation::InsertBefore { target, content } => Edit::InsertBefore { target, content },
+        EditOperation::InsertAfter { target, content } => Edit::InsertAfter { target, content },
+    }
+}
+
+/// What a change of the whole file does, in one line: `overwrite: +3 -2 lines`.
+fn counted(operation: &str, old: Option<&Document>, new: &str) -> String {
+    let old = old.map(|document| String::from_utf8_lossy(&document.bytes)).unwrap_or_default();
+    let (added, removed) = diff::line_counts(&old, new);
+    format!("{operation}: +{added} -{removed} lines")
+}
+
+/// The document's text. What is not UTF-8 can't go through JSON without damage.
+fn utf8(path: &LibraryPath, bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        let message = format!("`{path}` is not UTF-8 at byte {offset}; convert it with an editor first");
+        Failure::new(FailureKind::Refused, message).with("offset", offset)
+    })
+}
+
+fn no_such_file(path: &LibraryPath) -> Failure {
+    let message = format!("there is no file `{path}`; list its folder to see what there is");
+    Failure::new(FailureKind::NotFound, message).with("path", path.as_str())
+}
+
+impl From<TargetError> for ToolError {
+    fn from(error: TargetError) -> Self {
+        let message = error.to_string();
+        let (constructed, candidates) = match error {
+            TargetError::NotFound { nearest, .. } => (Self::not_found(message), nearest),
+            TargetError::Ambiguous { candidates, .. } => (Self::ambiguous_target(message), candidates),
+        };
+        let candidates = candidates.into_iter().map(|candidate| {
+            serde_json::json!({
+                "line": candidate.line,
+                "heading": candidate.heading,
+                "slug": candidate.slug,
+            })
+        });
+        constructed.with("candidates", candidates.collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,23 @@
+//! Tabellion: a server for Markdown libraries in git that AI agents and people edit together.
+//!
+//! | module | is for |
+//! |---|---|
+//! | [`contracts`] | implementations of the contracts' generated traits, and which contracts there are |
+//! | [`library`] | files, git, the transaction, the log, listing and search; the only place that writes |
+//! | [`markdown`] | sections, edits, previews: pure functions from text to text |
+//! | [`mcp`] | one adapter from contracts to MCP over stdio; it names no tool |
+//! | [`path`] | names of files and folders, checked once at the edge |
+//! | [`platform`] | what differs between operating systems |
+//! | [`parent`] | noticing that the client is gone |
+//! | [`cli`] | the command line: `serve` and `demo` |
+
+pub mod cli;
+pub mod contracts;
+mod demo;
+pub mod library;
+pub mod markdown;
+pub mod mcp;
+pub mod parent;
+pub mod path;
+pub mod platform;
+mod serve;

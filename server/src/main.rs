@@ -1,0 +1,7 @@
+//! The `tabellion` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tabellion::cli::main()
+}

@@ -1,0 +1,90 @@
+//! `tabellion serve`: a library, the contracts over it, and a client on standard input and output.
+
+use std::{
+    env,
+    error::Error,
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tracing_subscriber::EnvFilter;
+
+use crate::{
+    cli::Serve,
+    contracts,
+    library::{Library, Options},
+    mcp::{self, ServerInfo},
+};
+
+/// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
+const LOG: &str = "TABELLION_LOG";
+
+/// What a model is told about the server as a whole.
+const INSTRUCTIONS: &str = "A library of Markdown files in git. Paths are relative to the library. Every change is one \
+    commit and one entry of the activity log. Preview an edit first, then repeat it with `_meta` \
+    {\"tabellion/ifBase\": the preview's `_meta` \"tabellion/base\"}: it is refused if the file has changed in between. \
+    An error says what to do next.";
+
+/// Serves until the client is gone.
+pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
+    let filter = EnvFilter::try_from_env(LOG).unwrap_or_else(|_| EnvFilter::new("warn"));
+    // rmcp logs whole messages, and with them what is in people's notes.
+    let filter = filter.add_directive("rmcp=off".parse()?);
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).init();
+
+    check_folder(&what.library)?;
+    let options = Options { external: what.external.into(), ..Options::default() };
+    let library = Arc::new(Library::open(&what.library, options)?);
+    let contracts = what.contracts.iter().filter_map(|name| contracts::over(name, &library)).collect();
+    if io::stdin().is_terminal() {
+        eprintln!("{}", greeting(&what.library)?);
+    }
+
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let info = ServerInfo {
+        name: env!("CARGO_PKG_NAME").into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        instructions: Some(INSTRUCTIONS.into()),
+    };
+    let served = runtime.block_on(mcp::serve_stdio(contracts, info));
+    // A thread may still be blocked in a read of standard input; it must not keep the process.
+    runtime.shutdown_background();
+    Ok(served?)
+}
+
+/// A folder that holds more than notes is named by mistake: a commit for each edit in there would be one as well.
+fn check_folder(library: &Path) -> Result<(), String> {
+    let folder = library.canonicalize().unwrap_or_else(|_| library.to_path_buf());
+    let home = env::home_dir().and_then(|home| home.canonicalize().ok());
+    if folder.parent().is_none() || Some(&folder) == home.as_ref() {
+        return Err(format!("`{}` is not a library: name a folder of notes in it", folder.display()));
+    }
+    if folder.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
+        return Err(format!("`{}` belongs to git: name a folder of notes", folder.display()));
+    }
+    Ok(())
+}
+
+/// What a person sees who starts the server in a terminal.
+fn greeting(library: &Path) -> io::Result<String> {
+    Ok(format!(
+        "Tabellion {} serves `{}` to an MCP client on standard input and output.\n\
+         Started by hand there is no client. Let yours start it, with this in its configuration:\n\n{}\n\n\
+         End of file (Ctrl-D) ends it.",
+        env!("CARGO_PKG_VERSION"),
+        library.display(),
+        client_configuration(library)?
+    ))
+}
+
+/// What Claude Desktop, Cursor and others want in their configuration to start this program on `library`.
+pub(crate) fn client_configuration(library: &Path) -> io::Result<String> {
+    let program: PathBuf = env::current_exe()?;
+    let configuration = serde_json::json!({
+        "mcpServers": {
+            "tabellion": { "command": program, "args": ["serve", "--library", library.canonicalize()?] }
+        }
+    });
+    Ok(serde_json::to_string_pretty(&configuration)?)
+}
