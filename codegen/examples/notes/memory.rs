@@ -1,0 +1,91 @@
+//! The least store there can be: documents in memory, gone with the process.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use tabellion_schemas::{
+    BoxFuture, Change, Content, Document, Entry, Failure, Prepared, Replay, Session, Setback, Snapshot, Store,
+};
+
+/// Documents by path, and how many commits there were.
+#[derive(Debug, Default)]
+pub(crate) struct Memory(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    documents: BTreeMap<String, Vec<u8>>,
+    commits: usize,
+}
+
+impl State {
+    fn document(&self, path: &str) -> Option<Document> {
+        let bytes = self.documents.get(path)?.clone();
+        let id = format!("{bytes:x?}");
+        Some(Document { bytes, id })
+    }
+}
+
+impl Memory {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Snapshot for Memory {
+    fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
+        Ok(self.state().document(path))
+    }
+}
+
+impl Store for Memory {
+    fn begin<'a>(&'a self, _: u32) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
+        let change: Option<Change> = None;
+        Box::pin(async move { Ok(Box::new(Turn { memory: self, change }) as Box<dyn Session>) })
+    }
+}
+
+/// One writer's turn. A store that several writers share would hold a lock here.
+struct Turn<'a> {
+    memory: &'a Memory,
+    change: Option<Change>,
+}
+
+impl Snapshot for Turn<'_> {
+    fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
+        self.memory.read(path)
+    }
+}
+
+impl Session for Turn<'_> {
+    fn replay(&self, _: &str, _: &str) -> Result<Option<Replay>, Failure> {
+        Ok(None)
+    }
+
+    fn prepare(&mut self, change: &Change, _: &Entry<'_>) -> Result<Prepared, Setback> {
+        let state = self.memory.state();
+        self.change = Some(change.clone());
+        let content = match &change.content {
+            Content::Write(bytes) => Some(format!("{bytes:x?}")),
+            Content::Delete => None,
+        };
+        Ok(Prepared {
+            commit: format!("c{}", state.commits + 1),
+            base: state.document(&change.path).map(|document| document.id),
+            content,
+        })
+    }
+
+    fn publish(&mut self) -> Result<(), Setback> {
+        let mut state = self.memory.state();
+        if let Some(change) = self.change.take() {
+            match change.content {
+                Content::Write(bytes) => state.documents.insert(change.path, bytes),
+                Content::Delete => state.documents.remove(&change.path),
+            };
+            state.commits += 1;
+        }
+        Ok(())
+    }
+}

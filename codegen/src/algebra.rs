@@ -1,0 +1,52 @@
+//! Schemas as sets of values: which values are in one, whether there are any, whether one set holds another.
+
+use jsonschema::{
+    Draft, PatternOptions, Validator,
+    canonical::{self, CanonicalSchema, Containment, Satisfiability},
+};
+use serde_json::Value;
+
+/// Compiles a schema as the runtime does (`tabellion_schemas::shape::build`): formats checked, patterns in linear
+/// time. Not taken from there, since that crate has to compile for it and is what we generate.
+pub(crate) fn validator(schema: &Value) -> Result<Validator, String> {
+    jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .should_validate_formats(true)
+        .with_pattern_options(PatternOptions::regex())
+        .build(schema)
+        .map_err(|error| error.to_string())
+}
+
+/// The set of values that satisfy `schema`.
+pub(crate) fn set(schema: &Value) -> Result<CanonicalSchema, String> {
+    canonical::options()
+        .offline()
+        .with_draft(Draft::Draft202012)
+        .should_validate_formats(true)
+        .with_pattern_options(PatternOptions::regex())
+        .canonicalize(schema)
+        .map_err(|error| error.to_string())
+}
+
+/// Whether it is proved that no value satisfies `schema`.
+pub(crate) fn is_empty(schema: &Value) -> bool {
+    set(schema).is_ok_and(|set| set.satisfiability() == Satisfiability::No)
+}
+
+/// Whether every value of `inner` is one of `outer`; `None` where neither can be proved.
+pub(crate) fn covers(outer: &Value, inner: &Value) -> Option<bool> {
+    match set(outer).ok()?.covers(&set(inner).ok()?).ok()? {
+        Containment::Yes => Some(true),
+        Containment::No => Some(false),
+        Containment::Unknown => None,
+    }
+}
+
+/// The values of `left` that are none of `right`, as a schema; `None` where it can't be expressed.
+pub(crate) fn difference(left: &Value, right: &Value) -> Option<Value> {
+    let mut schema = set(left).ok()?.subtract(&set(right).ok()?).ok()?.to_json_schema();
+    if let Some(members) = schema.as_object_mut() {
+        members.remove("$schema");
+    }
+    Some(schema)
+}

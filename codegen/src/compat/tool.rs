@@ -1,0 +1,127 @@
+//! What has changed in one tool.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Changes;
+use crate::{
+    algebra,
+    contract::{Annotations, Side, Tool},
+    pointer, sample, schema, views,
+};
+
+/// Adds what has changed from `old` to `new`.
+pub(super) fn compare(changes: &mut Changes, old: &Tool, new: &Tool) {
+    hints(changes, old.spec.annotations, new.spec.annotations);
+    let (before, after) = (&old.spec.errors, &new.spec.errors);
+    for error in after.iter().filter(|error| !before.contains(error)) {
+        changes.compatible(format!("it may answer with error `{error}`"));
+    }
+    for error in before.iter().filter(|error| !after.contains(error)) {
+        changes.compatible(format!("it no longer answers with error `{error}`"));
+    }
+    values(changes, Side::Input, old, new);
+    defaults(changes, old, new);
+    values(changes, Side::Output, old, new);
+    for (before, after, what) in [
+        (
+            &old.spec.path,
+            &new.spec.path,
+            "the path is elsewhere in the request",
+        ),
+        (
+            &old.spec.commit,
+            &new.spec.commit,
+            "the commit is elsewhere in the response",
+        ),
+    ] {
+        if before != after {
+            changes.compatible(what);
+        }
+    }
+    if old.spec.description != new.spec.description {
+        changes.compatible("the description says something else");
+    }
+}
+
+/// A hint is a promise in one direction: a client that relied on it must not lose it.
+fn hints(changes: &mut Changes, old: Annotations, new: Annotations) {
+    let promises = [
+        ("read-only", old.read_only, new.read_only),
+        ("not destructive", !old.destructive, !new.destructive),
+        ("idempotent", old.idempotent, new.idempotent),
+        ("closed to the outer world", !old.open_world, !new.open_world),
+    ];
+    for (promise, before, after) in promises {
+        match (before, after) {
+            (true, false) => changes.breaking(format!("it is no longer {promise}")),
+            (false, true) => changes.compatible(format!("it is now {promise}")),
+            _ => {}
+        }
+    }
+}
+
+/// Requests must remain valid, and responses must have been possible before.
+fn values(changes: &mut Changes, side: Side, old: &Tool, new: &Tool) {
+    let (kept, other) = match side {
+        Side::Input => (old, new),
+        Side::Output => (new, old),
+    };
+    let narrow = views::enforced(kept.schema(side));
+    let wide = views::enforced(other.schema(side));
+    if narrow != wide {
+        let (breaks, widens) = match side {
+            Side::Input => ("requests are refused that were valid", "more requests are valid"),
+            Side::Output => (
+                "responses may come that could not come before",
+                "fewer responses may come",
+            ),
+        };
+        match (algebra::covers(&wide, &narrow), algebra::covers(&narrow, &wide)) {
+            (Some(true), Some(true)) => {}
+            (Some(true), _) => return changes.compatible(widens),
+            (decided, _) => {
+                let example = sample::between(side, &narrow, &wide, [kept, other]);
+                let what = match (&example, algebra::difference(&narrow, &wide)) {
+                    (Some(_), _) => breaks.into(),
+                    (None, Some(lost)) if decided == Some(false) => format!("{breaks}, namely {lost}"),
+                    (None, _) => format!("it can't be proved that no {breaks}"),
+                };
+                return changes.push(true, what, example);
+            }
+        }
+    }
+    if old.schema(side) != new.schema(side) {
+        changes.compatible(match side {
+            Side::Input => "the same requests are described otherwise",
+            Side::Output => "the same responses are described otherwise",
+        });
+    }
+}
+
+/// A request that leaves a value out must mean what it meant.
+fn defaults(changes: &mut Changes, old: &Tool, new: &Tool) {
+    let [before, after] = [old, new].map(|tool| {
+        let mut defaults = BTreeMap::new();
+        collect(tool.schema(Side::Input), "", &mut defaults);
+        defaults
+    });
+    for (at, default) in before {
+        match after.get(&at) {
+            Some(now) if *now == default => {}
+            Some(now) => changes.breaking(format!("the default of `{at}` was {default} and is {now}")),
+            None => changes.breaking(format!("the default of `{at}`, {default}, is gone")),
+        }
+    }
+}
+
+fn collect<'a>(schema: &'a Value, at: &str, defaults: &mut BTreeMap<String, &'a Value>) {
+    if let Some(default) = schema.get("default") {
+        defaults.insert(at.into(), default);
+    }
+    for (step, part) in schema::parts(schema) {
+        let step = step.last().cloned().unwrap_or_default();
+        collect(part, &pointer::push(at, &step), defaults);
+    }
+}

@@ -1,0 +1,99 @@
+//! One JSON file: its value, and where in the text each part of it stands.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use crate::{
+    places,
+    problem::{Place, Problem},
+};
+
+/// A JSON file that has been read.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The file, from the schemas' folder on.
+    pub file: PathBuf,
+    /// What it says.
+    pub value: Value,
+    places: BTreeMap<String, Place>,
+}
+
+impl Document {
+    /// Reads `text`.
+    ///
+    /// # Errors
+    /// When it is not JSON, or an object in it has a key twice (of which serde_json would silently keep the last).
+    pub fn parse(file: &Path, text: &str) -> Result<Self, Vec<Problem>> {
+        let value = serde_json::from_str(text).map_err(|error| {
+            let (message, _) = split_position(&error);
+            vec![Problem {
+                file: file.into(),
+                place: Some(Place {
+                    line: error.line(),
+                    column: error.column(),
+                }),
+                pointer: String::new(),
+                message: format!("is not JSON: {message}"),
+                help: "mend the syntax at this place".into(),
+            }]
+        })?;
+        let (places, duplicates) = places::scan(text);
+        let document = Self {
+            file: file.into(),
+            value,
+            places,
+        };
+        if duplicates.is_empty() {
+            return Ok(document);
+        }
+        Err(duplicates
+            .into_iter()
+            .map(|(pointer, place)| Problem {
+                file: file.into(),
+                place: Some(place),
+                message: "this key stands here twice; only the last would count".into(),
+                help: "remove or rename one of the two".into(),
+                pointer,
+            })
+            .collect())
+    }
+
+    /// A problem at `pointer`, with the position of the deepest part of `pointer` that the text has.
+    pub fn problem(
+        &self,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Problem {
+        let pointer = pointer.into();
+        Problem {
+            file: self.file.clone(),
+            place: self.place(&pointer),
+            pointer,
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+
+    fn place(&self, mut pointer: &str) -> Option<Place> {
+        loop {
+            if let Some(place) = self.places.get(pointer) {
+                return Some(*place);
+            }
+            pointer = pointer.rsplit_once('/')?.0;
+        }
+    }
+}
+
+/// serde_json ends its messages with the position, which a problem carries by itself.
+fn split_position(error: &serde_json::Error) -> (String, String) {
+    let text = error.to_string();
+    match text.rsplit_once(" at line ") {
+        Some((message, position)) => (message.into(), position.into()),
+        None => (text, String::new()),
+    }
+}

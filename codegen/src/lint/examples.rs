@@ -1,0 +1,171 @@
+//! Examples must be judged as they say, and every rule must be shown by one that keeps and one that breaks it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::rules;
+use crate::{
+    algebra,
+    contract::{Example, Side, Tool},
+    pointer,
+    problem::Problem,
+    views::{self, Rule},
+};
+
+/// One thing that the validator says against an example.
+struct Fault {
+    at: String,
+    /// Index of the contract's rule that was broken, if it was one.
+    rule: Option<usize>,
+    /// Id of that rule, else the keyword.
+    name: String,
+}
+
+/// Checks the examples of one side.
+pub(super) fn judge(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
+    let schema = tool.schema(side);
+    let Ok(validator) = algebra::validator(&views::enforced(schema)) else {
+        return;
+    };
+    let rules = views::rules(schema);
+    let (mut kept, mut broken) = (BTreeSet::new(), BTreeSet::new());
+    let mut names = BTreeSet::new();
+    for (i, example) in tool.spec.examples.iter().enumerate() {
+        let Some((of, value)) = example.instance() else {
+            continue;
+        };
+        if of != side {
+            continue;
+        }
+        if !names.insert(&example.name) {
+            problems.push(tool.document.problem(
+                format!("/examples/{i}/name"),
+                format!("there are two examples `{}`", example.name),
+                "say what each of them shows",
+            ));
+        }
+        let faults: Vec<_> = validator
+            .iter_errors(value)
+            .map(|error| fault(&rules, &error))
+            .collect();
+        if let Some(message) = misjudged(example, &faults) {
+            let help = "correct the example, or the schema and rules that judge it";
+            problems.push(tool.document.problem(format!("/examples/{i}"), message, help));
+        }
+        if faults.is_empty() {
+            let shown = rules
+                .iter()
+                .enumerate()
+                .filter(|(_, rule)| occurs(&rule.owner, value));
+            kept.extend(shown.map(|(i, _)| i));
+        } else if let Some(rule) = faults[0].rule
+            && faults.iter().all(|fault| fault.rule == Some(rule))
+        {
+            broken.insert(rule);
+        }
+    }
+    for (i, rule) in rules.iter().enumerate() {
+        let at = format!("{}{}", side.pointer(), rule.authored);
+        let key = if side == Side::Input { "input" } else { "output" };
+        let id = &rule.id;
+        if !broken.contains(&i) {
+            if rules::is_vacuous(schema, rule) {
+                let help = "remove it: what it forbids is forbidden already";
+                problems.push(
+                    tool.document
+                        .problem(at, format!("rule `{id}` excludes nothing"), help),
+                );
+                continue;
+            }
+            let help = format!(
+                "add {{ \"name\": …, \"{key}\": …, \"valid\": false, \"rule\": \"{id}\" }} to `examples`"
+            );
+            problems.push(tool.document.problem(
+                at.as_str(),
+                format!("no example breaks rule `{id}` here and nothing else"),
+                help,
+            ));
+        }
+        if !kept.contains(&i) {
+            let help = format!(
+                "add {{ \"name\": …, \"{key}\": …, \"valid\": true }} with such a value to `examples`"
+            );
+            problems.push(tool.document.problem(
+                at,
+                format!("no valid example has a value that rule `{id}` is about"),
+                help,
+            ));
+        }
+    }
+}
+
+fn fault(rules: &[Rule], error: &jsonschema::ValidationError<'_>) -> Fault {
+    let path = error.schema_path().as_str();
+    let is_below = |rule: &Rule| {
+        path.strip_prefix(&rule.enforced)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let rule = rules.iter().position(is_below);
+    Fault {
+        at: error.instance_path().as_str().into(),
+        rule,
+        name: match rule {
+            Some(rule) => rules[rule].id.clone(),
+            None => error.kind().keyword().to_string(),
+        },
+    }
+}
+
+/// What is wrong with what `example` says of itself.
+fn misjudged(example: &Example, faults: &[Fault]) -> Option<String> {
+    let found = || {
+        let faults: Vec<_> = faults
+            .iter()
+            .map(|fault| format!("`{}` at `{}`", fault.name, fault.at))
+            .collect();
+        faults.join(", ")
+    };
+    let name = &example.name;
+    match (example.valid, faults) {
+        (true, []) => None,
+        (true, _) => Some(format!("`{name}` should be valid and breaks {}", found())),
+        (false, []) => Some(format!("`{name}` should be invalid and is valid")),
+        (false, _) => {
+            let as_said = |fault: &Fault| example.rule.as_ref().is_none_or(|rule| *rule == fault.name);
+            let there = |fault: &Fault| example.at.as_ref().is_none_or(|at| *at == fault.at);
+            if faults.iter().all(as_said) && faults.iter().any(there) {
+                return None;
+            }
+            let rule = example.rule.as_ref().map(|rule| format!(" `{rule}` alone"));
+            let at = example.at.as_ref().map(|at| format!(" at `{at}`"));
+            Some(format!(
+                "`{name}` should break{}{} and breaks {}",
+                rule.unwrap_or_default(),
+                at.unwrap_or_default(),
+                found()
+            ))
+        }
+    }
+}
+
+/// Whether `value` has a part that the schema at `owner` describes.
+fn occurs(owner: &str, value: &Value) -> bool {
+    let steps: Vec<_> = pointer::tokens(owner).collect();
+    reaches(&steps, value)
+}
+
+fn reaches(steps: &[String], value: &Value) -> bool {
+    match steps {
+        [] => true,
+        [keyword, name, rest @ ..] if keyword == "properties" => {
+            value.get(name).is_some_and(|value| reaches(rest, value))
+        }
+        [keyword, rest @ ..] if keyword == "items" => value
+            .as_array()
+            .is_some_and(|items| items.iter().any(|item| reaches(rest, item))),
+        [_, rest @ ..] => value
+            .as_object()
+            .is_some_and(|members| members.values().any(|value| reaches(rest, value))),
+    }
+}

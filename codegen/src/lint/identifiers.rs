@@ -1,0 +1,209 @@
+//! Names that can't be in Rust, or that become the same there.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{
+    contract::{Contract, Side, Tool},
+    document::Document,
+    names, pointer,
+    problem::Problem,
+    rust, schema,
+    types::Types,
+};
+
+/// Names that every generated module defines.
+const OWN: &[&str] = &["ToolError", "Service", "CONTRACT", "TOOLS", "ERRORS"];
+
+/// Names of the prelude that generated code uses.
+const PRELUDE: &[&str] = &[
+    "Box",
+    "Clone",
+    "Copy",
+    "Debug",
+    "Default",
+    "Display",
+    "Eq",
+    "Err",
+    "From",
+    "Into",
+    "None",
+    "Ok",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Result",
+    "Self",
+    "Send",
+    "Some",
+    "String",
+    "Sync",
+    "Vec",
+];
+
+/// What `ToolError` has beside the constructors that errors give it.
+const ERROR_FUNCTIONS: &[&str] = &[
+    "answer",
+    "clone",
+    "eq",
+    "fmt",
+    "from",
+    "into",
+    "ne",
+    "to_string",
+    "with",
+];
+
+/// Checks tools, errors, module, trait, and the fields and variants of every schema.
+pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
+    let document = &contract.document;
+    let rust = &contract.spec.rust;
+    if names::is_keyword(&rust.module) {
+        let message = format!("`{}` is a word of Rust", rust.module);
+        problems.push(document.problem("/rust/module", message, "choose another name"));
+    }
+    taken(&rust.trait_name, document, "/rust/trait", problems);
+
+    let mut methods = Names::new("method", document);
+    for (i, tool) in contract.spec.tools.iter().enumerate() {
+        methods.add(names::value_name(tool), tool, format!("/tools/{i}"), problems);
+    }
+    let mut types = Names::new("type", document);
+    for (i, tool) in contract.spec.tools.iter().enumerate() {
+        types.add(
+            names::root(tool, Side::Input),
+            tool,
+            format!("/tools/{i}"),
+            problems,
+        );
+    }
+    let mut variants = Names::new("variant", document);
+    for error in contract.spec.errors.keys() {
+        let at = pointer::push("/errors", error);
+        let function = error.to_lowercase();
+        if names::is_keyword(&function) || ERROR_FUNCTIONS.contains(&function.as_str()) {
+            let message = format!("`ToolError::{function}` can't be its constructor");
+            problems.push(document.problem(at.as_str(), message, "choose another name"));
+        }
+        variants.add(names::type_name(error), error, at, problems);
+    }
+    for tool in &contract.tools {
+        for side in Side::ALL {
+            parts(tool.schema(side), side.pointer(), tool, problems);
+        }
+    }
+}
+
+/// Fields and variants that become the same, innermost last.
+fn parts(schema: &Value, at: &str, tool: &Tool, problems: &mut Vec<Problem>) {
+    if let Some(properties) = schema["properties"].as_object() {
+        let mut fields = Names::new("field", &tool.document);
+        for name in properties.keys() {
+            let at = pointer::walk(at, &["properties".into(), name.clone()]);
+            fields.add(names::value_name(name), name, at, problems);
+        }
+    }
+    if let Some(values) = schema.as_object().and_then(schema::string_enum) {
+        let mut variants = Names::new("variant", &tool.document);
+        for (i, value) in values.into_iter().enumerate() {
+            let at = pointer::walk(at, &["enum".into(), i.to_string()]);
+            variants.add(names::type_name(value), value, at, problems);
+        }
+    }
+    for (step, part) in schema::parts(schema) {
+        parts(part, &pointer::walk(at, &step), tool, problems);
+    }
+}
+
+/// Checks the names of types against what a module has anyway.
+pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Problem>) {
+    for tool in &contract.tools {
+        for side in Side::ALL {
+            type_names(tool.schema(side), side.pointer(), tool, problems);
+        }
+    }
+    let trait_name = &contract.spec.rust.trait_name;
+    let document = &contract.document;
+    if types.definitions.contains_key(trait_name) || types.aliases.contains_key(trait_name) {
+        let message = format!("`{trait_name}` is also a type of this contract");
+        problems.push(document.problem("/rust/trait", message, "choose another name for one of them"));
+    }
+    for alias in types
+        .aliases
+        .keys()
+        .filter(|alias| types.definitions.contains_key(*alias))
+    {
+        let message = format!("`{alias}` is a tool's request or response, and the name of another type too");
+        problems.push(document.problem("/tools", message, "choose another `x-rust-name`"));
+    }
+}
+
+fn type_names(schema: &Value, at: &str, tool: &Tool, problems: &mut Vec<Problem>) {
+    if let Some(name) = schema["x-rust-name"].as_str() {
+        let at = pointer::push(at, "x-rust-name");
+        taken(name, &tool.document, &at, problems);
+        let usual = names::type_name(name);
+        if usual != name && !names::is_keyword(name) {
+            let message = format!("`{name}` is not how Rust writes names of types");
+            problems.push(tool.document.problem(at, message, format!("write `{usual}`")));
+        }
+    }
+    for (step, part) in schema::parts(schema) {
+        type_names(part, &pointer::walk(at, &step), tool, problems);
+    }
+}
+
+fn taken(name: &str, document: &Document, at: &str, problems: &mut Vec<Problem>) {
+    if OWN.contains(&name) || PRELUDE.contains(&name) || names::is_keyword(name) || rust::may_import(name) {
+        let message = format!("`{name}` means something else in generated code");
+        problems.push(document.problem(at, message, "choose another name"));
+    }
+}
+
+/// Contracts whose modules would be the same file.
+pub(super) fn modules(contracts: &[Contract]) -> Vec<Problem> {
+    let mut problems = vec![];
+    let mut modules: BTreeMap<&str, &str> = BTreeMap::new();
+    for contract in contracts {
+        let module = &contract.spec.rust.module;
+        if let Some(first) = modules.insert(module, &contract.spec.contract) {
+            problems.push(contract.document.problem(
+                "/rust/module",
+                format!("`{module}` is the module of contract `{first}` too"),
+                "give each contract a module of its own",
+            ));
+        }
+    }
+    problems
+}
+
+/// Identifiers of one kind at one place, by what they are on the wire.
+struct Names<'a> {
+    kind: &'static str,
+    document: &'a Document,
+    wire: BTreeMap<String, String>,
+}
+
+impl<'a> Names<'a> {
+    fn new(kind: &'static str, document: &'a Document) -> Self {
+        Self {
+            kind,
+            document,
+            wire: BTreeMap::new(),
+        }
+    }
+
+    fn add(&mut self, rust: String, wire: &str, at: String, problems: &mut Vec<Problem>) {
+        if let Some(first) = self.wire.get(&rust) {
+            problems.push(self.document.problem(
+                at,
+                format!("`{first}` and `{wire}` both become the {} `{rust}`", self.kind),
+                "rename one of them",
+            ));
+        } else {
+            self.wire.insert(rust, wire.into());
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Schemas that admit nothing, rules that exclude nothing, and wire schemas that promise too little.
+
+use serde_json::Value;
+
+use crate::{
+    algebra,
+    contract::{Side, Tool},
+    document::Document,
+    pointer,
+    problem::Problem,
+    schema,
+    views::{self, Rule},
+};
+
+/// Checks that some value satisfies each part of a schema, and that clients see no less than what is enforced.
+pub(super) fn satisfiable(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
+    let schema = tool.schema(side);
+    admits_something(schema, side.pointer(), &tool.document, problems);
+    if !is_covered(&views::wire(schema), &views::enforced(schema)) {
+        problems.push(tool.document.problem(
+            side.pointer(),
+            "what is enforced admits values that clients are told to be wrong",
+            "this is a defect of tabellion-codegen; please report the contract",
+        ));
+    }
+}
+
+/// Reports the innermost parts that admit no value.
+fn admits_something(schema: &Value, at: &str, document: &Document, problems: &mut Vec<Problem>) {
+    let before = problems.len();
+    for (step, part) in schema::parts(schema) {
+        if part.is_object() {
+            admits_something(part, &pointer::walk(at, &step), document, problems);
+        }
+    }
+    if problems.len() == before && algebra::is_empty(&views::enforced(schema)) {
+        problems.push(document.problem(
+            at,
+            "no value satisfies this schema and its rules",
+            "two of its conditions exclude each other: drop one of them",
+        ));
+    }
+}
+
+/// Whether `wire` admits all that `enforced` does, as far as that can be decided. It holds by construction; this
+/// guards the construction.
+fn is_covered(wire: &Value, enforced: &Value) -> bool {
+    algebra::covers(wire, enforced) != Some(false)
+}
+
+/// Whether it is proved that the part of `schema` which has `rule` admits the same values without it.
+pub(super) fn is_vacuous(schema: &Value, rule: &Rule) -> bool {
+    let Some(with) = schema.pointer(&rule.owner) else {
+        return false;
+    };
+    let mut without = with.clone();
+    let index = rule
+        .authored
+        .rsplit('/')
+        .next()
+        .and_then(|index| index.parse::<usize>().ok());
+    if let (Some(clauses), Some(index)) = (without["x-enforce"].as_array_mut(), index) {
+        clauses.remove(index);
+    }
+    algebra::covers(&views::enforced(with), &views::enforced(&without)) == Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::is_covered;
+
+    #[test]
+    fn an_enforced_schema_may_only_be_narrower() {
+        let (wide, narrow) = (
+            json!({ "type": "integer" }),
+            json!({ "type": "integer", "minimum": 1 }),
+        );
+        assert!(is_covered(&wide, &narrow));
+        assert!(is_covered(&wide, &wide));
+        assert!(!is_covered(&narrow, &wide));
+    }
+}

@@ -1,0 +1,179 @@
+//! First pass: reads files, holds them against the meta-schemas, and puts named rules where they are used.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    contract::{Contract, ContractSpec, NamedRule, Side, Tool, ToolSpec},
+    document::Document,
+    meta::Meta,
+    pointer,
+    problem::Problem,
+    schema,
+    sources::Sources,
+};
+
+/// The contracts that can be read, sorted by folder, and what is wrong with the others.
+pub(crate) fn contracts(sources: &Sources) -> (Vec<Contract>, Vec<Problem>) {
+    let mut problems = vec![];
+    let contracts = sources
+        .folders()
+        .filter_map(|folder| match contract(sources, folder) {
+            Ok(contract) => Some(contract),
+            Err(found) => {
+                problems.extend(found);
+                None
+            }
+        })
+        .collect();
+    (contracts, problems)
+}
+
+fn contract(sources: &Sources, folder: &str) -> Result<Contract, Vec<Problem>> {
+    let (document, spec): (_, ContractSpec) =
+        read(sources, &format!("{folder}/contract.json"), Meta::Contract)?;
+    let mut problems = vec![];
+    if spec.contract != folder {
+        problems.push(document.problem(
+            "/contract",
+            format!("the id is `{}`, but the folder is `{folder}`", spec.contract),
+            "give both the same name",
+        ));
+    }
+    let mut unlisted: BTreeSet<&str> = sources.tools(folder).collect();
+    let mut tools = vec![];
+    for (i, name) in spec.tools.iter().enumerate() {
+        if !unlisted.remove(name.as_str()) {
+            problems.push(document.problem(
+                format!("/tools/{i}"),
+                format!("there is no `tools/{name}.json`"),
+                "write that file, or take the name off the list",
+            ));
+            continue;
+        }
+        match tool(sources, folder, name, &spec.rules) {
+            Ok(tool) => tools.push(tool),
+            Err(found) => problems.extend(found),
+        }
+    }
+    for name in unlisted {
+        problems.push(document.problem(
+            "/tools",
+            format!("`tools/{name}.json` is not listed"),
+            "add its name where clients shall see it, or remove the file",
+        ));
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let digest = digest(sources, folder, &spec.tools);
+    Ok(Contract {
+        folder: folder.into(),
+        document,
+        spec,
+        tools,
+        digest,
+    })
+}
+
+fn tool(
+    sources: &Sources,
+    folder: &str,
+    name: &str,
+    rules: &IndexMap<String, NamedRule>,
+) -> Result<Tool, Vec<Problem>> {
+    let (document, mut spec): (Document, ToolSpec) =
+        read(sources, &format!("{folder}/tools/{name}.json"), Meta::Tool)?;
+    let mut problems = vec![];
+    if spec.name != name {
+        problems.push(document.problem(
+            "/name",
+            format!("the tool is `{}`, but the file is `{name}.json`", spec.name),
+            "give both the same name",
+        ));
+    }
+    for (side, root) in [
+        (Side::Input, &mut spec.input_schema),
+        (Side::Output, &mut spec.output_schema),
+    ] {
+        use_rules(root, side.pointer(), rules, &document, &mut problems);
+    }
+    if problems.is_empty() {
+        Ok(Tool { document, spec })
+    } else {
+        Err(problems)
+    }
+}
+
+/// Reads one file and decodes it, which its meta-schema guarantees to work.
+fn read<T: DeserializeOwned>(
+    sources: &Sources,
+    file: &str,
+    meta: Meta,
+) -> Result<(Document, T), Vec<Problem>> {
+    let text = sources.text(file).unwrap_or_default();
+    let document = Document::parse(&sources.label(file), text)?;
+    let problems = meta.problems(&document);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    match T::deserialize(&document.value) {
+        Ok(decoded) => Ok((document, decoded)),
+        Err(error) => Err(vec![document.problem(
+            "",
+            format!("can't be decoded: {error}"),
+            "see the descriptions in the meta-schema",
+        )]),
+    }
+}
+
+/// Replaces each `{"$use": id}` below `schema` by the rule that `contract.json` has under that id.
+fn use_rules(
+    schema: &mut Value,
+    at: &str,
+    rules: &IndexMap<String, NamedRule>,
+    document: &Document,
+    problems: &mut Vec<Problem>,
+) {
+    let enforced = schema.get_mut("x-enforce").and_then(Value::as_array_mut);
+    for (i, clause) in enforced.into_iter().flatten().enumerate() {
+        let Some(id) = clause.get("$use").and_then(Value::as_str) else {
+            continue;
+        };
+        match rules.get(id) {
+            Some(rule) => {
+                *clause = serde_json::json!({ "id": id, "message": rule.message, "schema": rule.schema });
+            }
+            None => problems.push(document.problem(
+                format!("{at}/x-enforce/{i}/$use"),
+                format!("contract.json has no rule `{id}`"),
+                "declare it under `rules`, or write the rule out here",
+            )),
+        }
+    }
+    for (step, part) in schema::parts_mut(schema) {
+        use_rules(part, &pointer::walk(at, &step), rules, document, problems);
+    }
+}
+
+/// Of the texts and not of the values, so that a head line names exactly the files that a module came from.
+fn digest(sources: &Sources, folder: &str, tools: &[String]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(
+        sources
+            .text(&format!("{folder}/contract.json"))
+            .unwrap_or_default(),
+    );
+    for tool in tools {
+        hash.update(
+            sources
+                .text(&format!("{folder}/tools/{tool}.json"))
+                .unwrap_or_default(),
+        );
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,59 @@
+//! The schemas of contract files. Editors read them too, for completion and hover.
+
+use std::sync::LazyLock;
+
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+
+use crate::{algebra, document::Document, pointer, problem::Problem};
+
+static CONTRACT: LazyLock<Validator> =
+    LazyLock::new(|| compile(include_str!("../../schemas/meta/contract.schema.json")));
+static TOOL: LazyLock<Validator> =
+    LazyLock::new(|| compile(include_str!("../../schemas/meta/tool.schema.json")));
+
+fn compile(text: &str) -> Validator {
+    let schema = serde_json::from_str(text).expect("meta-schemas are JSON");
+    algebra::validator(&schema).expect("meta-schemas are schemas")
+}
+
+/// Which kind of file a document is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Meta {
+    /// `contract.json`
+    Contract,
+    /// `tools/<name>.json`
+    Tool,
+}
+
+impl Meta {
+    /// What `document` says that a file of this kind can't say, or does not say and must.
+    pub(crate) fn problems(self, document: &Document) -> Vec<Problem> {
+        let (name, validator) = match self {
+            Self::Contract => ("contract", &CONTRACT),
+            Self::Tool => ("tool", &TOOL),
+        };
+        let help = format!("`meta/{name}.schema.json` describes every key; editors show it as you type");
+        validator
+            .iter_errors(&document.value)
+            .flat_map(|error| said(&error))
+            .map(|(at, message)| document.problem(at, message, help.as_str()))
+            .collect()
+    }
+}
+
+/// An error of the validator in our words, at what it is about.
+fn said(error: &ValidationError<'_>) -> Vec<(String, String)> {
+    let at = error.instance_path().as_str();
+    match error.kind() {
+        ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
+            .iter()
+            .map(|name| (pointer::push(at, name), "this key is not known here".into()))
+            .collect(),
+        ValidationErrorKind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            vec![(at.into(), format!("`{name}` is missing"))]
+        }
+        ValidationErrorKind::FalseSchema => vec![(at.into(), "this key does not belong here".into())],
+        _ => vec![(at.into(), error.masked_with("this value").to_string())],
+    }
+}

@@ -1,0 +1,53 @@
+//! JSON pointers (RFC 6901), and what they name in a schema instead of in a value.
+
+use serde_json::Value;
+
+/// `pointer` one step further.
+pub(crate) fn push(pointer: &str, token: &str) -> String {
+    format!("{pointer}/{}", token.replace('~', "~0").replace('/', "~1"))
+}
+
+/// `pointer` several steps further.
+pub(crate) fn walk(pointer: &str, tokens: &[String]) -> String {
+    tokens
+        .iter()
+        .fold(pointer.to_string(), |pointer, token| push(&pointer, token))
+}
+
+/// The steps of `pointer`, unescaped.
+pub(crate) fn tokens(pointer: &str) -> impl Iterator<Item = String> + '_ {
+    pointer
+        .split('/')
+        .skip(1)
+        .map(|token| token.replace("~1", "/").replace("~0", "~"))
+}
+
+/// A schema's part that describes the values which `pointer` points at.
+pub(crate) struct Described<'a> {
+    /// The subschema.
+    pub(crate) schema: &'a Value,
+    /// Whether every object on the way must have the next step.
+    pub(crate) always_there: bool,
+}
+
+/// What `schema` declares for the values which `pointer` points at; `None` where it declares nothing.
+pub(crate) fn describe<'a>(schema: &'a Value, pointer: &str) -> Option<Described<'a>> {
+    let mut described = Described {
+        schema,
+        always_there: true,
+    };
+    for token in tokens(pointer) {
+        let here = described.schema;
+        if let Some(property) = here["properties"].get(&token) {
+            let required = here["required"].as_array();
+            described.always_there &= required.is_some_and(|names| names.iter().any(|name| *name == token));
+            described.schema = property;
+        } else if here["type"] == "array" && token.parse::<usize>().is_ok() {
+            described.always_there = false;
+            described.schema = here.get("items")?;
+        } else {
+            return None;
+        }
+    }
+    Some(described)
+}

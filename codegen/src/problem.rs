@@ -1,0 +1,101 @@
+//! What is wrong with a contract, where, and what to do about it.
+
+use std::{fmt, path::PathBuf};
+
+/// One thing that is wrong at one place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// The file, from the schemas' folder on: `schemas/notes/tools/read_note.json`.
+    pub file: PathBuf,
+    /// Where in the file, if it could be read that far.
+    pub place: Option<Place>,
+    /// JSON pointer to the culprit; empty where the file as a whole is meant or is no JSON.
+    pub pointer: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+/// A position in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Windows writes the same path as everybody else, so that outputs can be compared.
+        let file = self.file.display().to_string().replace('\\', "/");
+        match self.place {
+            Some(place) if self.pointer.is_empty() => write!(f, "{file}:{}:{}", place.line, place.column)?,
+            _ if self.pointer.is_empty() => write!(f, "{file}")?,
+            _ => write!(f, "{file}#{}", self.pointer)?,
+        }
+        write!(f, ": {}\n  help: {}", self.message, self.help)
+    }
+}
+
+/// Everything that is wrong, in the order of files and of what stands in them. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems(Vec<Problem>);
+
+impl Problems {
+    /// `Err` with the problems in their order, or `Ok` where there are none.
+    ///
+    /// # Errors
+    /// When `problems` is not empty.
+    pub fn none_of(mut problems: Vec<Problem>) -> Result<(), Self> {
+        problems.sort();
+        problems.dedup();
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Self(problems))
+        }
+    }
+
+    /// The problems one by one.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.0.iter()
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Self {
+        Self(vec![problem])
+    }
+}
+
+impl IntoIterator for Problems {
+    type Item = Problem;
+    type IntoIter = std::vec::IntoIter<Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Problems {
+    type Item = &'a Problem;
+    type IntoIter = std::slice::Iter<'a, Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.0.iter().enumerate() {
+            let separator = if i == 0 { "" } else { "\n" };
+            write!(f, "{separator}{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}

@@ -1,0 +1,55 @@
+//! The trait that an implementation implements.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use super::{method, text};
+use crate::{
+    contract::{Contract, Side, Tool},
+    names,
+};
+
+/// The trait with one method per tool.
+pub(super) fn definition(contract: &Contract, trait_name: &Ident) -> TokenStream {
+    let mut docs = format!(
+        "{}: the tools, one method each. Implementors write `async fn`.",
+        contract.spec.title
+    );
+    if contract.tools.iter().any(|tool| tool.spec.mutating) {
+        docs += "\n\nA tool that changes something writes nothing by itself: it returns the change, [`Staged`], and the\n\
+                 runtime makes it.";
+    }
+    let docs = text::docs(&docs);
+    let methods = contract.tools.iter().map(signature);
+    quote! {
+        #docs
+        pub trait #trait_name: Send + Sync + 'static {
+            #(#methods)*
+        }
+    }
+}
+
+fn signature(tool: &Tool) -> TokenStream {
+    let spec = &tool.spec;
+    let errors: Vec<_> = spec.errors.iter().map(|error| format!("`{error}`")).collect();
+    let docs = text::docs(&format!(
+        "{}\n\n# Errors\n{}",
+        spec.description,
+        errors.join(", ")
+    ));
+    let name = method(&spec.name);
+    let [request, response] = Side::ALL.map(|side| format_ident!("{}", names::root(&spec.name, side)));
+    let (cx, response) = if spec.mutating {
+        (quote!(WriteCx), quote!(Staged<#response>))
+    } else {
+        (quote!(ReadCx), quote!(#response))
+    };
+    quote! {
+        #docs
+        fn #name(
+            &self,
+            cx: &#cx<'_>,
+            req: #request,
+        ) -> impl Future<Output = Result<#response, ToolError>> + Send;
+    }
+}

@@ -1,0 +1,95 @@
+//! `use` lines for exactly the names that a module uses.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::quote;
+
+/// Names that a module may import, with where they come from. A contract can't use them for types of its own.
+const KNOWN: &[(&str, &[&str])] = &[
+    (
+        "std",
+        &["collections::BTreeMap", "fmt", "future::Future", "sync::Arc"],
+    ),
+    ("chrono", &["DateTime", "FixedOffset"]),
+    ("serde", &["Deserialize", "Serialize"]),
+    ("serde_json", &["Map", "Value"]),
+    (
+        "tabellion_schemas",
+        &[
+            "Annotations",
+            "Answer",
+            "BoxFuture",
+            "CallContext",
+            "Contract",
+            "ContractError",
+            "ContractSpec",
+            "ErrorAnswer",
+            "ErrorChannel",
+            "ErrorSpec",
+            "Failure",
+            "FailureKind",
+            "Guarantee",
+            "LogSpec",
+            "PreviewPair",
+            "ReadCx",
+            "Rejection",
+            "Rule",
+            "Shape",
+            "Staged",
+            "Store",
+            "ToolSpec",
+            "WriteCx",
+            "dispatch",
+        ],
+    ),
+];
+
+/// Whether a generated module may import `name`.
+pub(crate) fn may_import(name: &str) -> bool {
+    KNOWN
+        .iter()
+        .flat_map(|(_, paths)| *paths)
+        .any(|path| last(path) == name)
+}
+
+/// The imports of a module with these items.
+pub(super) fn of(items: &[TokenStream]) -> TokenStream {
+    let mut used = BTreeSet::new();
+    for item in items {
+        identifiers(item.clone(), &mut used);
+    }
+    let lines = KNOWN.iter().filter_map(|(from, names)| {
+        let names: Vec<_> = names
+            .iter()
+            .copied()
+            .filter(|name| used.contains(last(name)))
+            .collect();
+        match names.as_slice() {
+            [] => None,
+            [name] => Some(format!("use {from}::{name};")),
+            names => Some(format!("use {from}::{{{}}};", names.join(", "))),
+        }
+    });
+    let lines: TokenStream = lines
+        .collect::<String>()
+        .parse()
+        .expect("paths of names are tokens");
+    quote!(#lines)
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+fn identifiers(tokens: TokenStream, found: &mut BTreeSet<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(name) => {
+                found.insert(name.to_string());
+            }
+            TokenTree::Group(group) => identifiers(group.stream(), found),
+            _ => {}
+        }
+    }
+}

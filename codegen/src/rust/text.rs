@@ -1,0 +1,102 @@
+//! Literals and doc comments.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+use serde_json::Value;
+
+/// No line of JSON is wider than this, if it can be broken.
+const WIDTH: usize = 100;
+
+/// `#[doc]` attributes with `text`, line by line.
+pub(super) fn docs(text: &str) -> TokenStream {
+    let lines = doc_lines(text);
+    quote!(#(#[doc = #lines])*)
+}
+
+/// As [`docs`], for what stands around it.
+pub(super) fn inner_docs(text: &str) -> TokenStream {
+    let lines = doc_lines(text);
+    quote!(#(#![doc = #lines])*)
+}
+
+/// A contract's words are not Rust: a fenced block in them is no doctest, and neither is an indented one.
+fn doc_lines(text: &str) -> Vec<String> {
+    let mut fenced = false;
+    text.lines()
+        .map(|line| {
+            let line = line.trim();
+            if let Some(info) = line.strip_prefix("```") {
+                fenced = !fenced;
+                if fenced && info.is_empty() {
+                    return " ```text".into();
+                }
+            }
+            if line.is_empty() {
+                String::new()
+            } else {
+                format!(" {line}")
+            }
+        })
+        .collect()
+}
+
+/// A raw string with `schema` as people would write it, so that a change of it reads well in a diff.
+pub(super) fn schema(schema: &Value) -> Literal {
+    let mut text = String::new();
+    json(schema, 0, 0, &mut text);
+    let mut hashes = "#".to_string();
+    while text.contains(&format!("\"{hashes}")) {
+        hashes.push('#');
+    }
+    format!("r{hashes}\"{text}\"{hashes}")
+        .parse()
+        .expect("a raw string is a literal")
+}
+
+/// Writes `value`, on one line where it fits beside the `taken` columns.
+fn json(value: &Value, indent: usize, taken: usize, out: &mut String) {
+    let line = one_line(value);
+    if indent * 2 + taken + line.chars().count() < WIDTH {
+        out.push_str(&line);
+        return;
+    }
+    let (open, close, parts): (_, _, Vec<(String, &Value)>) = match value {
+        Value::Object(members) => {
+            let key = |name: &String| format!("{}: ", Value::from(name.as_str()));
+            (
+                '{',
+                '}',
+                members.iter().map(|(name, value)| (key(name), value)).collect(),
+            )
+        }
+        Value::Array(items) => (
+            '[',
+            ']',
+            items.iter().map(|value| (String::new(), value)).collect(),
+        ),
+        _ => {
+            out.push_str(&line);
+            return;
+        }
+    };
+    out.push(open);
+    for (i, (key, value)) in parts.iter().enumerate() {
+        let comma = if i == 0 { "" } else { "," };
+        out.push_str(&format!("{comma}\n{}{key}", "  ".repeat(indent + 1)));
+        json(value, indent + 1, key.chars().count() + 1, out);
+    }
+    out.push_str(&format!("\n{}{close}", "  ".repeat(indent)));
+}
+
+fn one_line(value: &Value) -> String {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            let members = members
+                .iter()
+                .map(|(name, value)| format!("{}: {}", Value::from(name.as_str()), one_line(value)));
+            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(one_line).collect::<Vec<_>>().join(", ")),
+        _ => value.to_string(),
+    }
+}

@@ -1,0 +1,146 @@
+//! Makes typify's code read as if somebody had written it.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{
+    Attribute, Item, Meta, Path, Token, Visibility,
+    parse::Parser,
+    parse_quote,
+    punctuated::Punctuated,
+    visit_mut::{self, VisitMut},
+};
+
+use super::{fields, text};
+
+/// The order of derives that people know.
+const DERIVES: &[&str] = &[
+    "Clone",
+    "Copy",
+    "Debug",
+    "Default",
+    "PartialEq",
+    "Eq",
+    "PartialOrd",
+    "Ord",
+    "Serialize",
+    "Deserialize",
+];
+
+/// Arguments of `#[serde(…)]` that name functions.
+const FUNCTIONS: &[&str] = &["skip_serializing_if", "deserialize_with"];
+
+/// Drops what nothing uses, and shortens the rest.
+pub(super) fn file(file: &mut syn::File) {
+    file.items.retain(is_used);
+    for item in &mut file.items {
+        match item {
+            Item::Mod(item) => item.vis = Visibility::Inherited,
+            item => Tidy.visit_item_mut(item),
+        }
+    }
+}
+
+/// typify converts everything into everything. Decoding is serde's; what else remains is `Default`, and `Display`
+/// for enums of strings.
+fn is_used(item: &Item) -> bool {
+    match item {
+        Item::Impl(item) => item.trait_.as_ref().is_some_and(|(path, _)| {
+            let name = path.segments.last().map(|last| last.ident.to_string());
+            matches!(name.as_deref(), Some("Default" | "Display"))
+        }),
+        Item::Mod(item) => item.ident != "error",
+        _ => true,
+    }
+}
+
+struct Tidy;
+
+impl VisitMut for Tidy {
+    fn visit_path_mut(&mut self, path: &mut Path) {
+        visit_mut::visit_path_mut(self, path);
+        shorten(path);
+    }
+
+    fn visit_attributes_mut(&mut self, attrs: &mut Vec<Attribute>) {
+        let docs: Vec<_> = attrs.iter().filter_map(doc).collect();
+        attrs.retain(|attr| doc(attr).is_none());
+        let docs = docs.join("\n");
+        if !is_mere_name(&docs) {
+            let docs = Attribute::parse_outer.parse2(text::docs(&docs));
+            attrs.splice(0..0, docs.unwrap_or_default());
+        }
+        for attr in attrs.iter_mut() {
+            if attr.path().is_ident("derive") {
+                *attr = derives(attr);
+            } else if attr.path().is_ident("serde") {
+                let arguments = fields::arguments(std::slice::from_ref(attr))
+                    .into_iter()
+                    .map(argument);
+                *attr = parse_quote!(#[serde(#(#arguments),*)]);
+            }
+        }
+    }
+}
+
+fn doc(attr: &Attribute) -> Option<String> {
+    fields::string(&attr.meta, "doc")
+}
+
+/// typify documents what has no description by its name.
+fn is_mere_name(docs: &str) -> bool {
+    docs.starts_with('`') && docs.ends_with('`') && docs.matches('`').count() == 2
+}
+
+fn derives(attr: &Attribute) -> Attribute {
+    let paths = attr.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated);
+    let names: Vec<_> = paths
+        .into_iter()
+        .flatten()
+        .filter_map(|path| path.segments.last().map(|last| last.ident.to_string()))
+        .collect();
+    let known = DERIVES
+        .iter()
+        .filter(|known| names.iter().any(|name| name == *known));
+    let known = known.map(|name| quote::format_ident!("{name}"));
+    parse_quote!(#[derive(#(#known),*)])
+}
+
+/// `"::std::option::Option::is_none"` in an argument of `#[serde(…)]` is `"Option::is_none"`.
+fn argument(meta: Meta) -> TokenStream {
+    for key in FUNCTIONS {
+        if let Some(function) = fields::string(&meta, key)
+            && let Some(short) = function.strip_prefix("::std::option::")
+        {
+            let path = meta.path();
+            return quote!(#path = #short);
+        }
+    }
+    meta.to_token_stream()
+}
+
+/// `::std::string::String` is `String`: what the prelude has, or what the module imports.
+fn shorten(path: &mut Path) {
+    if path.leading_colon.is_none() {
+        return;
+    }
+    let names: Vec<_> = path
+        .segments
+        .iter()
+        .map(|segment| segment.ident.to_string())
+        .collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let kept = match names.as_slice() {
+        ["std", "string", "String"]
+        | ["std", "option", "Option"]
+        | ["std", "vec", "Vec"]
+        | ["std", "boxed", "Box"]
+        | ["std", "default", "Default"]
+        | ["std", "collections", "BTreeMap"]
+        | ["serde_json", "Map" | "Value"]
+        | ["chrono", "DateTime" | "FixedOffset"] => 1,
+        ["std", "fmt", "Display" | "Formatter" | "Result"] => 2,
+        _ => return,
+    };
+    path.leading_colon = None;
+    path.segments = path.segments.iter().skip(names.len() - kept).cloned().collect();
+}

@@ -1,0 +1,271 @@
+//! Third pass: the *types* view, which is what typify can make good Rust types of.
+//!
+//! A type may be wider than its schema and never narrower: whatever the enforced view accepts decodes. So keywords
+//! that typify would ignore or panic on are left out here, and checked by the validator. Names come from
+//! `x-rust-name` alone, and one name is one type.
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    algebra,
+    contract::{Contract, Side, Tool},
+    document::Document,
+    names, pointer,
+    problem::Problem,
+    schema, union, views,
+};
+
+/// The Rust types of a contract, in the order in which tools need them.
+#[derive(Debug, Default)]
+pub(crate) struct Types {
+    /// Schemas for typify by the name of the type.
+    pub(crate) definitions: IndexMap<String, Definition>,
+    /// Requests and responses whose type is named otherwise, by their usual name.
+    pub(crate) aliases: IndexMap<String, String>,
+}
+
+/// One Rust type.
+#[derive(Debug, Default)]
+pub(crate) struct Definition {
+    /// What typify gets.
+    pub(crate) schema: Value,
+    /// The property that tells the variants apart, where the type is a union.
+    pub(crate) tag: Option<String>,
+    /// The fields, to be compared with what has the same name elsewhere; likewise the rules.
+    shape: Value,
+    enforced: Value,
+    /// Where it was met first.
+    place: String,
+}
+
+/// The types view of `contract`.
+pub(crate) fn lower(contract: &Contract) -> (Types, Vec<Problem>) {
+    let mut types = Types::default();
+    let mut problems = vec![];
+    for tool in &contract.tools {
+        for side in Side::ALL {
+            types.root(tool, side, &mut problems);
+        }
+    }
+    (types, problems)
+}
+
+impl Types {
+    fn root(&mut self, tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
+        let usual = names::root(&tool.spec.name, side);
+        let mut schema = tool.schema(side).clone();
+        let name = match schema["x-rust-name"].as_str() {
+            Some(name) => name.to_string(),
+            None => usual.clone(),
+        };
+        if name != usual {
+            self.aliases.insert(usual, name.clone());
+        }
+        schema["x-rust-name"] = name.into();
+        let mut lowering = Lowering {
+            types: self,
+            document: &tool.document,
+            problems,
+        };
+        lowering.schema(&schema, side.pointer());
+    }
+}
+
+struct Lowering<'a> {
+    types: &'a mut Types,
+    document: &'a Document,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Lowering<'_> {
+    /// What typify gets for `schema`. A named one moves to the definitions and leaves a reference.
+    fn schema(&mut self, schema: &Value, at: &str) -> Value {
+        let empty = Map::new();
+        let members = schema.as_object().unwrap_or(&empty);
+        let Some(name) = members.get("x-rust-name").and_then(Value::as_str) else {
+            return self.unnamed(schema, members, at).into();
+        };
+        let mut site = Map::new();
+        for key in ["description", "default"] {
+            if let Some(value) = members.get(key) {
+                site.insert(key.into(), value.clone());
+            }
+        }
+        if members.contains_key("x-rust-union") && members.contains_key("default") {
+            self.problems.push(self.document.problem(
+                pointer::push(at, "default"),
+                "a union can't have a default",
+                "say what an absent value means in the description, and leave the default away",
+            ));
+        }
+        self.define(name, schema, members, at);
+        let reference = json!({ "$ref": format!("#/definitions/{name}") });
+        if schema::has_type(members, "null") {
+            site.insert("oneOf".into(), json!([reference, { "type": "null" }]));
+        } else {
+            site.insert("allOf".into(), json!([reference]));
+        }
+        site.into()
+    }
+
+    fn define(&mut self, name: &str, schema: &Value, members: &Map<String, Value>, at: &str) {
+        let enforced = views::enforced(schema);
+        let first = !self.types.definitions.contains_key(name);
+        if first {
+            // Taken before its parts are, so that types stand in the order in which a reader meets them.
+            let definition = Definition {
+                place: format!("{}#{at}", self.document.file.display()).replace('\\', "/"),
+                ..Definition::default()
+            };
+            self.types.definitions.insert(name.into(), definition);
+        }
+        let mut lowered = self.unnamed(schema, members, at);
+        lowered.shift_remove("default");
+        if members.get("type").is_some_and(Value::is_array) {
+            let kind = if members.contains_key("enum") {
+                "string"
+            } else {
+                "object"
+            };
+            lowered.insert("type".into(), kind.into());
+        }
+        let shape = views::bare(&Value::Object(lowered.clone()));
+        if !first {
+            return self.compare(name, &shape, &enforced, at);
+        }
+        let tag = members.get("x-rust-union").and_then(Value::as_str);
+        if let Some(tag) = tag {
+            match union::lower(schema, &lowered, tag) {
+                Ok(union) => lowered = union,
+                Err((message, help)) => {
+                    let at = pointer::push(at, "x-rust-union");
+                    self.problems.push(self.document.problem(at, message, help));
+                }
+            }
+        }
+        let definition = &mut self.types.definitions[name];
+        definition.schema = lowered.into();
+        definition.tag = tag.map(String::from);
+        definition.shape = shape;
+        definition.enforced = enforced;
+    }
+
+    /// One name is one type, wherever it stands.
+    fn compare(&mut self, name: &str, shape: &Value, enforced: &Value, at: &str) {
+        let first = &self.types.definitions[name];
+        let message = if first.shape != *shape {
+            format!("`{name}` has another shape at {}", first.place)
+        } else if first.enforced != *enforced {
+            format!("`{name}` has other rules at {}", first.place)
+        } else {
+            return;
+        };
+        let authored = self.document.value.pointer(at);
+        let at = match authored.and_then(|authored| authored.get("x-rust-name")) {
+            Some(_) => pointer::push(at, "x-rust-name"),
+            None => at.into(),
+        };
+        let help = "make both the same, or give this one a name of its own";
+        self.problems.push(self.document.problem(at, message, help));
+    }
+
+    fn unnamed(&mut self, schema: &Value, members: &Map<String, Value>, at: &str) -> Map<String, Value> {
+        let mut lowered = Map::new();
+        for key in ["type", "description", "default"] {
+            if let Some(value) = members.get(key) {
+                lowered.insert(key.into(), value.clone());
+            }
+        }
+        if let Some(Value::Array(kinds)) = members.get("type")
+            && kinds.iter().filter(|kind| *kind != "null").count() != 1
+        {
+            // Several kinds of value are any value in Rust; typify would make up an enum and its names.
+            lowered.remove("type");
+            return lowered;
+        }
+        if members.get("format").is_some_and(|format| format == "date-time") {
+            lowered.insert("format".into(), "date-time".into());
+        }
+        if schema::has_type(members, "integer") {
+            lowered.insert("format".into(), integer(schema).into());
+        }
+        if schema::has_type(members, "string") && schema::string_enum(members).is_some() {
+            lowered.insert("enum".into(), members["enum"].clone());
+        }
+        if let Some(items) = members.get("items") {
+            lowered.insert("items".into(), self.schema(items, &pointer::push(at, "items")));
+        }
+        if schema::has_type(members, "object") {
+            self.members(schema, members, at, &mut lowered);
+        }
+        lowered
+    }
+
+    fn members(
+        &mut self,
+        schema: &Value,
+        members: &Map<String, Value>,
+        at: &str,
+        lowered: &mut Map<String, Value>,
+    ) {
+        let tag = members.get("x-rust-union").and_then(Value::as_str);
+        if let Some(properties) = members.get("properties").and_then(Value::as_object) {
+            let at = pointer::push(at, "properties");
+            let properties: Map<_, _> = properties
+                .iter()
+                .map(|(name, property)| {
+                    // A tag's values become the variants' names, so the tag itself is no type.
+                    let property = if tag == Some(name) {
+                        property.clone()
+                    } else {
+                        self.schema(property, &pointer::push(&at, name))
+                    };
+                    (name.clone(), property)
+                })
+                .collect();
+            lowered.insert("required".into(), required(schema, &properties));
+            lowered.insert("properties".into(), properties.into());
+        }
+        match members.get("additionalProperties") {
+            Some(Value::Object(_)) => {
+                let at = pointer::push(at, "additionalProperties");
+                let others = self.schema(&members["additionalProperties"], &at);
+                lowered.insert("additionalProperties".into(), others);
+            }
+            Some(said) => {
+                lowered.insert("additionalProperties".into(), said.clone());
+            }
+            None => {}
+        }
+    }
+}
+
+/// The integer type: unsigned where no valid value is negative.
+fn integer(schema: &Value) -> &'static str {
+    let negative =
+        json!({ "allOf": [views::enforced(schema), { "type": "integer", "exclusiveMaximum": 0 }] });
+    if algebra::is_empty(&negative) {
+        "uint64"
+    } else {
+        "int64"
+    }
+}
+
+/// The names of the properties without which no value is valid: by `required`, or because a rule says so.
+fn required(schema: &Value, properties: &Map<String, Value>) -> Value {
+    let enforced = views::enforced(schema);
+    let declared = schema["required"].as_array();
+    let is_declared = |name: &str| declared.is_some_and(|names| names.iter().any(|n| n == name));
+    let is_proved = |name: &str| {
+        schema.get("x-enforce").is_some()
+            && algebra::is_empty(
+                &json!({ "allOf": [enforced, { "type": "object", "properties": { name: false } }] }),
+            )
+    };
+    properties
+        .keys()
+        .filter(|name| is_declared(name) || is_proved(name))
+        .map(|name| Value::from(name.as_str()))
+        .collect()
+}

@@ -1,0 +1,83 @@
+//! `x-rust-union`: a flat object with a tag becomes a Rust enum.
+//!
+//! Which fields a variant has and which of them it requires is not written down but proved: with the tag at a
+//! variant's value, a field is left out if no valid object has it, and required if no valid object lacks it.
+
+use serde_json::{Map, Value, json};
+
+use crate::{algebra, views};
+
+/// The schema of the enum: `oneOf` with one closed set of properties per value of `tag`. `lowered` is what the
+/// object would be without it. An error is what is wrong, and what to do.
+pub(crate) fn lower(
+    schema: &Value,
+    lowered: &Map<String, Value>,
+    tag: &str,
+) -> Result<Map<String, Value>, (String, &'static str)> {
+    const NEEDS: &str = "a union needs a required property of that name, an enum of at least two strings";
+    let properties = &schema["properties"];
+    let values: Option<Vec<&str>> = properties[tag]["enum"]
+        .as_array()
+        .and_then(|values| values.iter().map(Value::as_str).collect());
+    let required = schema["required"].as_array();
+    let Some(values) = values else {
+        return Err((format!("`{tag}` is no enum of strings"), NEEDS));
+    };
+    if values.len() < 2 {
+        return Err((format!("`{tag}` has but one value"), NEEDS));
+    }
+    if !required.is_some_and(|names| names.iter().any(|name| name == tag)) {
+        return Err((format!("`{tag}` may be absent"), NEEDS));
+    }
+    if lowered
+        .get("additionalProperties")
+        .is_some_and(|others| *others != false)
+    {
+        let message = "an enum's variants can't keep members that are not listed".into();
+        return Err((
+            message,
+            "say `\"additionalProperties\": false`, or leave the union away",
+        ));
+    }
+    let enforced = views::enforced(schema);
+    let variants: Vec<_> = values
+        .into_iter()
+        .filter_map(|value| variant(&enforced, lowered, tag, value))
+        .collect();
+    let mut union = Map::new();
+    if let Some(description) = lowered.get("description") {
+        union.insert("description".into(), description.clone());
+    }
+    union.insert("oneOf".into(), variants.into());
+    Ok(union)
+}
+
+/// The object with `tag` at `value`; `None` where no valid object has that value.
+fn variant(enforced: &Value, lowered: &Map<String, Value>, tag: &str, value: &str) -> Option<Value> {
+    let case =
+        |more: Value| json!({ "allOf": [enforced, { "properties": { tag: { "const": value } } }, more] });
+    if algebra::is_empty(&case(json!(true))) {
+        return None;
+    }
+    let mut fields = Map::new();
+    let mut required = vec![];
+    for (name, field) in lowered["properties"].as_object().into_iter().flatten() {
+        if name == tag {
+            fields.insert(name.clone(), json!({ "type": "string", "enum": [value] }));
+            required.push(name.as_str());
+            continue;
+        }
+        if algebra::is_empty(&case(json!({ "required": [name] }))) {
+            continue;
+        }
+        if algebra::is_empty(&case(json!({ "properties": { name: false } }))) {
+            required.push(name);
+        }
+        fields.insert(name.clone(), field.clone());
+    }
+    let mut variant = json!({ "type": "object", "properties": fields, "required": required });
+    if let Some(others) = lowered.get("additionalProperties") {
+        variant["additionalProperties"] = others.clone();
+    }
+    Some(variant)
+}

@@ -1,0 +1,39 @@
+//! What is breaking, with an example of what is lost: one change of a contract each.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{cases, changed, golden};
+use tabellion_codegen::{Contract, compat, load};
+
+fn contract(change: &Value) -> Contract {
+    let contracts = load(&changed(change)).unwrap_or_else(|problems| panic!("{problems}"));
+    contracts.into_iter().next().unwrap()
+}
+
+#[test]
+fn each_change_is_breaking_or_not_and_shows_what_is_lost() {
+    let old = contract(&json!({}));
+    let mut text = String::new();
+    for (name, change) in cases("compat/cases.json") {
+        text += &format!("== {name}\n");
+        for change in compat::compare(&old, &contract(&change)) {
+            let kind = if change.breaking { "BREAKING" } else { "ok" };
+            let about = change.tool.as_deref().unwrap_or("contract");
+            text += &format!("{kind} {about}: {}\n", change.what);
+            if let Some(example) = change.example {
+                text += &format!("  as {example}\n");
+            }
+        }
+        text.push('\n');
+    }
+    golden("tests/compat/expected.txt", &text);
+}
+
+#[test]
+fn the_same_change_backwards_is_breaking_where_it_loosened() {
+    let old = contract(&json!({}));
+    let raised = json!({ "set": { "$/read_note.json#/inputSchema/properties/lines/minimum": 2 } });
+    let back = compat::compare(&contract(&raised), &old);
+    assert_eq!(back.iter().map(|change| change.breaking).collect::<Vec<_>>(), [false]);
+}

@@ -1,0 +1,92 @@
+//! A contract that changes breaks the build of an implementation that has not followed; and what only the runtime
+//! may do is nothing that an implementation can write.
+//!
+//! `TRYBUILD=overwrite cargo test -p tabellion-codegen --test evolution` rewrites the expected errors.
+
+mod support;
+
+use std::fs;
+
+use serde_json::{Value, json};
+use support::{changed, root};
+use tabellion_codegen::generate_from;
+
+/// What happens to the contract, by the case's file in `ui`.
+fn compiles() -> Vec<(&'static str, Value)> {
+    vec![
+        ("unchanged", json!({})),
+        ("description_changed", json!({ "set": {
+            "$/read_note.json#/description": "Read one note.",
+            "$/read_note.json#/inputSchema/properties/lines/description": "At most these",
+        } })),
+        ("optional_argument_added", json!({ "set": {
+            "$/read_note.json#/inputSchema/properties/raw": { "type": "boolean" },
+        } })),
+    ]
+}
+
+/// Likewise, for what must not compile until the implementation follows.
+fn breaks() -> Vec<(&'static str, Value)> {
+    let both = |pointer: &str, value: Value| {
+        json!({ "set": {
+            format!("$/preview_change.json#/inputSchema/properties/change/{pointer}"): value,
+            format!("$/change_note.json#/inputSchema/properties/change/{pointer}"): value,
+        } })
+    };
+    vec![
+        ("tool_added", json!({
+            "copy": { "$/read_log.json": "$/count_notes.json" },
+            "set": { "notes/contract.json#/tools/-": "count_notes" },
+            "then_set": { "$/count_notes.json#/name": "count_notes" },
+        })),
+        ("tool_removed", json!({
+            "set": { "notes/contract.json#/tools": ["preview_change", "change_note", "read_log"] },
+            "delete": ["$/read_note.json"],
+        })),
+        ("argument_renamed", json!({
+            "remove": ["$/read_note.json#/inputSchema/properties/lines", "$/read_note.json#/examples/2"],
+            "set": { "$/read_note.json#/inputSchema/properties/most": { "type": "integer", "default": 20 } },
+        })),
+        ("response_field_required", json!({
+            "set": {
+                "$/read_note.json#/outputSchema/properties/size": { "type": "integer" },
+                "$/read_note.json#/outputSchema/required/-": "size",
+                "$/read_note.json#/examples/3/output/size": 5,
+            },
+        })),
+        ("variant_added", both("properties/type/enum/-", json!("prepend"))),
+        ("becomes_mutating", json!({
+            "set": {
+                "$/read_log.json#/mutating": true,
+                "$/read_log.json#/annotations/readOnlyHint": false,
+                "$/read_log.json#/errors": ["INVALID", "CONFLICT", "FAILED"],
+                "$/read_log.json#/commit": "/commit",
+                "$/read_log.json#/outputSchema/required/-": "commit",
+                "$/read_log.json#/outputSchema/properties/commit": { "type": "string" },
+            },
+        })),
+    ]
+}
+
+/// Writes the module that the changed contract becomes to where the case includes it.
+fn prepare(name: &str, change: &Value) -> String {
+    let files = generate_from(&changed(change)).unwrap_or_else(|problems| panic!("{name}: {problems}"));
+    let generated = root().join("tests/ui/generated");
+    fs::create_dir_all(&generated).unwrap();
+    fs::write(generated.join(name).with_extension("rs"), &files["notes.rs"]).unwrap();
+    format!("tests/ui/{name}.rs")
+}
+
+#[test]
+fn an_implementation_has_to_follow_its_contract() {
+    let cases = trybuild::TestCases::new();
+    for (name, change) in compiles() {
+        cases.pass(prepare(name, &change));
+    }
+    for (name, change) in breaks() {
+        cases.compile_fail(prepare(name, &change));
+    }
+    for name in ["answer_without_staging", "reading_tool_stages", "forged_receipt"] {
+        cases.compile_fail(format!("tests/ui/{name}.rs"));
+    }
+}

@@ -1,0 +1,60 @@
+//! Every pitfall is a problem with file, pointer and help: one change of a sound contract each.
+
+mod support;
+
+use support::{cases, changed, golden};
+use tabellion_codegen::{Sources, generate, generate_from};
+
+#[test]
+fn each_pitfall_is_said_with_its_place_and_what_to_do() {
+    let mut text = String::new();
+    for (name, change) in cases("problems/cases.json") {
+        text += &format!("== {name}\n");
+        match generate_from(&changed(&change)) {
+            Ok(_) => text += "fine\n",
+            Err(problems) => text += &format!("{problems}\n"),
+        }
+        text.push('\n');
+    }
+    golden("tests/problems/expected.txt", &text);
+}
+
+#[test]
+fn a_problem_has_the_line_and_column_of_what_it_means() {
+    let change = serde_json::json!({ "replace": { "$/read_note.json": ["\"lines\": {", "\"lines\": { \"min\": 1,"] } });
+    let problems = generate_from(&changed(&change)).unwrap_err();
+    let places: Vec<_> = problems
+        .iter()
+        .map(|problem| {
+            (
+                problem.pointer.as_str(),
+                problem.place.map(|place| (place.line, place.column)),
+            )
+        })
+        .collect();
+    assert_eq!(places, [("/inputSchema/properties/lines/min", Some((18, 18)))]);
+}
+
+#[test]
+fn contracts_must_not_share_a_module() {
+    let mut files = support::files(&support::notes());
+    for (name, text) in files.clone() {
+        let text = text.replace("\"contract\": \"notes\"", "\"contract\": \"jottings\"");
+        files.insert(name.replace("notes/", "jottings/"), text);
+    }
+    let problems = generate_from(&Sources::from_map("schemas", files)).unwrap_err();
+    assert_eq!(
+        problems.to_string(),
+        "schemas/notes/contract.json#/rust/module: `notes` is the module of contract `jottings` too\n  \
+         help: give each contract a module of its own"
+    );
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_a_problem_and_no_panic() {
+    let problems = generate(std::path::Path::new("/nowhere/schemas")).unwrap_err();
+    assert!(
+        problems.to_string().starts_with("schemas/: can't be read"),
+        "{problems}"
+    );
+}

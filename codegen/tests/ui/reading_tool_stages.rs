@@ -1,0 +1,44 @@
+//! A reading tool's method stages a change, and stages nothing that it could return.
+
+#[path = "generated/unchanged.rs"]
+mod notes;
+
+use notes::*;
+use tabellion_schemas::{Change, Content, ReadCx, Staged, WriteCx};
+
+struct Server;
+
+impl Notes for Server {
+    async fn read_note(&self, cx: &ReadCx<'_>, _: ReadNoteRequest) -> Result<ReadNoteResponse, ToolError> {
+        let change = Change {
+            path: "note".into(),
+            content: Content::Delete,
+            operation: "delete",
+            summary: "deleted".into(),
+        };
+        cx.stage(change, |_| ());
+        unreachable!()
+    }
+
+    async fn preview_change(
+        &self,
+        _: &ReadCx<'_>,
+        _: PreviewChangeRequest,
+    ) -> Result<PreviewChangeResponse, ToolError> {
+        unreachable!()
+    }
+
+    async fn change_note(
+        &self,
+        _: &WriteCx<'_>,
+        _: ChangeNoteRequest,
+    ) -> Result<Staged<ChangeNoteResponse>, ToolError> {
+        unreachable!()
+    }
+
+    async fn read_log(&self, _: &ReadCx<'_>, _: ReadLogRequest) -> Result<ReadLogResponse, ToolError> {
+        unreachable!()
+    }
+}
+
+fn main() {}
