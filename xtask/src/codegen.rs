@@ -1,0 +1,112 @@
+//! Files that follow from the contracts: what they hold, and whether they still do.
+
+use std::{collections::BTreeMap, fs, io, path::PathBuf, thread, time::Duration};
+
+use crate::{Outcome, readme, root, schemas};
+
+/// How often `--watch` looks.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// Writes what has changed.
+pub(crate) fn write() -> Outcome {
+    let (changed, all) = (stale()?, expected()?.len());
+    for (path, text) in &changed {
+        match text {
+            Some(text) => fs::write(path, text)?,
+            None => fs::remove_file(path)?,
+        }
+        eprintln!("wrote {}", shown(path));
+    }
+    eprintln!("{} of {all} generated files changed", changed.len());
+    Ok(())
+}
+
+/// Fails if a file is not what the contracts say, with the first line that differs and the command that mends it.
+pub(crate) fn check() -> Outcome {
+    let mut problems = vec![];
+    for (path, text) in stale()? {
+        let now = fs::read_to_string(&path).unwrap_or_default();
+        let text = text.unwrap_or_default();
+        let line = now.lines().zip(text.lines()).take_while(|(a, b)| a == b).count();
+        let at = |text: &str| text.lines().nth(line).unwrap_or("(end of file)").to_string();
+        problems.push(format!(
+            "{}:{}: not what the contracts say\n  - {}\n  + {}",
+            shown(&path),
+            line + 1,
+            at(&now),
+            at(&text)
+        ));
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{}\nrun `cargo xtask codegen`", problems.join("\n")).into())
+}
+
+/// Writes now, and again whenever a contract is saved. A contract with a problem is reported and waited for.
+pub(crate) fn watch() -> Outcome {
+    let mut before = None;
+    loop {
+        let now = contract_files()?;
+        if before.as_ref() != Some(&now) {
+            if let Err(problems) = write() {
+                eprintln!("{problems}");
+            }
+            eprintln!("watching {} for changes; stop with Ctrl-C", shown(&schemas()));
+            before = Some(now);
+        }
+        thread::sleep(INTERVAL);
+    }
+}
+
+/// Files that differ from what they should hold; `None` where there should be no file.
+fn stale() -> Outcome<BTreeMap<PathBuf, Option<String>>> {
+    let mut stale = BTreeMap::new();
+    let expected = expected()?;
+    for entry in fs::read_dir(generated())? {
+        let path = entry?.path();
+        if !expected.contains_key(&path) {
+            stale.insert(path, None);
+        }
+    }
+    for (path, text) in expected {
+        if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+            stale.insert(path, Some(text));
+        }
+    }
+    Ok(stale)
+}
+
+fn expected() -> Outcome<BTreeMap<PathBuf, String>> {
+    let code = tabellion_codegen::generate(&schemas())?;
+    let mut files: BTreeMap<_, _> = code.into_iter().map(|(name, text)| (generated().join(name), text)).collect();
+    let path = root().join("README.md");
+    files.insert(path.clone(), readme::with_tables(&fs::read_to_string(path)?)?);
+    Ok(files)
+}
+
+fn generated() -> PathBuf {
+    schemas().join("src/generated")
+}
+
+/// The contracts' files and when each was saved.
+fn contract_files() -> io::Result<BTreeMap<PathBuf, std::time::SystemTime>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![schemas()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "json") {
+                let saved = fs::metadata(&path)?.modified()?;
+                files.insert(path, saved);
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn shown(path: &std::path::Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}

@@ -1,0 +1,87 @@
+//! `cargo xtask`: what developing Tabellion needs beside the compiler.
+
+mod bench;
+mod codegen;
+mod compat;
+mod readme;
+mod run;
+mod test;
+
+use std::{
+    error::Error,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::{Parser, Subcommand};
+
+/// What a task gives back: nothing, or why it failed.
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// Tabellion's own tasks.
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Write everything that follows from the contracts: Rust, and the tables in the README
+    Codegen {
+        /// Change nothing; fail if anything is not what the contracts say
+        #[arg(long)]
+        check: bool,
+        /// Keep running, and write again whenever a contract is saved
+        #[arg(long, conflicts_with = "check")]
+        watch: bool,
+    },
+    /// Say whether the contracts accept all that they accepted before, and show a request that is lost
+    Compat {
+        /// The git revision to compare with
+        #[arg(long, value_name = "REV")]
+        base: String,
+    },
+    /// Everything that CI runs: format, generated code, lints, documentation, tests
+    Test,
+    /// Show the whole way once, on a throw-away library
+    Demo,
+    /// Time read calls and mutations beside git, on one or more libraries
+    Bench {
+        /// Folder of Markdown files to copy into a throw-away library; may be repeated
+        #[arg(long, value_name = "DIR", required = true)]
+        documents: Vec<PathBuf>,
+        /// How many calls to time of each kind
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        calls: usize,
+    },
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().task {
+        Task::Codegen { check: true, .. } => codegen::check(),
+        Task::Codegen { watch: true, .. } => codegen::watch(),
+        Task::Codegen { .. } => codegen::write(),
+        Task::Compat { base } => compat::compare(&base),
+        Task::Test => test::all(),
+        Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
+        Task::Bench { documents, calls } => bench::all(&documents, calls),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace's root.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in a workspace")
+}
+
+/// The folder of the contracts.
+fn schemas() -> PathBuf {
+    root().join("schemas")
+}

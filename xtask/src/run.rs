@@ -1,0 +1,26 @@
+//! Programs that tasks run.
+
+use std::{env, process::Command};
+
+use crate::{Outcome, root};
+
+/// Runs cargo in the workspace's root, with its output where ours goes.
+pub(crate) fn cargo(arguments: &[&str]) -> Outcome {
+    cargo_with(arguments, &[])
+}
+
+/// As [`cargo`], with variables in its environment.
+pub(crate) fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
+    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(program).args(arguments).envs(variables.iter().copied()).current_dir(root()).status()?;
+    if status.success() { Ok(()) } else { Err(format!("`cargo {}` failed", arguments.join(" ")).into()) }
+}
+
+/// Runs git in the workspace's root; returns what it printed.
+pub(crate) fn git(arguments: &[&str]) -> Outcome<String> {
+    let output = Command::new("git").args(arguments).current_dir(root()).output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8(output.stdout)?);
+    }
+    Err(format!("`git {}` failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim()).into())
+}
