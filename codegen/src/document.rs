@@ -29,7 +29,6 @@ impl Document {
     /// When it is not JSON, or an object in it has a key twice (of which serde_json would silently keep the last).
     pub fn parse(file: &Path, text: &str) -> Result<Self, Vec<Problem>> {
         let value = serde_json::from_str(text).map_err(|error| {
-            let (message, _) = split_position(&error);
             vec![Problem {
                 file: file.into(),
                 place: Some(Place {
@@ -37,7 +36,7 @@ impl Document {
                     column: error.column(),
                 }),
                 pointer: String::new(),
-                message: format!("is not JSON: {message}"),
+                message: format!("is not JSON: {}", without_position(&error)),
                 help: "mend the syntax at this place".into(),
             }]
         })?;
@@ -90,10 +89,10 @@ impl Document {
 }
 
 /// serde_json ends its messages with the position, which a problem carries by itself.
-fn split_position(error: &serde_json::Error) -> (String, String) {
+fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {
-        Some((message, position)) => (message.into(), position.into()),
-        None => (text, String::new()),
+        Some((message, _)) => message.into(),
+        None => text,
     }
 }

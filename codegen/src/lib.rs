@@ -1,4 +1,10 @@
 //! From contracts in JSON to Rust: load → lint → views → types → emit.
+//!
+//! [`generate`] turns a folder of contracts into the text of Rust modules, or says everything that is wrong with
+//! them. [`compat`] says whether a changed contract still keeps what it promised. `README.md` has the format, the
+//! passes and a worked example.
+//!
+//! Nothing here writes a file, asks for the time or knows a contract by name: the same files give the same text.
 
 mod algebra;
 pub mod compat;

@@ -81,3 +81,84 @@ fn variant(enforced: &Value, lowered: &Map<String, Value>, tag: &str, value: &st
     }
     Some(variant)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The variants of an object with `kind` (a, b or c), `x` and `y`, which satisfies `rules`: `a(x!, y)` has `x`,
+    /// always, and `y`, perhaps.
+    fn variants(rules: Value) -> String {
+        let mut schema = json!({
+            "type": "object",
+            "required": ["kind"],
+            "properties": {
+                "kind": { "type": "string", "enum": ["a", "b", "c"] },
+                "x": { "type": "string" },
+                "y": { "type": "integer" },
+            },
+            "additionalProperties": false,
+        });
+        let rules = rules.as_array().into_iter().flatten();
+        schema["x-enforce"] = rules.map(|schema| json!({ "schema": schema })).collect();
+        let union = lower(&schema, schema.as_object().unwrap(), "kind").unwrap();
+        let variants = union["oneOf"].as_array().unwrap().iter().map(|variant| {
+            let name = variant["properties"]["kind"]["enum"][0].as_str().unwrap();
+            let required = variant["required"].as_array().unwrap();
+            let fields = variant["properties"].as_object().unwrap().keys();
+            let fields = fields.filter(|field| *field != "kind").map(|field| {
+                let mark = if required.iter().any(|name| name == field) {
+                    "!"
+                } else {
+                    ""
+                };
+                format!("{field}{mark}")
+            });
+            format!("{name}({})", fields.collect::<Vec<_>>().join(", "))
+        });
+        variants.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn what_a_variant_has_and_needs_follows_from_the_rules() {
+        let when = |kinds: Value, then: Value| json!({ "if": { "properties": { "kind": { "enum": kinds } } }, "then": then });
+        for (rules, expected) in [
+            (json!([]), "a(x, y) b(x, y) c(x, y)"),
+            (json!([{ "required": ["x"] }]), "a(x!, y) b(x!, y) c(x!, y)"),
+            (
+                json!([when(json!(["a", "b"]), json!({ "required": ["x"] }))]),
+                "a(x!, y) b(x!, y) c(x, y)",
+            ),
+            (
+                json!([when(json!(["c"]), json!({ "not": { "required": ["x"] } }))]),
+                "a(x, y) b(x, y) c(y)",
+            ),
+            (
+                json!([when(json!(["c"]), json!({ "properties": { "y": false } }))]),
+                "a(x, y) b(x, y) c(x)",
+            ),
+            (
+                json!([when(json!(["c"]), json!({ "maxProperties": 1 }))]),
+                "a(x, y) b(x, y) c()",
+            ),
+            (
+                json!([when(json!(["a"]), json!({ "minProperties": 3 }))]),
+                "a(x!, y!) b(x, y) c(x, y)",
+            ),
+            (
+                json!([{ "if": { "required": ["y"] }, "then": { "properties": { "kind": { "const": "b" } } } }]),
+                "a(x) b(x, y) c(x)",
+            ),
+            (
+                json!([{ "dependentRequired": { "x": ["y"] } }, { "required": ["x"] }]),
+                "a(x!, y!) b(x!, y!) c(x!, y!)",
+            ),
+            (
+                json!([{ "properties": { "kind": { "not": { "const": "b" } } } }]),
+                "a(x, y) c(x, y)",
+            ),
+        ] {
+            assert_eq!(variants(rules.clone()), expected, "{rules}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! *Wire* is what clients see: the source document's schema, key by key. *Enforced* is what the server checks: the
 //! wire view, its clauses from `x-enforce`, and integers within what JSON numbers hold everywhere. The third view,
-//! what typify makes Rust types of, is in [`types`](crate::types).
+//! what typify makes Rust types of, is in `types`.
 
 use serde_json::{Map, Value};
 
@@ -110,5 +110,97 @@ fn collect(schema: &Value, at: &str, found: &mut Vec<Rule>) {
     }
     for (step, part) in schema::parts(schema) {
         collect(part, &pointer::walk(at, &step), found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn authored() -> Value {
+        json!({
+            "type": "object",
+            "title": "T",
+            "x-rust-name": "T",
+            "required": ["items"],
+            "properties": {
+                "items": { "type": "integer", "default": 1, "x-enforce": [{ "id": "a", "message": "A", "schema": { "minimum": 1 } }] },
+                "x-rust-name": { "enum": [{ "x-enforce": [] }], "x-rust-name": "E" },
+                "list": {
+                    "type": "array",
+                    "items": {
+                        "not": { "type": "integer" },
+                        "allOf": [{ "minLength": 1 }],
+                        "x-enforce": [{ "id": "b", "message": "B", "schema": { "maxLength": 2 } }],
+                    },
+                },
+            },
+        })
+    }
+
+    /// Compared as text, since the order of keys counts.
+    #[track_caller]
+    fn assert_same(view: &Value, expected: &Value) {
+        assert_eq!(view.to_string(), expected.to_string());
+    }
+
+    #[test]
+    fn clients_see_the_authored_schema_without_our_keys_and_nothing_that_only_looks_like_them_is_lost() {
+        let expected = json!({
+            "type": "object",
+            "title": "T",
+            "required": ["items"],
+            "properties": {
+                "items": { "type": "integer", "default": 1 },
+                "x-rust-name": { "enum": [{ "x-enforce": [] }] },
+                "list": {
+                    "type": "array",
+                    "items": { "not": { "type": "integer" }, "allOf": [{ "minLength": 1 }] },
+                },
+            },
+        });
+        assert_same(&wire(&authored()), &expected);
+    }
+
+    #[test]
+    fn clauses_end_all_of_and_integers_are_bounded_where_that_narrows() {
+        let expected = json!({
+            "type": "object",
+            "required": ["items"],
+            "properties": {
+                "items": {
+                    "type": "integer",
+                    "minimum": -9007199254740991_i64,
+                    "maximum": 9007199254740991_i64,
+                    "allOf": [{ "minimum": 1 }],
+                },
+                "x-rust-name": { "enum": [{ "x-enforce": [] }] },
+                "list": {
+                    "type": "array",
+                    "items": { "not": { "type": "integer" }, "allOf": [{ "minLength": 1 }, { "maxLength": 2 }] },
+                },
+            },
+        });
+        assert_same(&enforced(&authored()), &expected);
+    }
+
+    #[test]
+    fn a_rule_is_found_in_both_views() {
+        let schema = authored();
+        let found: Vec<_> = rules(&schema)
+            .into_iter()
+            .map(|rule| {
+                assert_eq!(schema.pointer(&rule.authored).unwrap()["id"], rule.id);
+                let clause = enforced(&schema).pointer(&rule.enforced).unwrap().to_string();
+                (rule.owner, clause)
+            })
+            .collect();
+        let expected = [
+            ("/properties/items".into(), r#"{"minimum":1}"#.into()),
+            ("/properties/list/items".into(), r#"{"maxLength":2}"#.into()),
+        ];
+        assert_eq!(found, expected);
     }
 }

@@ -35,5 +35,8 @@ fn the_same_change_backwards_is_breaking_where_it_loosened() {
     let old = contract(&json!({}));
     let raised = json!({ "set": { "$/read_note.json#/inputSchema/properties/lines/minimum": 2 } });
     let back = compat::compare(&contract(&raised), &old);
-    assert_eq!(back.iter().map(|change| change.breaking).collect::<Vec<_>>(), [false]);
+    assert_eq!(
+        back.iter().map(|change| change.breaking).collect::<Vec<_>>(),
+        [false]
+    );
 }

@@ -15,13 +15,19 @@ use tabellion_codegen::generate_from;
 fn compiles() -> Vec<(&'static str, Value)> {
     vec![
         ("unchanged", json!({})),
-        ("description_changed", json!({ "set": {
+        (
+            "description_changed",
+            json!({ "set": {
             "$/read_note.json#/description": "Read one note.",
             "$/read_note.json#/inputSchema/properties/lines/description": "At most these",
-        } })),
-        ("optional_argument_added", json!({ "set": {
+        } }),
+        ),
+        (
+            "optional_argument_added",
+            json!({ "set": {
             "$/read_note.json#/inputSchema/properties/raw": { "type": "boolean" },
-        } })),
+        } }),
+        ),
     ]
 }
 
@@ -34,37 +40,52 @@ fn breaks() -> Vec<(&'static str, Value)> {
         } })
     };
     vec![
-        ("tool_added", json!({
-            "copy": { "$/read_log.json": "$/count_notes.json" },
-            "set": { "notes/contract.json#/tools/-": "count_notes" },
-            "then_set": { "$/count_notes.json#/name": "count_notes" },
-        })),
-        ("tool_removed", json!({
-            "set": { "notes/contract.json#/tools": ["preview_change", "change_note", "read_log"] },
-            "delete": ["$/read_note.json"],
-        })),
-        ("argument_renamed", json!({
-            "remove": ["$/read_note.json#/inputSchema/properties/lines", "$/read_note.json#/examples/2"],
-            "set": { "$/read_note.json#/inputSchema/properties/most": { "type": "integer", "default": 20 } },
-        })),
-        ("response_field_required", json!({
-            "set": {
-                "$/read_note.json#/outputSchema/properties/size": { "type": "integer" },
-                "$/read_note.json#/outputSchema/required/-": "size",
-                "$/read_note.json#/examples/3/output/size": 5,
-            },
-        })),
+        (
+            "tool_added",
+            json!({
+                "copy": { "$/read_log.json": "$/count_notes.json" },
+                "set": { "notes/contract.json#/tools/-": "count_notes" },
+                "then_set": { "$/count_notes.json#/name": "count_notes" },
+            }),
+        ),
+        (
+            "tool_removed",
+            json!({
+                "set": { "notes/contract.json#/tools": ["preview_change", "change_note", "read_log"] },
+                "delete": ["$/read_note.json"],
+            }),
+        ),
+        (
+            "argument_renamed",
+            json!({
+                "remove": ["$/read_note.json#/inputSchema/properties/lines", "$/read_note.json#/examples/2"],
+                "set": { "$/read_note.json#/inputSchema/properties/most": { "type": "integer", "default": 20 } },
+            }),
+        ),
+        (
+            "response_field_required",
+            json!({
+                "set": {
+                    "$/read_note.json#/outputSchema/properties/size": { "type": "integer" },
+                    "$/read_note.json#/outputSchema/required/-": "size",
+                    "$/read_note.json#/examples/3/output/size": 5,
+                },
+            }),
+        ),
         ("variant_added", both("properties/type/enum/-", json!("prepend"))),
-        ("becomes_mutating", json!({
-            "set": {
-                "$/read_log.json#/mutating": true,
-                "$/read_log.json#/annotations/readOnlyHint": false,
-                "$/read_log.json#/errors": ["INVALID", "CONFLICT", "FAILED"],
-                "$/read_log.json#/commit": "/commit",
-                "$/read_log.json#/outputSchema/required/-": "commit",
-                "$/read_log.json#/outputSchema/properties/commit": { "type": "string" },
-            },
-        })),
+        (
+            "becomes_mutating",
+            json!({
+                "set": {
+                    "$/read_log.json#/mutating": true,
+                    "$/read_log.json#/annotations/readOnlyHint": false,
+                    "$/read_log.json#/errors": ["INVALID", "CONFLICT", "FAILED"],
+                    "$/read_log.json#/commit": "/commit",
+                    "$/read_log.json#/outputSchema/required/-": "commit",
+                    "$/read_log.json#/outputSchema/properties/commit": { "type": "string" },
+                },
+            }),
+        ),
     ]
 }
 
@@ -86,7 +107,12 @@ fn an_implementation_has_to_follow_its_contract() {
     for (name, change) in breaks() {
         cases.compile_fail(prepare(name, &change));
     }
-    for name in ["answer_without_staging", "reading_tool_stages", "forged_receipt"] {
+    for name in [
+        "answer_without_staging",
+        "reading_tool_stages",
+        "forged_receipt",
+        "made_receipt",
+    ] {
         cases.compile_fail(format!("tests/ui/{name}.rs"));
     }
 }

@@ -2,12 +2,10 @@
 //!
 //! [`Target`] drives any MCP server over stdio by raw JSON lines, so that malformed messages, kills and restarts are
 //! as easy as calls. [`Ledger`] reads what a library holds, from its files and from git, never by asking the server.
-//! [`revision`] holds messages against the official schema of an MCP revision.
 //!
 //! This crate knows contracts and the disk; it never depends on a server.
 
 pub mod ledger;
-pub mod revision;
 pub mod target;
 
 pub use ledger::Ledger;

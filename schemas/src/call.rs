@@ -21,6 +21,8 @@ pub const REPLAYED: &str = "tabellion/replayed";
 
 const PREFIX: &str = "tabellion/";
 const LONGEST_KEY: usize = 255;
+/// No more characters than these are kept of what a client calls itself.
+const LONGEST_CLIENT: usize = 200;
 
 /// Who calls, and under which conditions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,6 +42,7 @@ impl CallContext {
     /// # Errors
     /// Every key that is unknown or has a value that it can't have.
     pub fn from_meta(client: Option<String>, meta: &Map<String, Value>) -> Result<Self, Vec<Violation>> {
+        let client = client.map(|client| client.chars().take(LONGEST_CLIENT).collect());
         let mut call = Self {
             client,
             ..Self::default()

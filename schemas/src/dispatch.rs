@@ -20,6 +20,14 @@ use crate::{
 /// A future on the heap.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// A reading tool's method on an implementation `S`, its future on the heap.
+pub type ReadingMethod<S, Request, Response, Error> =
+    for<'c> fn(&'c S, &'c ReadCx<'c>, Request) -> BoxFuture<'c, Result<Response, Error>>;
+
+/// A mutating tool's method on an implementation `S`, its future on the heap.
+pub type MutatingMethod<S, Request, Response, Error> =
+    for<'c> fn(&'c S, &'c WriteCx<'c>, Request) -> BoxFuture<'c, Result<Staged<Response>, Error>>;
+
 /// How often a change is planned anew when somebody else was faster.
 pub const ATTEMPTS: u32 = 10;
 
@@ -72,7 +80,7 @@ pub async fn read<S, Request, Response, Error>(
     snapshot: &dyn Snapshot,
     call: &CallContext,
     arguments: Value,
-    method: for<'c> fn(&'c S, &'c ReadCx<'c>, Request) -> BoxFuture<'c, Result<Response, Error>>,
+    method: ReadingMethod<S, Request, Response, Error>,
 ) -> Result<Answer, Rejection>
 where
     Request: DeserializeOwned,
@@ -116,7 +124,7 @@ pub async fn mutate<S, Request, Response, Error>(
     store: &dyn Store,
     call: &CallContext,
     arguments: Value,
-    method: for<'c> fn(&'c S, &'c WriteCx<'c>, Request) -> BoxFuture<'c, Result<Staged<Response>, Error>>,
+    method: MutatingMethod<S, Request, Response, Error>,
 ) -> Result<Answer, Rejection>
 where
     Request: DeserializeOwned + Serialize + Clone,
@@ -127,8 +135,8 @@ where
     let normal = call
         .idempotency_key
         .as_ref()
-        .map(|_| serde_json::to_string(&request));
-    let normal = normal.transpose().map_err(|error| breach(tool, error))?;
+        .map(|_| normal_form(tool, &request))
+        .transpose()?;
     let refuse = |failure| declared::<Error>(tool, failure);
 
     for attempt in 0..ATTEMPTS {
@@ -231,6 +239,12 @@ fn names_commit(tool: &'static ToolSpec, response: &Value, receipt: &Receipt) ->
             receipt.commit()
         ),
     ))
+}
+
+/// The text by which two requests are the same or not, however their JSON was written.
+fn normal_form(tool: &'static ToolSpec, request: &impl Serialize) -> Result<String, Rejection> {
+    let request = serde_json::to_string(request).map_err(|error| breach(tool, error))?;
+    Ok(format!("{} {request}", tool.name))
 }
 
 fn stale(path: &str, expected: Option<&str>, found: Option<String>) -> Failure {

@@ -4,6 +4,7 @@ use std::{
     env,
     error::Error,
     io::{self, IsTerminal},
+    panic,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -15,6 +16,7 @@ use crate::{
     contracts,
     library::{Library, Options},
     mcp::{self, ServerInfo},
+    parent::Parent,
 };
 
 /// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
@@ -28,15 +30,31 @@ const INSTRUCTIONS: &str = "A library of Markdown files in git. Paths are relati
 
 /// Serves until the client is gone.
 pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
+    let parent = Parent::now();
     let filter = EnvFilter::try_from_env(LOG).unwrap_or_else(|_| EnvFilter::new("warn"));
     // rmcp logs whole messages, and with them what is in people's notes.
     let filter = filter.add_directive("rmcp=off".parse()?);
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .init();
+
+    // A panic's text may hold what is in a note; where it happened does not.
+    panic::set_hook(Box::new(|panic| {
+        tracing::error!(at = panic.location().map(ToString::to_string), "panic")
+    }));
 
     check_folder(&what.library)?;
-    let options = Options { external: what.external.into(), ..Options::default() };
+    let options = Options {
+        external: what.external.into(),
+    };
     let library = Arc::new(Library::open(&what.library, options)?);
-    let contracts = what.contracts.iter().filter_map(|name| contracts::over(name, &library)).collect();
+    let contracts = what
+        .contracts
+        .iter()
+        .filter_map(|name| contracts::over(name, &library))
+        .collect();
     if io::stdin().is_terminal() {
         eprintln!("{}", greeting(&what.library)?);
     }
@@ -47,7 +65,7 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
         version: env!("CARGO_PKG_VERSION").into(),
         instructions: Some(INSTRUCTIONS.into()),
     };
-    let served = runtime.block_on(mcp::serve_stdio(contracts, info));
+    let served = runtime.block_on(mcp::serve_stdio(contracts, info, parent));
     // A thread may still be blocked in a read of standard input; it must not keep the process.
     runtime.shutdown_background();
     Ok(served?)
@@ -58,10 +76,19 @@ fn check_folder(library: &Path) -> Result<(), String> {
     let folder = library.canonicalize().unwrap_or_else(|_| library.to_path_buf());
     let home = env::home_dir().and_then(|home| home.canonicalize().ok());
     if folder.parent().is_none() || Some(&folder) == home.as_ref() {
-        return Err(format!("`{}` is not a library: name a folder of notes in it", folder.display()));
+        return Err(format!(
+            "`{}` is not a library: name a folder of notes in it",
+            folder.display()
+        ));
     }
-    if folder.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
-        return Err(format!("`{}` belongs to git: name a folder of notes", folder.display()));
+    if folder
+        .components()
+        .any(|part| part.as_os_str().eq_ignore_ascii_case(".git"))
+    {
+        return Err(format!(
+            "`{}` belongs to git: name a folder of notes",
+            folder.display()
+        ));
     }
     Ok(())
 }

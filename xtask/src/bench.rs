@@ -13,8 +13,14 @@ use tabellion_conformance::{Target, ledger};
 use crate::{Outcome, root, run};
 
 /// Options with which git makes a commit as durable as ours, and does nothing else.
-const DURABLE: [&str; 6] =
-    ["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "-c", "maintenance.auto=false"];
+const DURABLE: [&str; 6] = [
+    "-c",
+    "core.fsync=all",
+    "-c",
+    "core.fsyncMethod=fsync",
+    "-c",
+    "maintenance.auto=false",
+];
 
 /// Measures on a copy of each of `documents`, and prints a table.
 pub(crate) fn all(documents: &[PathBuf], calls: usize) -> Outcome {
@@ -43,13 +49,21 @@ fn measure(library: &Path, calls: usize) -> Outcome {
     let start = || -> Outcome<(Target, Duration)> {
         let since = Instant::now();
         let program = root().join("target/release/tabellion");
-        let mut server =
-            Target::start(Command::new(program).arg("serve").arg("--library").arg(library).stderr(Stdio::inherit()))?;
+        let mut server = Target::start(
+            Command::new(program)
+                .arg("serve")
+                .arg("--library")
+                .arg(library)
+                .stderr(Stdio::inherit()),
+        )?;
         server.initialize("2025-11-25")?;
         server.request("tools/list", json!({}))?;
         Ok((server, since.elapsed()))
     };
-    row("start to first tools/list", (0..20).map(|_| Ok(start()?.1)).collect::<Outcome<_>>()?);
+    row(
+        "start to first tools/list",
+        (0..20).map(|_| Ok(start()?.1)).collect::<Outcome<_>>()?,
+    );
 
     let (mut server, _) = start()?;
     let mut timed = |tool: &str, arguments: Value| -> Outcome<Duration> {
@@ -70,7 +84,10 @@ fn measure(library: &Path, calls: usize) -> Outcome {
     row("edit, durable", edits.collect::<Outcome<_>>()?);
 
     let commits = (0..calls.min(50)).map(|i| commit_with_git(library, spread(i), i));
-    row("write, `git add && git commit`, as durable", commits.collect::<Outcome<_>>()?);
+    row(
+        "write, `git add && git commit`, as durable",
+        commits.collect::<Outcome<_>>()?,
+    );
     Ok(())
 }
 
@@ -81,7 +98,10 @@ fn commit_with_git(library: &Path, file: &str, i: usize) -> Outcome<Duration> {
     let since = Instant::now();
     fs::write(&path, text)?;
     ledger::git(library, &[&DURABLE[..], &["add", "--", file]].concat())?;
-    ledger::git(library, &[&DURABLE[..], &["commit", "--quiet", "-m", "edit"]].concat())?;
+    ledger::git(
+        library,
+        &[&DURABLE[..], &["commit", "--quiet", "-m", "edit"]].concat(),
+    )?;
     Ok(since.elapsed())
 }
 
@@ -96,7 +116,9 @@ fn summary(mut times: Vec<Duration>) -> String {
 }
 
 fn is_markdown(path: &str) -> bool {
-    [".md", ".markdown", ".mdx"].iter().any(|ending| path.ends_with(ending))
+    [".md", ".markdown", ".mdx"]
+        .iter()
+        .any(|ending| path.ends_with(ending))
 }
 
 fn copy(from: &Path, to: &Path) -> Outcome {

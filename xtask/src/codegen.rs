@@ -79,7 +79,10 @@ fn stale() -> Outcome<BTreeMap<PathBuf, Option<String>>> {
 
 fn expected() -> Outcome<BTreeMap<PathBuf, String>> {
     let code = tabellion_codegen::generate(&schemas())?;
-    let mut files: BTreeMap<_, _> = code.into_iter().map(|(name, text)| (generated().join(name), text)).collect();
+    let mut files: BTreeMap<_, _> = code
+        .into_iter()
+        .map(|(name, text)| (generated().join(name), text))
+        .collect();
     let path = root().join("README.md");
     files.insert(path.clone(), readme::with_tables(&fs::read_to_string(path)?)?);
     Ok(files)

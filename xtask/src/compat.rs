@@ -17,10 +17,17 @@ pub(crate) fn compare(base: &str) -> Outcome {
         };
         mistakes.extend(judge(before, after));
     }
-    for after in new.iter().filter(|after| !old.iter().any(|before| before.spec.contract == after.spec.contract)) {
+    for after in new.iter().filter(|after| {
+        !old.iter()
+            .any(|before| before.spec.contract == after.spec.contract)
+    }) {
         println!("compatible {}: a new contract", after.spec.contract);
     }
-    if mistakes.is_empty() { Ok(()) } else { Err(mistakes.join("\n").into()) }
+    if mistakes.is_empty() {
+        Ok(())
+    } else {
+        Err(mistakes.join("\n").into())
+    }
 }
 
 /// Prints the changes of one contract; returns what its version should have said.
@@ -28,8 +35,16 @@ fn judge(before: &Contract, after: &Contract) -> Option<String> {
     let id = &after.spec.contract;
     let changes = compat::compare(before, after);
     for change in &changes {
-        let kind = if change.breaking { "breaking  " } else { "compatible" };
-        println!("{kind} {id}: {}: {}", change.tool.as_deref().unwrap_or("contract"), change.what);
+        let kind = if change.breaking {
+            "breaking  "
+        } else {
+            "compatible"
+        };
+        println!(
+            "{kind} {id}: {}: {}",
+            change.tool.as_deref().unwrap_or("contract"),
+            change.what
+        );
         if let Some(example) = &change.example {
             println!("           for example {example}");
         }
@@ -40,7 +55,9 @@ fn judge(before: &Contract, after: &Contract) -> Option<String> {
         return None;
     }
     if changes.iter().any(|change| change.breaking) && series(old) == series(new) {
-        return Some(format!("{id}: {old} to {new} does not announce a breaking change"));
+        return Some(format!(
+            "{id}: {old} to {new} does not announce a breaking change"
+        ));
     }
     (old == new).then(|| format!("{id}: changed, but its version is still {new}"))
 }
@@ -58,13 +75,21 @@ fn series(version: &str) -> &str {
 /// The contracts at a git revision.
 fn at(revision: &str) -> Outcome<Sources> {
     // A revision that looks like an option must not become one.
-    let revision = run::git(&["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")])?;
+    let revision = run::git(&[
+        "rev-parse",
+        "--verify",
+        "--end-of-options",
+        &format!("{revision}^{{commit}}"),
+    ])?;
     let revision = revision.trim();
     let listed = run::git(&["ls-tree", "-r", "--name-only", "-z", revision, "--", "schemas"])?;
     let mut files = vec![];
     for path in listed.split('\0').filter(|path| path.ends_with(".json")) {
         if let Some(place) = path.strip_prefix("schemas/") {
-            files.push((place.to_string(), run::git(&["show", &format!("{revision}:{path}")])?));
+            files.push((
+                place.to_string(),
+                run::git(&["show", &format!("{revision}:{path}")])?,
+            ));
         }
     }
     Ok(Sources::from_map("schemas", files))
@@ -76,7 +101,12 @@ mod tests {
 
     #[test]
     fn the_first_number_that_is_not_zero_announces_a_break() {
-        for (version, expected) in [("0.3.0", "0.3"), ("0.3.9", "0.3"), ("1.2.3", "1"), ("12.0.0", "12")] {
+        for (version, expected) in [
+            ("0.3.0", "0.3"),
+            ("0.3.9", "0.3"),
+            ("1.2.3", "1"),
+            ("12.0.0", "12"),
+        ] {
             assert_eq!(series(version), expected);
         }
     }

@@ -78,7 +78,9 @@ fn main() -> ExitCode {
 
 /// The workspace's root.
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in a workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask is in a workspace")
 }
 
 /// The folder of the contracts.

@@ -15,13 +15,22 @@ const END: &str = "<!-- end -->";
 pub(crate) fn with_tables(text: &str) -> Outcome<String> {
     let contracts = tabellion_codegen::load_all(&schemas())?;
     let find = |folder: &str| {
-        contracts.iter().find(|contract| contract.folder == folder).ok_or(format!("README.md: no contract `{folder}`"))
+        contracts
+            .iter()
+            .find(|contract| contract.folder == folder)
+            .ok_or(format!("README.md: no contract `{folder}`"))
     };
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find("<!-- tools: ") {
         let line_end = rest[at..].find('\n').map_or(rest.len(), |end| at + end + 1);
-        let folder = rest[at..line_end].trim_start_matches("<!-- tools: ").trim_end().trim_end_matches(" -->");
-        let end = rest[line_end..].find(END).ok_or("README.md: a table without `<!-- end -->`")? + line_end;
+        let folder = rest[at..line_end]
+            .trim_start_matches("<!-- tools: ")
+            .trim_end()
+            .trim_end_matches(" -->");
+        let end = rest[line_end..]
+            .find(END)
+            .ok_or("README.md: a table without `<!-- end -->`")?
+            + line_end;
         out.push_str(&rest[..line_end]);
         out.push_str(&tools(find(folder)?));
         rest = &rest[end..];
@@ -33,9 +42,17 @@ pub(crate) fn with_tables(text: &str) -> Outcome<String> {
 fn tools(contract: &Contract) -> String {
     let mut table = String::from("\n| tool | what it does | changes |\n|---|---|---|\n");
     for tool in &contract.tools {
-        let changes = if tool.spec.mutating { "one commit, one log entry" } else { "nothing" };
+        let changes = if tool.spec.mutating {
+            "one commit, one log entry"
+        } else {
+            "nothing"
+        };
         // Writing to a string can't fail.
-        let _ = writeln!(table, "| `{}` | {} | {changes} |", tool.spec.name, tool.spec.description);
+        let _ = writeln!(
+            table,
+            "| `{}` | {} | {changes} |",
+            tool.spec.name, tool.spec.description
+        );
     }
     table.push('\n');
     table

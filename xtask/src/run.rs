@@ -12,8 +12,16 @@ pub(crate) fn cargo(arguments: &[&str]) -> Outcome {
 /// As [`cargo`], with variables in its environment.
 pub(crate) fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(program).args(arguments).envs(variables.iter().copied()).current_dir(root()).status()?;
-    if status.success() { Ok(()) } else { Err(format!("`cargo {}` failed", arguments.join(" ")).into()) }
+    let status = Command::new(program)
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .current_dir(root())
+        .status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("`cargo {}` failed", arguments.join(" ")).into())
+    }
 }
 
 /// Runs git in the workspace's root; returns what it printed.
@@ -22,5 +30,10 @@ pub(crate) fn git(arguments: &[&str]) -> Outcome<String> {
     if output.status.success() {
         return Ok(String::from_utf8(output.stdout)?);
     }
-    Err(format!("`git {}` failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim()).into())
+    Err(format!(
+        "`git {}` failed: {}",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stderr).trim()
+    )
+    .into())
 }

@@ -10,9 +10,21 @@ const WARNINGS_DENIED: [(&str, &str); 1] = [("RUSTDOCFLAGS", "-D warnings")];
 pub(crate) fn all() -> Outcome {
     step("format", || run::cargo(&["fmt", "--all", "--check"]))?;
     step("generated code and tables", codegen::check)?;
-    step("lints", || run::cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
+    step("lints", || {
+        run::cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ])
+    })?;
     step("tests", || run::cargo(&["test", "--workspace", "--quiet"]))?;
-    step("documentation", || run::cargo_with(&["doc", "--workspace", "--no-deps", "--quiet"], &WARNINGS_DENIED))
+    step("documentation", || {
+        run::cargo_with(&["doc", "--workspace", "--no-deps", "--quiet"], &WARNINGS_DENIED)
+    })
 }
 
 fn step(name: &str, check: impl FnOnce() -> Outcome) -> Outcome {

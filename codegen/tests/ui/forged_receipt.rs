@@ -1,4 +1,4 @@
-//! A receipt can't be made by anybody but the runtime, and neither can a staged change.
+//! Nobody but the runtime makes a receipt or a staged change.
 
 use tabellion_schemas::{Change, Content, Receipt, Staged};
 
@@ -11,5 +11,4 @@ fn main() {
         summary: receipt.commit().into(),
     };
     let _ = Staged { change, respond: Box::new(|_| ()) };
-    let _ = Receipt::new("made up".into());
 }

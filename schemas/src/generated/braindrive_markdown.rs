@@ -3,14 +3,14 @@
 //! BrainDrive Markdown MCP, braindrive-markdown 0.3.0.
 #![allow(
     missing_docs,
+    unreachable_pub,
+    dead_code,
     rustdoc::all,
     clippy::all,
-    reason = "descriptions are the contract's, word for word"
+    reason = "the words are a contract's, and a program need not use all of it"
 )]
 
-use std::fmt;
-use std::future::Future;
-use std::sync::Arc;
+use std::{fmt, future::Future, sync::Arc};
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -21,10 +21,10 @@ use tabellion_schemas::{
     dispatch,
 };
 
-/// BrainDrive Markdown MCP: the tools, one method each.
+/// BrainDrive Markdown MCP: the tools, one method each. Implementors write `async fn`.
 ///
-/// A reading tool answers. A tool that changes something writes nothing by itself: it returns the change,
-/// [`Staged`], and the runtime makes it. Implementors write `async fn`.
+/// A tool that changes something writes nothing by itself: it returns the change, [`Staged`], and the
+/// runtime makes it.
 pub trait BrainDriveMarkdown: Send + Sync + 'static {
     /// Read a markdown file from the BrainDrive Library. Read-only operation.
     ///
@@ -33,7 +33,7 @@ pub trait BrainDriveMarkdown: Send + Sync + 'static {
     fn read_markdown(
         &self,
         cx: &ReadCx<'_>,
-        request: ReadMarkdownRequest,
+        req: ReadMarkdownRequest,
     ) -> impl Future<Output = Result<ReadMarkdownResponse, ToolError>> + Send;
 
     /// List markdown files and folders under a directory.
@@ -43,7 +43,7 @@ pub trait BrainDriveMarkdown: Send + Sync + 'static {
     fn list_markdown_files(
         &self,
         cx: &ReadCx<'_>,
-        request: ListMarkdownFilesRequest,
+        req: ListMarkdownFilesRequest,
     ) -> impl Future<Output = Result<ListMarkdownFilesResponse, ToolError>> + Send;
 
     /// Search for text across markdown files.
@@ -53,7 +53,7 @@ pub trait BrainDriveMarkdown: Send + Sync + 'static {
     fn search_markdown(
         &self,
         cx: &ReadCx<'_>,
-        request: SearchMarkdownRequest,
+        req: SearchMarkdownRequest,
     ) -> impl Future<Output = Result<SearchMarkdownResponse, ToolError>> + Send;
 
     /// Generate a diff preview for a proposed markdown change without writing.
@@ -63,7 +63,7 @@ pub trait BrainDriveMarkdown: Send + Sync + 'static {
     fn preview_markdown_change(
         &self,
         cx: &ReadCx<'_>,
-        request: PreviewMarkdownChangeRequest,
+        req: PreviewMarkdownChangeRequest,
     ) -> impl Future<Output = Result<PreviewMarkdownChangeResponse, ToolError>> + Send;
 
     /// Create or overwrite a markdown file. Requires human approval upstream.
@@ -73,7 +73,7 @@ pub trait BrainDriveMarkdown: Send + Sync + 'static {
     fn write_markdown(
         &self,
         cx: &WriteCx<'_>,
-        request: WriteMarkdownRequest,
+        req: WriteMarkdownRequest,
     ) -> impl Future<Output = Result<Staged<WriteMarkdownResponse>, ToolError>> + Send;
 
     /// Apply a structured edit to an existing markdown file.
@@ -83,7 +83,7 @@ pub trait BrainDriveMarkdown: Send + Sync + 'static {
     fn edit_markdown(
         &self,
         cx: &WriteCx<'_>,
-        request: EditMarkdownRequest,
+        req: EditMarkdownRequest,
     ) -> impl Future<Output = Result<Staged<EditMarkdownResponse>, ToolError>> + Send;
 
     /// Delete a markdown file. Requires explicit confirmation.
@@ -93,7 +93,7 @@ pub trait BrainDriveMarkdown: Send + Sync + 'static {
     fn delete_markdown(
         &self,
         cx: &WriteCx<'_>,
-        request: DeleteMarkdownRequest,
+        req: DeleteMarkdownRequest,
     ) -> impl Future<Output = Result<Staged<DeleteMarkdownResponse>, ToolError>> + Send;
 
     /// Retrieve the markdown operation activity log.
@@ -103,7 +103,7 @@ pub trait BrainDriveMarkdown: Send + Sync + 'static {
     fn get_markdown_activity_log(
         &self,
         cx: &ReadCx<'_>,
-        request: GetMarkdownActivityLogRequest,
+        req: GetMarkdownActivityLogRequest,
     ) -> impl Future<Output = Result<GetMarkdownActivityLogResponse, ToolError>> + Send;
 }
 
@@ -339,9 +339,7 @@ impl<S: BrainDriveMarkdown> Contract for Service<S> {
                             &**store,
                             call,
                             arguments,
-                            |service, cx, request| Box::pin(
-                                service.read_markdown(cx, request),
-                            ),
+                            |service, cx, req| Box::pin(service.read_markdown(cx, req)),
                         )
                         .await
                 }
@@ -352,8 +350,8 @@ impl<S: BrainDriveMarkdown> Contract for Service<S> {
                             &**store,
                             call,
                             arguments,
-                            |service, cx, request| Box::pin(
-                                service.list_markdown_files(cx, request),
+                            |service, cx, req| Box::pin(
+                                service.list_markdown_files(cx, req),
                             ),
                         )
                         .await
@@ -365,9 +363,7 @@ impl<S: BrainDriveMarkdown> Contract for Service<S> {
                             &**store,
                             call,
                             arguments,
-                            |service, cx, request| Box::pin(
-                                service.search_markdown(cx, request),
-                            ),
+                            |service, cx, req| Box::pin(service.search_markdown(cx, req)),
                         )
                         .await
                 }
@@ -378,8 +374,8 @@ impl<S: BrainDriveMarkdown> Contract for Service<S> {
                             &**store,
                             call,
                             arguments,
-                            |service, cx, request| Box::pin(
-                                service.preview_markdown_change(cx, request),
+                            |service, cx, req| Box::pin(
+                                service.preview_markdown_change(cx, req),
                             ),
                         )
                         .await
@@ -391,9 +387,7 @@ impl<S: BrainDriveMarkdown> Contract for Service<S> {
                             &**store,
                             call,
                             arguments,
-                            |service, cx, request| Box::pin(
-                                service.write_markdown(cx, request),
-                            ),
+                            |service, cx, req| Box::pin(service.write_markdown(cx, req)),
                         )
                         .await
                 }
@@ -404,9 +398,7 @@ impl<S: BrainDriveMarkdown> Contract for Service<S> {
                             &**store,
                             call,
                             arguments,
-                            |service, cx, request| Box::pin(
-                                service.edit_markdown(cx, request),
-                            ),
+                            |service, cx, req| Box::pin(service.edit_markdown(cx, req)),
                         )
                         .await
                 }
@@ -417,9 +409,7 @@ impl<S: BrainDriveMarkdown> Contract for Service<S> {
                             &**store,
                             call,
                             arguments,
-                            |service, cx, request| Box::pin(
-                                service.delete_markdown(cx, request),
-                            ),
+                            |service, cx, req| Box::pin(service.delete_markdown(cx, req)),
                         )
                         .await
                 }
@@ -430,8 +420,8 @@ impl<S: BrainDriveMarkdown> Contract for Service<S> {
                             &**store,
                             call,
                             arguments,
-                            |service, cx, request| Box::pin(
-                                service.get_markdown_activity_log(cx, request),
+                            |service, cx, req| Box::pin(
+                                service.get_markdown_activity_log(cx, req),
                             ),
                         )
                         .await
@@ -626,7 +616,7 @@ pub struct ActivityEntry {
 }
 
 /// Generation of default values for serde.
-pub mod defaults {
+mod defaults {
     pub(super) fn default_u64<T, const V: u64>() -> T
     where
         T: ::std::convert::TryFrom<u64>,
@@ -700,12 +690,19 @@ pub static CONTRACT: ContractSpec = ContractSpec {
 /// The tools' names, for callers.
 pub mod tool {
     pub const READ_MARKDOWN: &str = "read_markdown";
+
     pub const LIST_MARKDOWN_FILES: &str = "list_markdown_files";
+
     pub const SEARCH_MARKDOWN: &str = "search_markdown";
+
     pub const PREVIEW_MARKDOWN_CHANGE: &str = "preview_markdown_change";
+
     pub const WRITE_MARKDOWN: &str = "write_markdown";
+
     pub const EDIT_MARKDOWN: &str = "edit_markdown";
+
     pub const DELETE_MARKDOWN: &str = "delete_markdown";
+
     pub const GET_MARKDOWN_ACTIVITY_LOG: &str = "get_markdown_activity_log";
 }
 

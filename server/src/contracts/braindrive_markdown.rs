@@ -8,12 +8,12 @@ use std::sync::{Arc, atomic::AtomicBool};
 use tabellion_schemas::{
     Change, Content, Contract, Document, Failure, FailureKind, ReadCx, Staged, WriteCx, call,
     generated::braindrive_markdown::{
-        ActivityEntry, BrainDriveMarkdown, DeleteMarkdownRequest, DeleteMarkdownResponse, EditMarkdownRequest,
-        EditMarkdownResponse, EditOperation, FileMetadata, GetMarkdownActivityLogRequest,
-        GetMarkdownActivityLogResponse, ListMarkdownFilesRequest, ListMarkdownFilesResponse, Mutation,
-        PreviewMarkdownChangeRequest, PreviewMarkdownChangeResponse, ReadMarkdownRequest, ReadMarkdownResponse,
-        RiskLevel, SearchMarkdownRequest, SearchMarkdownResponse, SearchMatch, SearchResult, Service, ToolError,
-        WriteMarkdownRequest, WriteMarkdownResponse,
+        ActivityEntry, BrainDriveMarkdown, DeleteMarkdownRequest, DeleteMarkdownResponse,
+        EditMarkdownRequest, EditMarkdownResponse, EditOperation, FileMetadata,
+        GetMarkdownActivityLogRequest, GetMarkdownActivityLogResponse, ListMarkdownFilesRequest,
+        ListMarkdownFilesResponse, Mutation, PreviewMarkdownChangeRequest, PreviewMarkdownChangeResponse,
+        ReadMarkdownRequest, ReadMarkdownResponse, RiskLevel, SearchMarkdownRequest, SearchMarkdownResponse,
+        SearchMatch, SearchResult, Service, ToolError, WriteMarkdownRequest, WriteMarkdownResponse,
     },
 };
 
@@ -31,12 +31,22 @@ const TRUNCATED: &str = "tabellion/truncated";
 /// `_meta` key of a response: how much there is, cut or not.
 const TOTAL: &str = "tabellion/total";
 
+/// No more entries of the log than these are answered at once.
+const MOST_ENTRIES: usize = 10_000;
+/// No more headings than these are offered for a target that is ambiguous.
+const MOST_CANDIDATES: usize = 50;
+
 /// What stands for a commit in a repository that has none yet.
 const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 
 /// The contract over a library.
 pub(super) fn over(library: Arc<Library>) -> Arc<dyn Contract> {
-    Arc::new(Service::new(BrainDrive { library: Arc::clone(&library) }, library))
+    Arc::new(Service::new(
+        BrainDrive {
+            library: Arc::clone(&library),
+        },
+        library,
+    ))
 }
 
 struct BrainDrive {
@@ -60,7 +70,10 @@ impl BrainDriveMarkdown for BrainDrive {
             last_modified: file.modified.fixed_offset(),
             git_commit: file.commit.unwrap_or_else(|| NO_COMMIT.into()),
         };
-        Ok(ReadMarkdownResponse { content: utf8(&path, file.bytes)?, metadata })
+        Ok(ReadMarkdownResponse {
+            content: utf8(&path, file.bytes)?,
+            metadata,
+        })
     }
 
     async fn list_markdown_files(
@@ -95,14 +108,22 @@ impl BrainDriveMarkdown for BrainDrive {
         if found.truncated {
             cx.note(TRUNCATED, true);
         }
-        let results = found.matches.chunk_by(|a, b| a.path == b.path).map(|matches| SearchResult {
-            path: matches[0].path.to_string(),
-            matches: matches
-                .iter()
-                .map(|found| SearchMatch { line: found.line, snippet: found.snippet.clone() })
-                .collect(),
-        });
-        Ok(SearchMarkdownResponse { results: results.collect() })
+        let results = found
+            .matches
+            .chunk_by(|a, b| a.path == b.path)
+            .map(|matches| SearchResult {
+                path: matches[0].path.to_string(),
+                matches: matches
+                    .iter()
+                    .map(|found| SearchMatch {
+                        line: found.line,
+                        snippet: found.snippet.clone(),
+                    })
+                    .collect(),
+            });
+        Ok(SearchMarkdownResponse {
+            results: results.collect(),
+        })
     }
 
     async fn preview_markdown_change(
@@ -122,7 +143,11 @@ impl BrainDriveMarkdown for BrainDrive {
             Risk::Medium => RiskLevel::Medium,
             Risk::High => RiskLevel::High,
         };
-        Ok(PreviewMarkdownChangeResponse { diff: preview.diff, summary: preview.summary, risk_level })
+        Ok(PreviewMarkdownChangeResponse {
+            diff: preview.diff,
+            summary: preview.summary,
+            risk_level,
+        })
     }
 
     async fn write_markdown(
@@ -134,7 +159,13 @@ impl BrainDriveMarkdown for BrainDrive {
         let old = cx.read(path.as_str())?;
         let operation = if old.is_some() { "overwrite" } else { "create" };
         let summary = counted(operation, old.as_ref(), &request.content);
-        Ok(stage(cx, &path, operation, summary, Content::Write(request.content.into_bytes())))
+        Ok(stage(
+            cx,
+            &path,
+            operation,
+            summary,
+            Content::Write(request.content.into_bytes()),
+        ))
     }
 
     async fn edit_markdown(
@@ -148,7 +179,13 @@ impl BrainDriveMarkdown for BrainDrive {
         let edit = edit(&request.operation);
         let plan = markdown::plan(&old, Flavor::of_path(path.as_str()), &edit)?;
         let summary = markdown::summarize(&old, &edit, &plan);
-        Ok(stage(cx, &path, edit.name(), summary, Content::Write(plan.text.into_bytes())))
+        Ok(stage(
+            cx,
+            &path,
+            edit.name(),
+            summary,
+            Content::Write(plan.text.into_bytes()),
+        ))
     }
 
     async fn delete_markdown(
@@ -164,10 +201,14 @@ impl BrainDriveMarkdown for BrainDrive {
 
     async fn get_markdown_activity_log(
         &self,
-        _: &ReadCx<'_>,
+        cx: &ReadCx<'_>,
         request: GetMarkdownActivityLogRequest,
     ) -> Result<GetMarkdownActivityLogResponse, ToolError> {
-        let activity = self.library.activity(usize::try_from(request.limit).unwrap_or(usize::MAX))?;
+        let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
+        let activity = self.library.activity(limit.min(MOST_ENTRIES))?;
+        if limit > MOST_ENTRIES && activity.entries.len() == MOST_ENTRIES {
+            cx.note(TRUNCATED, true);
+        }
         let entries = activity.entries.into_iter().map(|entry| ActivityEntry {
             timestamp: entry.time.fixed_offset(),
             operation: entry.operation,
@@ -175,7 +216,9 @@ impl BrainDriveMarkdown for BrainDrive {
             summary: entry.summary,
             git_commit_sha: entry.commit,
         });
-        Ok(GetMarkdownActivityLogResponse { entries: entries.collect() })
+        Ok(GetMarkdownActivityLogResponse {
+            entries: entries.collect(),
+        })
     }
 }
 
@@ -187,8 +230,16 @@ fn stage(
     summary: String,
     content: Content,
 ) -> Staged<Mutation> {
-    let change = Change { path: path.to_string(), content, operation, summary };
-    cx.stage(change, |receipt| Mutation { success: true, git_commit_sha: receipt.commit().into() })
+    let change = Change {
+        path: path.to_string(),
+        content,
+        operation,
+        summary,
+    };
+    cx.stage(change, |receipt| Mutation {
+        success: true,
+        git_commit_sha: receipt.commit().into(),
+    })
 }
 
 fn edit(operation: &EditOperation) -> Edit<'_> {
@@ -203,7 +254,9 @@ fn edit(operation: &EditOperation) -> Edit<'_> {
 
 /// What a change of the whole file does, in one line: `overwrite: +3 -2 lines`.
 fn counted(operation: &str, old: Option<&Document>, new: &str) -> String {
-    let old = old.map(|document| String::from_utf8_lossy(&document.bytes)).unwrap_or_default();
+    let old = old
+        .map(|document| String::from_utf8_lossy(&document.bytes))
+        .unwrap_or_default();
     let (added, removed) = diff::line_counts(&old, new);
     format!("{operation}: +{added} -{removed} lines")
 }
@@ -229,7 +282,7 @@ impl From<TargetError> for ToolError {
             TargetError::NotFound { nearest, .. } => (Self::not_found(message), nearest),
             TargetError::Ambiguous { candidates, .. } => (Self::ambiguous_target(message), candidates),
         };
-        let candidates = candidates.into_iter().map(|candidate| {
+        let candidates = candidates.into_iter().take(MOST_CANDIDATES).map(|candidate| {
             serde_json::json!({
                 "line": candidate.line,
                 "heading": candidate.heading,

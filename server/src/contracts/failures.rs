@@ -3,10 +3,7 @@
 use tabellion_schemas::{Failure, FailureKind, Violation};
 
 use crate::{
-    library::{
-        search::SearchError,
-        walk::FolderError,
-    },
+    library::{search::SearchError, walk::FolderError},
     path::PathError,
 };
 
@@ -38,5 +35,9 @@ pub(super) fn search(error: SearchError) -> Failure {
 }
 
 fn invalid(rule: &'static str, pointer: &str, message: String) -> Failure {
-    Failure::violations(&[Violation { rule: rule.into(), pointer: pointer.into(), message }])
+    Failure::violations(&[Violation {
+        rule: rule.into(),
+        pointer: pointer.into(),
+        message,
+    }])
 }

@@ -17,8 +17,10 @@ struct Served {
     over: fn(Arc<Library>) -> Arc<dyn Contract>,
 }
 
-const ALL: [Served; 1] =
-    [Served { spec: &generated::braindrive_markdown::CONTRACT, over: braindrive_markdown::over }];
+const ALL: [Served; 1] = [Served {
+    spec: &generated::braindrive_markdown::CONTRACT,
+    over: braindrive_markdown::over,
+}];
 
 /// The contract that is served unless another is asked for.
 pub fn default() -> &'static str {

@@ -25,7 +25,12 @@ impl Client {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().ok_or("the server has no standard output")?);
-        let mut client = Self { child, stdin, stdout, requests: 0 };
+        let mut client = Self {
+            child,
+            stdin,
+            stdout,
+            requests: 0,
+        };
         let info = json!({ "name": "tabellion-demo", "version": env!("CARGO_PKG_VERSION") });
         let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info });
         client.request("initialize", hello)?;
@@ -49,11 +54,19 @@ impl Client {
     }
 
     /// Calls a tool under conditions in `_meta`.
-    pub(super) fn call(&mut self, tool: &str, arguments: Value, meta: Value) -> Result<Outcome, Box<dyn Error>> {
+    pub(super) fn call(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        meta: Value,
+    ) -> Result<Outcome, Box<dyn Error>> {
         let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
         let mut result = self.request("tools/call", params)?;
         if result["isError"] == true {
-            return Ok(Err(result["content"][0]["text"].as_str().unwrap_or_default().into()));
+            return Ok(Err(result["content"][0]["text"]
+                .as_str()
+                .unwrap_or_default()
+                .into()));
         }
         let meta = result["_meta"].as_object().cloned().unwrap_or_default();
         Ok(Ok((result["structuredContent"].take(), meta)))

@@ -24,7 +24,10 @@ use client::Client;
 const DOCUMENTS: [(&str, &str); 3] = [
     ("tabellion.md", include_str!("../../../README.md")),
     ("crates/server.md", include_str!("../../README.md")),
-    (CONTRACT, include_str!("../../../schemas/braindrive-markdown/source.md")),
+    (
+        CONTRACT,
+        include_str!("../../../schemas/braindrive-markdown/source.md"),
+    ),
 ];
 const CONTRACT: &str = "contracts/braindrive-markdown.md";
 const SECTION: &str = "## 7. Hard Guarantees (Contractual)";
@@ -49,8 +52,11 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let before = demo.read(CONTRACT)?;
     demo.step("Search all");
     demo.search("guarantee")?;
-    demo.step("A target that could mean several sections is refused, and says which");
-    demo.refused(tool::EDIT_MARKDOWN, edit("replace_section", "### Nothing of the kind", ""))?;
+    demo.step("A target that is misspelt is refused, with what it may have meant");
+    demo.refused(
+        tool::EDIT_MARKDOWN,
+        edit("replace_section", "## Hard Guarantes", ""),
+    )?;
     demo.step("Preview a change: nothing is written");
     let request = edit(
         "insert_after",
@@ -73,7 +79,10 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     demo.log()?;
     demo.client.close()?;
 
-    println!("\n{HEADING}The library is yours to look at{HEADING:#}: {}", library.display());
+    println!(
+        "\n{HEADING}The library is yours to look at{HEADING:#}: {}",
+        library.display()
+    );
     println!("   {DIM}git -C {} log --stat{DIM:#}", library.display());
     println!("\n{HEADING}To connect a client{HEADING:#}, put this into its configuration:\n");
     println!("{}", serve::client_configuration(&library)?);
@@ -93,15 +102,26 @@ impl Demo {
     fn tools(&mut self) -> Result<(), Box<dyn Error>> {
         let listed = self.client.request("tools/list", json!({}))?;
         for tool in listed["tools"].as_array().into_iter().flatten() {
-            println!("   {:<26}{DIM}{}{DIM:#}", text(&tool["name"]), text(&tool["description"]));
+            println!(
+                "   {:<26}{DIM}{}{DIM:#}",
+                text(&tool["name"]),
+                text(&tool["description"])
+            );
         }
         Ok(())
     }
 
     fn write_documents(&mut self) -> Result<(), Box<dyn Error>> {
         for (path, content) in DOCUMENTS {
-            let (answer, _) = self.call(tool::WRITE_MARKDOWN, json!({ "path": path, "content": content }), json!({}))?;
-            println!("   {path:<34}{DIM}commit {}{DIM:#}", short(&answer["git_commit_sha"]));
+            let (answer, _) = self.call(
+                tool::WRITE_MARKDOWN,
+                json!({ "path": path, "content": content }),
+                json!({}),
+            )?;
+            println!(
+                "   {path:<34}{DIM}commit {}{DIM:#}",
+                short(&answer["git_commit_sha"])
+            );
         }
         Ok(())
     }
@@ -129,10 +149,21 @@ impl Demo {
     fn search(&mut self, query: &str) -> Result<(), Box<dyn Error>> {
         let (answer, _) = self.call(tool::SEARCH_MARKDOWN, json!({ "query": query }), json!({}))?;
         for result in answer["results"].as_array().into_iter().flatten() {
-            let matches = result["matches"].as_array().map(Vec::as_slice).unwrap_or_default();
-            println!("   {}: {} lines with \"{query}\"", text(&result["path"]), matches.len());
+            let matches = result["matches"]
+                .as_array()
+                .map(Vec::as_slice)
+                .unwrap_or_default();
+            println!(
+                "   {}: {} lines with \"{query}\"",
+                text(&result["path"]),
+                matches.len()
+            );
             for found in matches.iter().take(2) {
-                println!("   {DIM}{:>4} │ {}{DIM:#}", found["line"], text(&found["snippet"]));
+                println!(
+                    "   {DIM}{:>4} │ {}{DIM:#}",
+                    found["line"],
+                    text(&found["snippet"])
+                );
             }
         }
         Ok(())
@@ -149,7 +180,11 @@ impl Demo {
             };
             println!("   {style}{line}{style:#}");
         }
-        println!("   {}, risk {}", text(&answer["summary"]), text(&answer["risk_level"]));
+        println!(
+            "   {}, risk {}",
+            text(&answer["summary"]),
+            text(&answer["risk_level"])
+        );
         Ok((diff.to_string(), meta.remove(call::BASE).unwrap_or_default()))
     }
 
@@ -170,7 +205,10 @@ impl Demo {
     fn delete(&mut self, path: &str) -> Result<(), Box<dyn Error>> {
         let request = json!({ "path": path, "confirm": true });
         let (answer, _) = self.call(tool::DELETE_MARKDOWN, request, json!({}))?;
-        println!("   {path}: gone from the folder, kept in git (commit {})", short(&answer["git_commit_sha"]));
+        println!(
+            "   {path}: gone from the folder, kept in git (commit {})",
+            short(&answer["git_commit_sha"])
+        );
         Ok(())
     }
 

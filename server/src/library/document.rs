@@ -21,6 +21,8 @@ use crate::{
 pub(super) const ASIDE: &str = "content";
 /// The file aside, beside a document that is on another device than our own folder.
 const ASIDE_HIDDEN: &str = ".tabellion-content";
+/// The same while it is being written.
+const UNFINISHED: &str = ".tabellion-content.new";
 
 /// A document and the file aside.
 pub(super) struct Place<'a> {
@@ -72,6 +74,17 @@ impl<'a> Place<'a> {
     /// The document's folder; `None` when there is none.
     pub(super) fn folder(&self) -> Result<Option<Dir>, Failure> {
         open_folder(self.library, self.path.parent().as_str())
+    }
+
+    /// The name that the file aside is written under. In our own folder it is finished before there is an intent, so that
+    /// it needs no other one.
+    pub(super) fn unfinished(&self) -> &'a str {
+        if self.beside { UNFINISHED } else { self.aside }
+    }
+
+    /// Whether the file aside is in the document's folder.
+    pub(super) fn is_beside(&self) -> bool {
+        self.beside
     }
 
     /// The folder of the file aside; `None` when there is none.

@@ -11,7 +11,9 @@ use gix::{
     bstr::ByteSlice,
     filter::{
         Pipeline,
-        plumbing::eol::{AttributesDigest, AutoCrlf, Configuration, Mode, convert_to_git, convert_to_git::Options},
+        plumbing::eol::{
+            AttributesDigest, AutoCrlf, Configuration, Mode, convert_to_git, convert_to_git::Options,
+        },
     },
     index,
     worktree::stack::state::attributes::Source,
@@ -29,18 +31,30 @@ pub(super) fn to_git<'a>(library: &Library, path: &str, bytes: &'a [u8]) -> Resu
         return Ok(Cow::Borrowed(bytes));
     }
     let git = library.repository.git();
-    let config = Pipeline::options(&git).reading("the configured line endings")?.eol_config;
+    let config = Pipeline::options(&git)
+        .reading("the configured line endings")?
+        .eol_config;
     let digest = digest(&git, path, config)?;
     let mut kept = Vec::new();
     // A file that already has CRLF in the index keeps it under `text=auto`.
     let mut indexed = |buffer: &mut Vec<u8>| {
-        let Some(blob) = in_index(library, &git, path) else { return Ok(None) };
+        let Some(blob) = in_index(library, &git, path) else {
+            return Ok(None);
+        };
         *buffer = blob;
         Ok(Some(()))
     };
-    let options = Options { round_trip_check: None, config };
-    let converted = convert_to_git(bytes, digest, &mut kept, &mut indexed, options).reading("line endings")?;
-    Ok(if converted { Cow::Owned(kept) } else { Cow::Borrowed(bytes) })
+    let options = Options {
+        round_trip_check: None,
+        config,
+    };
+    let converted =
+        convert_to_git(bytes, digest, &mut kept, &mut indexed, options).reading("line endings")?;
+    Ok(if converted {
+        Cow::Owned(kept)
+    } else {
+        Cow::Borrowed(bytes)
+    })
 }
 
 fn in_index(library: &Library, git: &gix::Repository, path: &str) -> Option<Vec<u8>> {
@@ -53,16 +67,28 @@ fn in_index(library: &Library, git: &gix::Repository, path: &str) -> Option<Vec<
 fn digest(git: &gix::Repository, path: &str, config: Configuration) -> Result<AttributesDigest, Failure> {
     const WHAT: &str = "the attributes";
     let no_index = index::State::new(git.object_hash());
-    let mut stack = git.attributes_only(&no_index, Source::WorktreeThenIdMapping).reading(WHAT)?;
+    let mut stack = git
+        .attributes_only(&no_index, Source::WorktreeThenIdMapping)
+        .reading(WHAT)?;
     let mut found = stack.selected_attribute_matches(ATTRIBUTES);
-    stack.at_path(path, None).reading(WHAT)?.matching_attributes(&mut found);
-    let states: Vec<StateRef<'_>> = found.iter_selected().map(|found| found.assignment.state).collect();
-    let [text, crlf, eol] = states[..] else { return Ok(AttributesDigest::Binary) };
+    stack
+        .at_path(path, None)
+        .reading(WHAT)?
+        .matching_attributes(&mut found);
+    let states: Vec<StateRef<'_>> = found
+        .iter_selected()
+        .map(|found| found.assignment.state)
+        .collect();
+    let [text, crlf, eol] = states[..] else {
+        return Ok(AttributesDigest::Binary);
+    };
     let digest = match kind(text).or_else(|| kind(crlf)) {
         Some(AttributesDigest::Binary) => return Ok(AttributesDigest::Binary),
         kind => match (kind, eol) {
             (Some(AttributesDigest::TextAuto), eol) if is(eol, "lf") => Some(AttributesDigest::TextAutoInput),
-            (Some(AttributesDigest::TextAuto), eol) if is(eol, "crlf") => Some(AttributesDigest::TextAutoCrlf),
+            (Some(AttributesDigest::TextAuto), eol) if is(eol, "crlf") => {
+                Some(AttributesDigest::TextAutoCrlf)
+            }
             (_, eol) if is(eol, "lf") => Some(AttributesDigest::TextInput),
             (_, eol) if is(eol, "crlf") => Some(AttributesDigest::TextCrlf),
             (kind, _) => kind,

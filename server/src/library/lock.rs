@@ -14,7 +14,7 @@ use std::{
 use tabellion_schemas::{Failure, FailureKind};
 
 use super::{durable::Thing, trouble::At};
-use crate::platform::file_id;
+use crate::platform::{file_id, make_like};
 
 /// How long we wait for a git command to finish.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -44,6 +44,9 @@ impl LockFiles {
         // It may be a second name of what the last lock published: removed, never written to.
         remove_if_there(&self.marker)?;
         let content = File::create_new(&self.marker).at("create", &self.marker)?;
+        if let Ok(target) = fs::metadata(&self.target) {
+            make_like(&content, &target).at("protect", &self.marker)?;
+        }
         let lock = self.lock();
         let started = Instant::now();
         loop {

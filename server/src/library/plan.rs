@@ -18,7 +18,7 @@ use super::{
     line_endings,
     objects::{NewObjects, blob_id},
     repository::Head,
-    root::FileBytes,
+    root::{FileBytes, MAX_FILE_BYTES},
     tree::{self, Kept, Step, Trees},
     trouble::{At, InRepository, refused},
     walk::{self, Exclusion},
@@ -141,6 +141,15 @@ impl Planner<'_> {
     /// What the document must be for `content` to be possible.
     fn check(&self, old: Option<&FileBytes>, content: &Content, kept: Option<Kept>) -> Result<(), Failure> {
         let path = self.path;
+        if let Content::Write(bytes) = content
+            && bytes.len() as u64 > MAX_FILE_BYTES
+        {
+            let message = format!(
+                "`{path}` would have {} bytes, more than the {MAX_FILE_BYTES} that are read; split it",
+                bytes.len()
+            );
+            return Err(Failure::new(FailureKind::TooLarge, message));
+        }
         let excluded = walk::exclusion(&self.library.root, path, &self.library.rules);
         match excluded.map_err(|error| refused(error.to_string()).with("rule", error.rule()))? {
             Some(Exclusion::Ignored) if kept.is_some() => {}

@@ -65,19 +65,15 @@ pub(super) fn complete(library: &Library, intent: &Intent) -> Result<(), Failure
     let folder = branch::folder(repository, &intent.branch);
     durable::sync_all(&[Thing::Names(&folder), Thing::Names(repository.git_dir())])?;
     release_locks(library, intent)?;
-    if intent.new.is_none() {
-        document::remove_empty_folders(library, &intent.path, usize::MAX)?;
-    }
-    end(library, intent)?;
+    end(library, intent, if intent.new.is_none() { usize::MAX } else { 0 })?;
     logged
 }
 
 /// Takes back all that can be seen of a mutation without a commit.
 fn undo(library: &Library, intent: &Intent) -> Result<(), Failure> {
     bring_over(library, intent, intent.new, intent.old)?;
-    document::remove_empty_folders(library, &intent.path, intent.folders)?;
     release_locks(library, intent)?;
-    end(library, intent)
+    end(library, intent, intent.folders)
 }
 
 /// If the document has the bytes `from`, exchanges it with the file aside, which should have the bytes `to`.
@@ -98,11 +94,12 @@ fn bring_over(
         return Ok(());
     };
     let there = document::look(Some(&aside), aside_name)?;
-    let moved = match (from, there) {
-        (Some(_), Found::Bytes(_)) if to.is_some() => folder.exchange(name, &aside, aside_name).map(drop),
-        (Some(_), Found::Nothing) if to.is_none() => folder.rename_noreplace(name, &aside, aside_name),
-        (None, Found::Bytes(_)) => aside.rename_noreplace(aside_name, &folder, name),
-        _ => return Ok(()),
+    let moved = match (from, to, there) {
+        (Some(_), None, Found::Nothing) => folder.rename_noreplace(name, &aside, aside_name),
+        (_, None, _) | (_, _, Found::Nothing) => return Ok(()),
+        // Whatever came out of an exchange goes back, be it a person's link or folder.
+        (Some(_), Some(_), _) => folder.exchange(name, &aside, aside_name).map(drop),
+        (None, Some(_), _) => aside.rename_noreplace(aside_name, &folder, name),
     };
     moved.at("restore", intent.path.as_path())?;
     keep_newest(&folder, name, &aside, aside_name, from)?;
@@ -159,29 +156,42 @@ fn release_locks(library: &Library, intent: &Intent) -> Result<(), Failure> {
         .try_for_each(|lock| lock.release())
 }
 
-/// Removes the file aside and the intent. Bytes that are neither side's are a person's that came too late for anything
-/// else: they are kept.
-fn end(library: &Library, intent: &Intent) -> Result<(), Failure> {
-    let place = Place::of(library, intent);
-    let own = &library.repository.own("");
-    if let Some(aside) = place.aside_folder()? {
-        match document::look(Some(&aside), place.aside())? {
-            Found::Bytes(id) if ![intent.old, intent.new].contains(&Some(id)) => {
-                let kept = format!("late-{id}.md");
-                let to = Dir::open(own).at("open", own)?;
-                aside
-                    .rename_noreplace(place.aside(), &to, &kept)
-                    .at("keep", own.join(&kept))?;
-                tracing::warn!(path = %intent.path, kept = %own.join(kept).display(),
-                    "a save came while the file was being replaced; it was kept");
-            }
-            Found::Bytes(_) => aside
-                .remove_file(place.aside())
-                .at("remove", place.aside_path())?,
-            Found::Nothing | Found::Other => {}
-        }
-    }
+/// Removes the file aside, up to `folders` folders on the way to the document that are empty, and the intent.
+fn end(library: &Library, intent: &Intent, folders: usize) -> Result<(), Failure> {
+    drop_aside(library, intent)?;
+    document::remove_empty_folders(library, &intent.path, folders)?;
     remove_if_there(&library.repository.own(INTENT))
+}
+
+/// Removes the file aside. Bytes that are neither side's are a person's that came too late for anything else: they are
+/// kept.
+fn drop_aside(library: &Library, intent: &Intent) -> Result<(), Failure> {
+    let place = Place::of(library, intent);
+    let Some(folder) = place.aside_folder()? else {
+        return Ok(());
+    };
+    if place.is_beside() && document::look(Some(&folder), place.unfinished())? != Found::Nothing {
+        folder
+            .remove_file(place.unfinished())
+            .at("remove", place.aside_path())?;
+    }
+    let late = match document::look(Some(&folder), place.aside())? {
+        Found::Nothing => return Ok(()),
+        Found::Bytes(id) if [intent.old, intent.new].contains(&Some(id)) => {
+            return folder.remove_file(place.aside()).at("remove", place.aside_path());
+        }
+        Found::Bytes(id) => format!("late-{id}.md"),
+        Found::Other => format!("late-{}", intent.next),
+    };
+    let own = library.repository.own("");
+    let to = Dir::open(&own).at("open", &own)?;
+    let kept = own.join(&late);
+    folder
+        .rename_noreplace(place.aside(), &to, &late)
+        .at("keep", &kept)?;
+    tracing::warn!(path = %intent.path, kept = %kept.display(),
+        "a save came while the file was being replaced; it was kept");
+    Ok(())
 }
 
 /// Where the file system exchanges in steps, brings a half done one to its end.
@@ -228,6 +238,7 @@ fn read(library: &Library) -> Result<Option<Intent>, Failure> {
     // It had been durable before it got its name: this is a damaged disk, or not ours.
     let damaged = library.repository.own("intent.damaged");
     fs::rename(&path, &damaged).at("rename", &path)?;
+    index_lock(library).release()?;
     tracing::error!(file = %damaged.display(), "the record of an interrupted change is damaged; look at it by hand");
     Ok(None)
 }

@@ -54,7 +54,6 @@ fn reads_only_regular_files_inside() {
         symlink("sub/a.md", place.at("alias.md")).unwrap();
         symlink("nowhere", place.at("dangling.md")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(place.at("socket.md")).unwrap();
-        // ATTACKS 4, 5, 6, 7, 25
         expected.extend([
             ("out.md", "file_symlink"),
             ("sub/out/a.md", "file_symlink"),
@@ -107,7 +106,7 @@ fn says_what_the_system_says() {
     assert_eq!(denied.rule(), "file_denied");
 }
 
-/// ATTACKS 10: the root may be a symbolic link, and is the folder it was when it was opened.
+/// The root may be a symbolic link, and is the folder it was when it was opened.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_root_itself_may_be_a_link() {
@@ -131,7 +130,7 @@ fn the_root_itself_may_be_a_link() {
     assert_eq!(held(), b"inside");
 }
 
-/// ATTACKS 9: a folder that becomes a link to the outside at any moment never leads there.
+/// A folder that becomes a link to the outside at any moment never leads there.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_swapped_folder_leads_nowhere() {

@@ -169,7 +169,7 @@ impl<'a> Transaction<'a> {
             .stage(repository.objects(), &repository.own(""))?;
         let intent_path = repository.own(NEW_INTENT);
         let intent = durable::write(&intent_path, self.plan.intent.render().as_bytes())?;
-        if self.plan.intent.beside.is_none() {
+        if !self.place.is_beside() {
             self.write_content()?;
         }
         let mut things: Vec<_> = objects.contents().collect();
@@ -200,21 +200,30 @@ impl<'a> Transaction<'a> {
         if self.plan.content.is_some() {
             document::make_folders(self.library, &self.plan.intent.path, self.plan.intent.folders)?;
         }
-        if self.plan.intent.beside.is_some() {
-            self.write_content()?;
+        if self.place.is_beside() {
+            self.write_beside()?;
         }
-        let beside = self.content.iter().filter(|_| self.plan.intent.beside.is_some());
-        let things: Vec<_> = beside
-            .map(|content| Thing::File(&content.file, &content.path))
-            .collect();
-        durable::sync_all(&things)
+        Ok(())
+    }
+
+    /// Writes the content beside the document, durably before it is called finished.
+    fn write_beside(&mut self) -> Result<(), Failure> {
+        self.write_content()?;
+        let Some(WrittenContent { file, path, .. }) = &self.content else {
+            return Ok(());
+        };
+        durable::sync_all(&[Thing::File(file, path)])?;
+        let folder = self.place.aside_folder()?.ok_or_else(|| gone(path))?;
+        folder
+            .rename_noreplace(self.place.unfinished(), &folder, self.place.aside())
+            .at("rename", path)
     }
 
     fn write_content(&mut self) -> Result<(), Failure> {
         let Some(bytes) = &self.plan.content else {
             return Ok(());
         };
-        let (name, path) = (self.place.aside(), self.place.aside_path());
+        let (name, path) = (self.place.unfinished(), self.place.aside_path());
         let folder = self.place.aside_folder()?.ok_or_else(|| gone(&path))?;
         let mut file = folder.create_file(name).at("create", &path)?;
         file.write_all(bytes).at("write", &path)?;

@@ -1,7 +1,7 @@
 //! Markdown as bytes: where a document's sections are, what an edit makes of it, and how to show that beforehand.
 //!
 //! Everything here is pure: text in, text out. Nothing is ever rendered back from a syntax tree; an edit is one splice,
-//! and every byte outside it stays (DESIGN §7). Parsing is pulldown-cmark's, on a mask of the same length, so that each
+//! and every byte outside it stays. Parsing is pulldown-cmark's, on a mask of the same length, so that each
 //! position it reports is a position in the file. Every function is linear in its input up to a constant factor that
 //! the modules name where they need one.
 //!

@@ -1,7 +1,7 @@
 //! The outline: a document's sections, each with its byte ranges.
 //!
 //! A heading is a top-level block of CommonMark, ATX or setext: never inside a fence, indented code, HTML, front
-//! matter, a quote or a list (DESIGN §7). Building it is linear: one pass of the parser, and a stack of at most six
+//! matter, a quote or a list. Building it is linear: one pass of the parser, and a stack of at most six
 //! open sections.
 
 use std::ops::Range;

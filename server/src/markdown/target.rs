@@ -1,7 +1,7 @@
 //! Targets: how a caller names a section, and what to answer when the name fits none or several.
 //!
-//! First match wins is how notes get corrupted, so a name that fits two headings is refused with both of them shown
-//! (DESIGN §7). Three readings are tried in turn; the first that fits any heading decides.
+//! First match wins is how notes get corrupted, so a name that fits two headings is refused with both of them shown.
+//! Three readings are tried in turn; the first that fits any heading decides.
 
 use std::fmt;
 
@@ -14,7 +14,6 @@ const SHOWN: usize = 10;
 
 /// Why a target names no section to edit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum TargetError {
     /// No heading is named so.
     #[error(

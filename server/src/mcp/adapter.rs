@@ -113,7 +113,12 @@ impl ServerHandler for Adapter {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.0.catalog.listed().iter().find(|tool| tool.name == name).cloned()
+        self.0
+            .catalog
+            .listed()
+            .iter()
+            .find(|tool| tool.name == name)
+            .cloned()
     }
 
     /// As rmcp does it, but the session is the one that was agreed on, not the one that was asked for.

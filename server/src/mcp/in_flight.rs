@@ -6,7 +6,7 @@
 
 use std::{
     collections::{HashMap, hash_map},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, Weak},
 };
 
 use rmcp::model::RequestId;
@@ -18,12 +18,15 @@ pub(super) const MOST: u32 = 256;
 /// A place among the requests in flight. It is free again when the last clone is dropped.
 pub(super) type Slot = Arc<OwnedSemaphorePermit>;
 
+/// A slot of somebody else.
+pub(super) type WeakSlot = Weak<OwnedSemaphorePermit>;
+
 /// The requests in flight.
 #[derive(Debug)]
 pub(super) struct InFlight {
     slots: Arc<Semaphore>,
     unanswered: Mutex<HashMap<RequestId, Slot>>,
-    answered: Notify,
+    released: Notify,
 }
 
 impl InFlight {
@@ -32,7 +35,7 @@ impl InFlight {
         Self {
             slots,
             unanswered: Mutex::default(),
-            answered: Notify::new(),
+            released: Notify::new(),
         }
     }
 
@@ -53,17 +56,21 @@ impl InFlight {
         }
     }
 
-    /// The request `id` is answered, or no longer to be answered. Its slot is the caller's.
+    /// The request `id` has its answer, or is no longer to have one. Its slot is the caller's.
     pub(super) fn settle(&self, id: &RequestId) -> Option<Slot> {
-        let slot = self.unanswered().remove(id);
-        self.answered.notify_one();
-        slot
+        self.unanswered().remove(id)
     }
 
-    /// Waits until the request `id` is answered. For one caller at a time.
-    pub(super) async fn settled(&self, id: &RequestId) {
-        while self.unanswered().contains_key(id) {
-            self.answered.notified().await;
+    /// The answer is written: its slot is free.
+    pub(super) fn release(&self, slot: Option<Slot>) {
+        drop(slot);
+        self.released.notify_one();
+    }
+
+    /// Waits until `slot` is free. For one caller at a time.
+    pub(super) async fn released(&self, slot: &WeakSlot) {
+        while slot.strong_count() > 0 {
+            self.released.notified().await;
         }
     }
 

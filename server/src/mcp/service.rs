@@ -13,7 +13,7 @@ use crate::parent::Parent;
 /// can't write them.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Serves on standard input and output, until the input ends or the parent process is gone. Calls in flight
+/// Serves on standard input and output, until the input ends or `parent` is gone. Calls in flight
 /// are finished first, within five seconds.
 ///
 /// A read of standard input may then still be blocked in a thread of the runtime (it isn't where both streams
@@ -22,8 +22,11 @@ const GRACE: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// See [`ServeError`]. A client that closes both ends is no error.
-pub async fn serve_stdio(contracts: Vec<Arc<dyn Contract>>, info: ServerInfo) -> Result<(), ServeError> {
-    let parent = Parent::now();
+pub async fn serve_stdio(
+    contracts: Vec<Arc<dyn Contract>>,
+    info: ServerInfo,
+    parent: Parent,
+) -> Result<(), ServeError> {
     let (reader, writer) = stdio_pipes();
     serve(reader, writer, contracts, info, parent.gone()).await
 }

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{
     ending::{Ending, ServeError},
-    in_flight::{InFlight, Slot},
+    in_flight::{InFlight, Slot, WeakSlot},
     lines::{LONGEST, Line, Lines},
     message::{self, Incoming},
     output::Output,
@@ -27,7 +27,7 @@ pub(super) struct LineTransport<R, W> {
     /// The slot of the request that will be read next.
     slot: Option<Slot>,
     /// An `initialize` that is being answered: what is sent behind it is meant for the session that it opens.
-    opening: Option<RequestId>,
+    opening: Option<WeakSlot>,
 }
 
 impl<R, W> LineTransport<R, W>
@@ -49,8 +49,8 @@ where
     /// The next message for rmcp. Safe to drop and call again.
     async fn next(&mut self) -> io::Result<Option<RxJsonRpcMessage<RoleServer>>> {
         loop {
-            if let Some(id) = &self.opening {
-                self.in_flight.settled(id).await;
+            if let Some(slot) = &self.opening {
+                self.in_flight.released(slot).await;
                 self.opening = None;
             }
             let slot = match &self.slot {
@@ -91,7 +91,7 @@ where
         slot: Slot,
     ) -> RxJsonRpcMessage<RoleServer> {
         if matches!(request, ClientRequest::InitializeRequest(_)) {
-            self.opening = Some(id.clone());
+            self.opening = Some(Arc::downgrade(&slot));
         }
         // rmcp hands the extensions to the handler, which drops them when it is done, also after a
         // cancellation.
@@ -137,10 +137,10 @@ where
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
         let slot = answered.and_then(|id| self.in_flight.settle(id));
-        let output = self.output.clone();
+        let (output, in_flight) = (self.output.clone(), self.in_flight.clone());
         async move {
             let sent = output.write(&message).await;
-            drop(slot);
+            in_flight.release(slot);
             sent
         }
     }

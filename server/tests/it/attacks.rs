@@ -29,7 +29,10 @@ fn file_calls(path: &str) -> [(&'static str, Value); 5] {
 
 /// The tools that take a folder's path.
 fn folder_calls(path: &str) -> [(&'static str, Value); 2] {
-    [("list_markdown_files", json!({ "path": path })), ("search_markdown", json!({ "query": "x", "path": path }))]
+    [
+        ("list_markdown_files", json!({ "path": path })),
+        ("search_markdown", json!({ "query": "x", "path": path })),
+    ]
 }
 
 /// Paths that no tool takes, whatever stands on the disk, and the rule that each breaks.
@@ -105,7 +108,10 @@ fn paths_outside_of_the_rules_are_refused() {
             let refusal = refuse(&library, &mut server, tool, request, json!({}));
             assert_eq!(refusal.code, -32602, "{tool} {path:?}: {refusal:?}");
             assert!(refusal.rules().contains(rule), "{tool} {path:?}: {refusal:?}");
-            assert!(!refusal.message.chars().any(|c| c.is_control() || c == '\u{202e}'), "{tool} {path:?}");
+            assert!(
+                !refusal.message.chars().any(|c| c.is_control() || c == '\u{202e}'),
+                "{tool} {path:?}"
+            );
         }
     }
     for (path, _) in PATHS {
@@ -138,16 +144,24 @@ fn unusual_names_are_ordinary_data() {
     let mut server = library.serve();
     for name in ORDINARY {
         let write = json!({ "path": name, "content": "# Title\n" });
-        server.call("write_markdown", write).unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
-        server.call("edit_markdown", edit(name, "append", "", "more\n")).expect("edited");
+        server
+            .call("write_markdown", write)
+            .unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
+        server
+            .call("edit_markdown", edit(name, "append", "", "more\n"))
+            .expect("edited");
         assert_eq!(library.get(name), b"# Title\nmore\n");
-        let log = server.call("get_markdown_activity_log", json!({ "limit": 1 })).expect("a log");
+        let log = server
+            .call("get_markdown_activity_log", json!({ "limit": 1 }))
+            .expect("a log");
         assert_eq!(log["entries"][0]["path"], *name);
     }
     assert_eq!(library.ledger().status, "");
     ledger::fsck(library.root()).expect("a sound repository");
     for name in ORDINARY {
-        server.call("delete_markdown", json!({ "path": name, "confirm": true })).expect("deleted");
+        server
+            .call("delete_markdown", json!({ "path": name, "confirm": true }))
+            .expect("deleted");
     }
     assert!(library.ledger().files.is_empty());
 }
@@ -164,7 +178,10 @@ fn trapped() -> (Library, TempDir) {
     symlink(outside.path().join("absent.md"), library.path("dangling.md")).expect("a link");
     fs::create_dir(library.path("folder.md")).expect("a folder");
     fs::write(library.path("folder.md/inner.md"), "x\n").expect("a file");
-    let made = Command::new("mkfifo").arg(library.path("pipe.md")).status().expect("mkfifo");
+    let made = Command::new("mkfifo")
+        .arg(library.path("pipe.md"))
+        .status()
+        .expect("mkfifo");
     assert!(made.success());
     (library, outside)
 }
@@ -194,13 +211,23 @@ fn what_is_not_a_file_of_the_library_is_refused_without_blocking() {
             refuse(&library, &mut server, tool, request, json!({}));
         }
     }
-    let listed = server.call("list_markdown_files", json!({ "path": "", "recursive": true })).expect("listed");
-    assert_eq!(listed, json!({ "files": ["a.md", "folder.md/inner.md", "sub/b.md"], "folders": ["folder.md", "sub"] }));
-    let found = server.call("search_markdown", json!({ "query": "Secret" })).expect("searched");
+    let listed = server
+        .call("list_markdown_files", json!({ "path": "", "recursive": true }))
+        .expect("listed");
+    assert_eq!(
+        listed,
+        json!({ "files": ["a.md", "folder.md/inner.md", "sub/b.md"], "folders": ["folder.md", "sub"] })
+    );
+    let found = server
+        .call("search_markdown", json!({ "query": "Secret" }))
+        .expect("searched");
     assert_eq!(found["results"], json!([]));
     let kept: Vec<_> = fs::read_dir(outside.path()).expect("a folder").collect();
     assert_eq!(kept.len(), 1);
-    assert_eq!(fs::read(outside.path().join("secret.md")).expect("a file"), b"# Secret x\n");
+    assert_eq!(
+        fs::read(outside.path().join("secret.md")).expect("a file"),
+        b"# Secret x\n"
+    );
 }
 
 #[test]
@@ -214,7 +241,9 @@ fn a_hard_link_to_an_outside_file_is_broken_and_never_written_through() {
         return;
     }
     let mut server = library.serve();
-    server.call("edit_markdown", edit("hard.md", "append", "", "x\n")).expect("edited");
+    server
+        .call("edit_markdown", edit("hard.md", "append", "", "x\n"))
+        .expect("edited");
     assert_eq!(library.get("hard.md"), b"# Secret\nx\n");
     assert_eq!(fs::read(&secret).expect("a file"), b"# Secret\n");
 }
@@ -230,7 +259,9 @@ fn a_sibling_whose_name_begins_like_the_root_is_out_of_reach() {
     target.initialize("2025-11-25").expect("a handshake");
     let mut server = Server { target };
     for path in ["../v-evil/s.md", "-evil/s.md"] {
-        server.call("read_markdown", json!({ "path": path })).expect_err("out of reach");
+        server
+            .call("read_markdown", json!({ "path": path }))
+            .expect_err("out of reach");
     }
 }
 
@@ -241,11 +272,13 @@ fn the_root_may_be_a_symbolic_link() {
     let link = other.path().join("notes");
     symlink(library.root(), &link).expect("a link");
     let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion"));
-    let mut target =
-        tabellion_conformance::Target::start(command.arg("serve").arg("--library").arg(&link)).expect("started");
+    let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--library").arg(&link))
+        .expect("started");
     target.initialize("2025-11-25").expect("a handshake");
     let mut server = Server { target };
-    server.call("edit_markdown", edit("a.md", "append", "", "x\n")).expect("edited");
+    server
+        .call("edit_markdown", edit("a.md", "append", "", "x\n"))
+        .expect("edited");
     assert_eq!(library.get("a.md"), b"# A\nx\n");
     assert_eq!(library.ledger().status, "");
 }
@@ -263,19 +296,44 @@ fn twins_in_case_are_refused() {
 /// Everything in a repository's configuration that runs programs leaves a canary.
 #[test]
 fn nothing_that_a_repository_configures_is_run() {
-    let library = Library::with(&[("a.md", "# A\n"), (".gitattributes", "*.md filter=evil diff=evil\n")]);
+    let library = Library::with(&[
+        ("a.md", "# A\n"),
+        (".gitattributes", "*.md filter=evil diff=evil\n"),
+    ]);
     let canary = TempDir::new().expect("a folder");
     let script = canary.path().join("evil.sh");
-    fs::write(&script, format!("#!/bin/sh\ntouch '{}/ran'\ncat\n", canary.path().display())).expect("a script");
+    fs::write(
+        &script,
+        format!("#!/bin/sh\ntouch '{}/ran'\ncat\n", canary.path().display()),
+    )
+    .expect("a script");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("executable");
     let evil = script.to_str().expect("UTF-8");
-    for hook in ["pre-commit", "post-commit", "reference-transaction", "post-index-change", "fsmonitor-watchman", "commit-msg"] {
+    for hook in [
+        "pre-commit",
+        "post-commit",
+        "reference-transaction",
+        "post-index-change",
+        "fsmonitor-watchman",
+        "commit-msg",
+    ] {
         fs::copy(&script, library.path(&format!(".git/hooks/{hook}"))).expect("a hook");
     }
     for key in [
-        "core.fsmonitor", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.external",
-        "diff.evil.command", "diff.evil.textconv", "gpg.program", "core.sshCommand", "core.editor", "core.pager",
-        "credential.helper", "core.alternateRefsCommand", "uploadpack.packObjectsHook",
+        "core.fsmonitor",
+        "filter.evil.clean",
+        "filter.evil.smudge",
+        "filter.evil.process",
+        "diff.external",
+        "diff.evil.command",
+        "diff.evil.textconv",
+        "gpg.program",
+        "core.sshCommand",
+        "core.editor",
+        "core.pager",
+        "credential.helper",
+        "core.alternateRefsCommand",
+        "uploadpack.packObjectsHook",
     ] {
         ledger::git(library.root(), &["config", key, evil]).expect("configured");
     }
@@ -284,21 +342,32 @@ fn nothing_that_a_repository_configures_is_run() {
     let _ = fs::remove_file(canary.path().join("ran"));
 
     let mut server = library.serve();
-    server.call("read_markdown", json!({ "path": "a.md" })).expect("read");
-    server.call("list_markdown_files", json!({ "path": "" })).expect("listed");
-    server.call("search_markdown", json!({ "query": "A" })).expect("searched");
+    server
+        .call("read_markdown", json!({ "path": "a.md" }))
+        .expect("read");
+    server
+        .call("list_markdown_files", json!({ "path": "" }))
+        .expect("listed");
+    server
+        .call("search_markdown", json!({ "query": "A" }))
+        .expect("searched");
     // Whether a file with a configured filter is edited or refused is said elsewhere; nothing runs either way.
     let _ = server.call("edit_markdown", edit("a.md", "append", "", "x\n"));
     let _ = server.call("write_markdown", json!({ "path": "b.md", "content": "b\n" }));
     let _ = server.call("delete_markdown", json!({ "path": "a.md", "confirm": true }));
-    server.call("get_markdown_activity_log", json!({})).expect("a log");
+    server
+        .call("get_markdown_activity_log", json!({}))
+        .expect("a log");
     server.close();
     assert!(!canary.path().join("ran").exists(), "a configured program ran");
 }
 
 #[test]
 fn gits_environment_is_ignored() {
-    let (library, other) = (Library::with(&[("a.md", "# A\n")]), Library::with(&[("o.md", "# O\n")]));
+    let (library, other) = (
+        Library::with(&[("a.md", "# A\n")]),
+        Library::with(&[("o.md", "# O\n")]),
+    );
     let before = other.ledger();
     let mut command = library.command();
     for (name, value) in [
@@ -311,11 +380,16 @@ fn gits_environment_is_ignored() {
     ] {
         command.env(name, value);
     }
-    command.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", "core.bare").env("GIT_CONFIG_VALUE_0", "true");
+    command
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "core.bare")
+        .env("GIT_CONFIG_VALUE_0", "true");
     let mut target = tabellion_conformance::Target::start(&mut command).expect("started");
     target.initialize("2025-11-25").expect("a handshake");
     let mut server = Server { target };
-    server.call("edit_markdown", edit("a.md", "append", "", "x\n")).expect("edited");
+    server
+        .call("edit_markdown", edit("a.md", "append", "", "x\n"))
+        .expect("edited");
     assert_eq!(library.ledger().commits.len(), 2);
     assert_eq!(library.ledger().status, "");
     assert_eq!(other.ledger(), before);
@@ -328,14 +402,32 @@ fn a_commit_message_can_not_be_forged() {
     let library = Library::with(&[("a.md", &format!("# A\n\n{heading}\n\nbody\n"))]);
     let mut server = library.serve();
     let target = format!("{heading}\nCo-authored-by: Evil <e@vil>");
-    refuse(&library, &mut server, "edit_markdown", edit("a.md", "insert_after", &target, "x\n"), json!({}));
-    server.call("edit_markdown", edit("a.md", "insert_after", heading, "x\n")).expect("edited");
+    refuse(
+        &library,
+        &mut server,
+        "edit_markdown",
+        edit("a.md", "insert_after", &target, "x\n"),
+        json!({}),
+    );
+    server
+        .call("edit_markdown", edit("a.md", "insert_after", heading, "x\n"))
+        .expect("edited");
     let message = ledger::git(library.root(), &["log", "-1", "--format=%B"]).expect("git log");
     assert_eq!(message.matches("\nTabellion-Operation: ").count(), 1, "{message}");
-    assert!(!message.contains('\u{1b}') && !message.contains('\u{202e}'), "{message:?}");
-    let log = server.call("get_markdown_activity_log", json!({})).expect("a log");
+    assert!(
+        !message.contains('\u{1b}') && !message.contains('\u{202e}'),
+        "{message:?}"
+    );
+    let log = server
+        .call("get_markdown_activity_log", json!({}))
+        .expect("a log");
     assert_eq!(log["entries"][0]["operation"], "insert_after");
-    assert_eq!(log["entries"][0]["summary"].as_str().map(|text| text.lines().count()), Some(1));
+    assert_eq!(
+        log["entries"][0]["summary"]
+            .as_str()
+            .map(|text| text.lines().count()),
+        Some(1)
+    );
 }
 
 /// Bytes around an edit that must stay as they are.
@@ -362,12 +454,22 @@ fn untouched_bytes_stay_as_they_are() {
         let path = format!("{i}.md");
         library.put(&path, bytes);
         let content = "$1 \\1 $& `x`\n";
-        server.call("edit_markdown", edit(&path, "insert_before", "## S", content)).expect("edited");
-        let at = bytes.windows(5).position(|window| window[1..].starts_with(b"## S") && window[0] == b'\n').map_or(0, |at| at + 1);
+        server
+            .call("edit_markdown", edit(&path, "insert_before", "## S", content))
+            .expect("edited");
+        let at = bytes
+            .windows(5)
+            .position(|window| window[1..].starts_with(b"## S") && window[0] == b'\n')
+            .map_or(0, |at| at + 1);
         let expected = [&bytes[..at], content.as_bytes(), &bytes[at..]].concat();
         assert_eq!(library.get(&path), expected, "{}", String::from_utf8_lossy(bytes));
-        let read = server.call("read_markdown", json!({ "path": path })).expect("read");
-        assert_eq!(read["content"].as_str().map(str::as_bytes), Some(expected.as_slice()));
+        let read = server
+            .call("read_markdown", json!({ "path": path }))
+            .expect("read");
+        assert_eq!(
+            read["content"].as_str().map(str::as_bytes),
+            Some(expected.as_slice())
+        );
     }
     ledger::fsck(library.root()).expect("a sound repository");
 }
@@ -385,7 +487,10 @@ fn what_is_not_utf8_is_refused_and_kept() {
         library.put(name, bytes);
         library.commit_all(name);
         for tool in ["read_markdown", "preview_markdown_change", "edit_markdown"] {
-            let (_, request) = file_calls(name).into_iter().find(|(known, _)| *known == tool).expect("known");
+            let (_, request) = file_calls(name)
+                .into_iter()
+                .find(|(known, _)| *known == tool)
+                .expect("known");
             let refusal = refuse(&library, &mut server, tool, request, json!({}));
             assert!(refusal.data["offset"].is_u64(), "{refusal:?}");
         }
@@ -420,7 +525,11 @@ fn a_target_is_one_heading_or_refused() {
         let mut request = edit(&format!("{i}.md"), "replace_section", "x", "gone");
         request["operation"]["target"] = (*target).into();
         for tool in ["preview_markdown_change", "edit_markdown"] {
-            assert_eq!(refuse(&library, &mut server, tool, request.clone(), json!({})).name, *name, "{text:?}");
+            assert_eq!(
+                refuse(&library, &mut server, tool, request.clone(), json!({})).name,
+                *name,
+                "{text:?}"
+            );
         }
     }
 }
@@ -429,10 +538,22 @@ fn a_target_is_one_heading_or_refused() {
 fn secrets_in_a_note_stay_out_of_the_log_and_of_errors() {
     let library = Library::with(&[("a.md", "# A\n\nhunter2\n")]);
     let mut server = library.serve();
-    let error = server.call("edit_markdown", edit("a.md", "replace_section", "## B", "hunter2")).expect_err("missing");
+    let error = server
+        .call(
+            "edit_markdown",
+            edit("a.md", "replace_section", "## B", "hunter2"),
+        )
+        .expect_err("missing");
     assert!(!format!("{error:?}").contains("hunter2"));
-    server.call("write_markdown", json!({ "path": "a.md", "content": "# A\n\nhunter2 and more\n" })).expect("written");
-    let log = server.call("get_markdown_activity_log", json!({})).expect("a log");
+    server
+        .call(
+            "write_markdown",
+            json!({ "path": "a.md", "content": "# A\n\nhunter2 and more\n" }),
+        )
+        .expect("written");
+    let log = server
+        .call("get_markdown_activity_log", json!({}))
+        .expect("a log");
     assert!(!log.to_string().contains("hunter2"));
     let message = ledger::git(library.root(), &["log", "-1", "--format=%B"]).expect("git log");
     assert!(!message.contains("hunter2"));
@@ -449,32 +570,101 @@ fn arguments_outside_of_the_schema_are_refused() {
         ("read_markdown", json!({ "path": 7 }), "type", "/path"),
         ("read_markdown", json!({ "path": null }), "type", "/path"),
         ("read_markdown", json!({ "path": ["a.md"] }), "type", "/path"),
-        ("read_markdown", json!({ "path": "a.md", "extra": 1 }), "additionalProperties", "/extra"),
-        ("list_markdown_files", json!({ "path": "", "recursive": "yes" }), "type", "/recursive"),
-        ("search_markdown", json!({ "query": "" }), "query_present", "/query"),
+        (
+            "read_markdown",
+            json!({ "path": "a.md", "extra": 1 }),
+            "additionalProperties",
+            "/extra",
+        ),
+        (
+            "list_markdown_files",
+            json!({ "path": "", "recursive": "yes" }),
+            "type",
+            "/recursive",
+        ),
+        (
+            "search_markdown",
+            json!({ "query": "" }),
+            "query_present",
+            "/query",
+        ),
         ("write_markdown", json!({ "path": "b.md" }), "required", ""),
-        ("edit_markdown", operation(json!({ "type": "append" })), "required", "/operation"),
-        ("edit_markdown", operation(json!({ "type": "rename", "content": "" })), "enum", "/operation/type"),
-        ("edit_markdown", operation(json!({ "type": "replace_section", "content": "" })), "target_required", "/operation"),
-        ("edit_markdown", operation(json!({ "type": "append", "content": "", "target": "A" })), "target_unused", "/operation"),
-        ("edit_markdown", operation(json!({ "type": "append", "content": "", "a/b~c": 1 })), "additionalProperties", "/operation/a~1b~0c"),
+        (
+            "edit_markdown",
+            operation(json!({ "type": "append" })),
+            "required",
+            "/operation",
+        ),
+        (
+            "edit_markdown",
+            operation(json!({ "type": "rename", "content": "" })),
+            "enum",
+            "/operation/type",
+        ),
+        (
+            "edit_markdown",
+            operation(json!({ "type": "replace_section", "content": "" })),
+            "target_required",
+            "/operation",
+        ),
+        (
+            "edit_markdown",
+            operation(json!({ "type": "append", "content": "", "target": "A" })),
+            "target_unused",
+            "/operation",
+        ),
+        (
+            "edit_markdown",
+            operation(json!({ "type": "append", "content": "", "a/b~c": 1 })),
+            "additionalProperties",
+            "/operation/a~1b~0c",
+        ),
         ("delete_markdown", json!({ "path": "a.md" }), "required", ""),
-        ("delete_markdown", json!({ "path": "a.md", "confirm": false }), "confirm_true", "/confirm"),
-        ("delete_markdown", json!({ "path": "a.md", "confirm": "true" }), "type", "/confirm"),
-        ("get_markdown_activity_log", json!({ "limit": 0 }), "limit_positive", "/limit"),
-        ("get_markdown_activity_log", json!({ "limit": 1.5 }), "type", "/limit"),
-        ("get_markdown_activity_log", json!({ "limit": 1e308 }), "maximum", "/limit"),
+        (
+            "delete_markdown",
+            json!({ "path": "a.md", "confirm": false }),
+            "confirm_true",
+            "/confirm",
+        ),
+        (
+            "delete_markdown",
+            json!({ "path": "a.md", "confirm": "true" }),
+            "type",
+            "/confirm",
+        ),
+        (
+            "get_markdown_activity_log",
+            json!({ "limit": 0 }),
+            "limit_positive",
+            "/limit",
+        ),
+        (
+            "get_markdown_activity_log",
+            json!({ "limit": 1.5 }),
+            "type",
+            "/limit",
+        ),
+        (
+            "get_markdown_activity_log",
+            json!({ "limit": 1e308 }),
+            "maximum",
+            "/limit",
+        ),
     ] {
         let refusal = refuse(&library, &mut server, tool, request.clone(), json!({}));
         assert_eq!(refusal.code, -32602, "{request}");
         let violations = refusal.data["violations"].as_array().expect("violations");
         assert!(
-            violations.iter().any(|found| found["rule"] == rule && found["pointer"] == pointer),
+            violations
+                .iter()
+                .any(|found| found["rule"] == rule && found["pointer"] == pointer),
             "{tool} {request}: {violations:?}"
         );
         assert!(!refusal.message.is_empty());
     }
-    server.call("get_markdown_activity_log", json!({ "limit": 10.0 })).expect("10.0 is an integer in JSON Schema");
+    server
+        .call("get_markdown_activity_log", json!({ "limit": 10.0 }))
+        .expect("10.0 is an integer in JSON Schema");
 }
 
 /// Queries that are special to a regular expression are literal text.
@@ -484,13 +674,29 @@ fn a_query_is_literal_text() {
     let library = Library::with(&[("a.md", text)]);
     let mut server = library.serve();
     for query in ["(a+)+$", ".*", "[x]", "\\d", "$1", "^"] {
-        let found = server.call("search_markdown", json!({ "query": query })).expect("searched");
+        let found = server
+            .call("search_markdown", json!({ "query": query }))
+            .expect("searched");
         assert_eq!(found["results"][0]["matches"][0]["line"], 1, "{query}");
     }
-    let found = server.call("search_markdown", json!({ "query": "(b+)+$" })).expect("searched");
+    let found = server
+        .call("search_markdown", json!({ "query": "(b+)+$" }))
+        .expect("searched");
     assert_eq!(found["results"], json!([]));
-    refuse(&library, &mut server, "search_markdown", json!({ "query": "a\nb" }), json!({}));
-    refuse(&library, &mut server, "search_markdown", json!({ "query": "|".repeat(100_000) }), json!({}));
+    refuse(
+        &library,
+        &mut server,
+        "search_markdown",
+        json!({ "query": "a\nb" }),
+        json!({}),
+    );
+    refuse(
+        &library,
+        &mut server,
+        "search_markdown",
+        json!({ "query": "|".repeat(100_000) }),
+        json!({}),
+    );
 }
 
 /// Lines that are no request. Each is answered, or ignored where the specification says so; the next request is
@@ -500,9 +706,15 @@ fn malformed_messages_are_answered_and_survived() {
     let library = Library::with(&[("a.md", "# A\n")]);
     let mut server = library.serve();
     let before = library.ledger();
-    let deep = format!("{{\"jsonrpc\":\"2.0\",\"id\":900,\"method\":\"tools/call\",\"params\":{}1{}}}", "[".repeat(200_000), "]".repeat(200_000));
+    let deep = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":900,\"method\":\"tools/call\",\"params\":{}1{}}}",
+        "[".repeat(200_000),
+        "]".repeat(200_000)
+    );
     let call = |arguments: &str| {
-        format!(r#"{{"jsonrpc":"2.0","id":901,"method":"tools/call","params":{{"name":"read_markdown","arguments":{arguments}}}}}"#)
+        format!(
+            r#"{{"jsonrpc":"2.0","id":901,"method":"tools/call","params":{{"name":"read_markdown","arguments":{arguments}}}}}"#
+        )
     };
     for (line, code) in [
         ("{".to_string(), -32700),
@@ -524,17 +736,33 @@ fn malformed_messages_are_answered_and_survived() {
         let answer = server.target.receive().expect("an answer");
         assert_eq!(answer["error"]["code"], code, "{}: {answer}", &line[..line.len().min(100)]);
     }
-    for line in ["", "   ", r#"{"jsonrpc":"2.0","method":"notifications/no-such"}"#, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#] {
+    for line in [
+        "",
+        "   ",
+        r#"{"jsonrpc":"2.0","method":"notifications/no-such"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+    ] {
         server.target.send(line).expect("sent");
     }
-    server.target.send(b"{\"jsonrpc\":\"2.0\",\"id\":907,\"method\":\"\xff\"}").expect("sent");
-    assert_eq!(server.target.receive().expect("an answer")["error"]["code"], -32700);
+    server
+        .target
+        .send(b"{\"jsonrpc\":\"2.0\",\"id\":907,\"method\":\"\xff\"}")
+        .expect("sent");
+    assert_eq!(
+        server.target.receive().expect("an answer")["error"]["code"],
+        -32700
+    );
     let twice = call(r#"{"path":"a.md","path":"b.md"}"#);
     server.target.send(twice).expect("sent");
     let answer = server.target.receive().expect("an answer");
-    assert!(answer["error"]["code"].is_i64(), "duplicate keys are refused: {answer}");
+    assert!(
+        answer["error"]["code"].is_i64(),
+        "duplicate keys are refused: {answer}"
+    );
     assert_eq!(library.ledger(), before);
-    server.call("read_markdown", json!({ "path": "a.md" })).expect("the server still answers");
+    server
+        .call("read_markdown", json!({ "path": "a.md" }))
+        .expect("the server still answers");
 }
 
 #[test]
@@ -542,20 +770,31 @@ fn large_arguments_and_documents_are_handled_or_refused_clearly() {
     let library = Library::empty();
     let mut server = library.serve();
     let large = "0123456789abcde\n".repeat(2 << 20); // 32 MiB
-    server.call("write_markdown", json!({ "path": "large.md", "content": large })).expect("written");
+    server
+        .call("write_markdown", json!({ "path": "large.md", "content": large }))
+        .expect("written");
     assert_eq!(library.get("large.md").len(), large.len());
-    let found = server.call_with("search_markdown", json!({ "query": "9abc" }), json!({})).expect("searched");
+    let found = server
+        .call_with("search_markdown", json!({ "query": "9abc" }), json!({}))
+        .expect("searched");
     assert_eq!(found.meta["tabellion/truncated"], true);
     assert_eq!(found.meta["tabellion/total"], 2 << 20);
 
     library.put("huge.md", "x".repeat(100 << 20));
     library.put("line.md", "y".repeat(50 << 20));
-    for (tool, request) in file_calls("huge.md").into_iter().filter(|(tool, _)| *tool != "write_markdown") {
+    for (tool, request) in file_calls("huge.md")
+        .into_iter()
+        .filter(|(tool, _)| *tool != "write_markdown")
+    {
         let error = server.call(tool, request).expect_err("too large");
         assert_eq!(error.name, "TOO_LARGE", "{tool}");
     }
-    let found = server.call("search_markdown", json!({ "query": "yyy" })).expect("searched");
-    let snippet = found["results"][0]["matches"][0]["snippet"].as_str().expect("a snippet");
+    let found = server
+        .call("search_markdown", json!({ "query": "yyy" }))
+        .expect("searched");
+    let snippet = found["results"][0]["matches"][0]["snippet"]
+        .as_str()
+        .expect("a snippet");
     assert!(snippet.chars().count() < 300);
 }
 
@@ -579,8 +818,12 @@ fn pathological_markdown_is_edited_in_bounded_time() {
     {
         let path = format!("{i}.md");
         library.put(&path, text);
-        server.call("preview_markdown_change", edit(&path, "append", "", "\n\nend\n")).expect("previewed");
-        server.call("edit_markdown", edit(&path, "append", "", "\n\nend\n")).expect("edited");
+        server
+            .call("preview_markdown_change", edit(&path, "append", "", "\n\nend\n"))
+            .expect("previewed");
+        server
+            .call("edit_markdown", edit(&path, "append", "", "\n\nend\n"))
+            .expect("edited");
         let edited = library.get(&path);
         assert!(edited.starts_with(text.as_bytes()) && edited.ends_with(b"\n\nend\n"));
     }

@@ -8,7 +8,9 @@ use std::{
 use tabellion_schemas::generated::braindrive_markdown::CONTRACT;
 
 fn workspace() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the server is in a workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the server is in a workspace")
 }
 
 fn rust_files(dir: &Path) -> Vec<PathBuf> {
@@ -27,7 +29,10 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
 /// The files below `dir` in which one of `words` occurs, as `file: word`.
 fn mentions(dir: &str, words: &[&str], except: impl Fn(&Path) -> bool) -> Vec<String> {
     let mut found = vec![];
-    for file in rust_files(&workspace().join(dir)).iter().filter(|file| !except(file)) {
+    for file in rust_files(&workspace().join(dir))
+        .iter()
+        .filter(|file| !except(file))
+    {
         let code = fs::read_to_string(file).expect("a source file");
         for word in words.iter().filter(|word| code.contains(**word)) {
             found.push(format!("{}: {word}", file.display()));
@@ -40,31 +45,53 @@ fn dependencies(package: &str) -> Vec<String> {
     let manifest = fs::read_to_string(workspace().join(package).join("Cargo.toml")).expect("a manifest");
     let normal = manifest.split("[dependencies]").nth(1).expect("dependencies");
     let normal = normal.split("\n[").next().unwrap_or_default();
-    normal.lines().filter_map(|line| Some(line.split(['.', '=', ' ']).next()?.to_string())).filter(|name| !name.is_empty()).collect()
+    normal
+        .lines()
+        .filter_map(|line| Some(line.split(['.', '=', ' ']).next()?.to_string()))
+        .filter(|name| !name.is_empty())
+        .collect()
 }
 
 const NONE: [String; 0] = [];
 
 fn is_test(file: &Path) -> bool {
     let folder = file.components().any(|part| part.as_os_str() == "tests");
-    folder || file.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| stem.ends_with("tests"))
+    folder
+        || file
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .is_some_and(|stem| stem.ends_with("tests"))
 }
 
 #[test]
 fn the_server_names_no_tool() {
-    let literals: Vec<String> = CONTRACT.tools.iter().map(|tool| format!("\"{}\"", tool.name)).collect();
+    let literals: Vec<String> = CONTRACT
+        .tools
+        .iter()
+        .map(|tool| format!("\"{}\"", tool.name))
+        .collect();
     let literals: Vec<&str> = literals.iter().map(String::as_str).collect();
     assert_eq!(mentions("server/src", &literals, is_test), NONE);
 }
 
 #[test]
 fn codegen_names_no_contract() {
-    assert_eq!(mentions("codegen/src", &[CONTRACT.id, "braindrive"], is_test), NONE);
+    assert_eq!(
+        mentions("codegen/src", &[CONTRACT.id, "braindrive"], is_test),
+        NONE
+    );
 }
 
 #[test]
 fn schemas_know_no_file_system_no_git_and_no_mcp_library() {
-    assert_eq!(mentions("schemas/src", &["std::fs", "std::process", "std::net", "gix", "rmcp", "tokio"], |_| false), NONE);
+    assert_eq!(
+        mentions(
+            "schemas/src",
+            &["std::fs", "std::process", "std::net", "gix", "rmcp", "tokio"],
+            |_| false
+        ),
+        NONE
+    );
     let known = ["chrono", "jsonschema", "serde", "serde_json", "thiserror"];
     for name in dependencies("schemas") {
         assert!(known.contains(&name.as_str()), "schemas depends on {name}");
@@ -74,20 +101,36 @@ fn schemas_know_no_file_system_no_git_and_no_mcp_library() {
 #[test]
 fn conformance_never_depends_on_the_server() {
     let manifest = fs::read_to_string(workspace().join("conformance/Cargo.toml")).expect("a manifest");
-    assert!(!manifest.lines().any(|line| line.starts_with("tabellion.") || line.starts_with("tabellion =")));
+    assert!(
+        !manifest
+            .lines()
+            .any(|line| line.starts_with("tabellion.") || line.starts_with("tabellion ="))
+    );
     assert_eq!(mentions("conformance/src", &["tabellion::"], |_| false), NONE);
 }
 
 /// Whatever changes a file names one of these.
 const WRITES: [&str; 12] = [
-    "fs::write", "File::create", "OpenOptions", "fs::rename", "remove_file", "remove_dir", "create_dir", "hard_link",
-    "renameat", "unlinkat", "set_permissions", "gix::init",
+    "fs::write",
+    "File::create",
+    "OpenOptions",
+    "fs::rename",
+    "remove_file",
+    "remove_dir",
+    "create_dir",
+    "hard_link",
+    "renameat",
+    "unlinkat",
+    "set_permissions",
+    "gix::init",
 ];
 
 #[test]
 fn only_the_library_writes() {
     let library = |file: &Path| {
-        let inside = file.strip_prefix(workspace().join("server/src")).expect("a file of the server");
+        let inside = file
+            .strip_prefix(workspace().join("server/src"))
+            .expect("a file of the server");
         inside.starts_with("library") || inside.starts_with("platform")
             // The demonstration makes the folder that it hands to a server.
             || inside == Path::new("demo/mod.rs")
@@ -99,7 +142,16 @@ fn only_the_library_writes() {
 #[test]
 fn nothing_prints_to_standard_output_but_the_protocol_and_the_demo() {
     let demo = |file: &Path| file.starts_with(workspace().join("server/src/demo"));
-    assert_eq!(mentions("server/src", &["println!(", "print!(", "io::stdout"], |file| {
-        demo(file) || fs::read_to_string(file).is_ok_and(|code| !code.replace("eprintln!(", "").replace("eprint!(", "").contains("print"))
-    }), NONE);
+    assert_eq!(
+        mentions("server/src", &["println!(", "print!(", "io::stdout"], |file| {
+            demo(file)
+                || fs::read_to_string(file).is_ok_and(|code| {
+                    !code
+                        .replace("eprintln!(", "")
+                        .replace("eprint!(", "")
+                        .contains("print")
+                })
+        }),
+        NONE
+    );
 }

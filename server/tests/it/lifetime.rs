@@ -21,9 +21,19 @@ fn it_exits_at_the_end_of_input() {
     assert!(target.close().expect("it exits").success());
     let mut server = library.serve();
     let request = json!({ "path": "a.md", "content": "a\n" });
-    server.target.post("tools/call", json!({ "name": "write_markdown", "arguments": request })).expect("sent");
+    server
+        .target
+        .post(
+            "tools/call",
+            json!({ "name": "write_markdown", "arguments": request }),
+        )
+        .expect("sent");
     server.close();
-    assert_eq!(library.get("a.md"), b"a\n", "what was asked before the end of input is done");
+    assert_eq!(
+        library.get("a.md"),
+        b"a\n",
+        "what was asked before the end of input is done"
+    );
     assert_eq!(library.ledger().status, "");
 }
 
@@ -34,7 +44,7 @@ fn it_exits_when_its_parent_is_gone() {
     let library = Library::empty();
     let pid_file = tempfile::NamedTempFile::new().expect("a file");
     let script = format!(
-        "{} serve --library '{}' <&0 & echo $! > '{}'; exec sleep 600",
+        "exec 3<&0; {} serve --library '{}' <&3 & echo $! > '{}'; exec sleep 600",
         env!("CARGO_BIN_EXE_tabellion"),
         library.root().display(),
         pid_file.path().display()
@@ -45,6 +55,8 @@ fn it_exits_when_its_parent_is_gone() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("a shell");
+    // Held until the end: the server must leave although its input has not ended.
+    let input = shell.stdin.take();
     let since = Instant::now();
     let server = loop {
         let text = fs::read_to_string(pid_file.path()).unwrap_or_default();
@@ -54,7 +66,8 @@ fn it_exits_when_its_parent_is_gone() {
         assert!(since.elapsed() < PATIENCE, "the server did not start");
         thread::sleep(Duration::from_millis(10));
     };
-    let alive = || fs::read_to_string(format!("/proc/{server}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    let alive =
+        || fs::read_to_string(format!("/proc/{server}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
     assert!(alive());
     shell.kill().expect("killed");
     shell.wait().expect("gone");
@@ -63,6 +76,7 @@ fn it_exits_when_its_parent_is_gone() {
         assert!(since.elapsed() < PATIENCE, "the server outlives its parent");
         thread::sleep(Duration::from_millis(10));
     }
+    drop(input);
 }
 
 #[test]
@@ -72,14 +86,22 @@ fn a_killed_server_leaves_a_library_that_the_next_one_serves() {
         let mut server = library.serve();
         for line in 0..10 {
             let request = edit("a.md", "append", "", &format!("- {round}/{line}\n"));
-            server.target.post("tools/call", json!({ "name": "edit_markdown", "arguments": request })).expect("sent");
+            server
+                .target
+                .post(
+                    "tools/call",
+                    json!({ "name": "edit_markdown", "arguments": request }),
+                )
+                .expect("sent");
         }
         // At least one answer, then the kill comes at some point among the others.
         server.target.receive().expect("an answer");
         server.target.kill();
     }
     let mut server = library.serve();
-    server.call("write_markdown", json!({ "path": "b.md", "content": "b\n" })).expect("written");
+    server
+        .call("write_markdown", json!({ "path": "b.md", "content": "b\n" }))
+        .expect("written");
     let ledger = library.ledger();
     assert_eq!(ledger.status, "");
     let text = String::from_utf8(library.get("a.md")).expect("UTF-8");

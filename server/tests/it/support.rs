@@ -18,7 +18,9 @@ pub(crate) struct Library {
 impl Library {
     /// A library whose repository the server will make.
     pub(crate) fn empty() -> Self {
-        Self { dir: TempDir::new().expect("a temporary folder") }
+        Self {
+            dir: TempDir::new().expect("a temporary folder"),
+        }
     }
 
     /// A library that holds `files`, committed by a person.
@@ -49,7 +51,11 @@ impl Library {
 
     pub(crate) fn commit_all(&self, message: &str) {
         ledger::git(self.root(), &["add", "--all"]).expect("git add");
-        ledger::git(self.root(), &["commit", "--quiet", "--allow-empty", "-m", message]).expect("git commit");
+        ledger::git(
+            self.root(),
+            &["commit", "--quiet", "--allow-empty", "-m", message],
+        )
+        .expect("git commit");
     }
 
     pub(crate) fn get(&self, path: &str) -> Vec<u8> {
@@ -75,7 +81,11 @@ impl Library {
     /// The command that serves this library.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion"));
-        command.arg("serve").arg("--library").arg(self.root()).stderr(Stdio::inherit());
+        command
+            .arg("serve")
+            .arg("--library")
+            .arg(self.root())
+            .stderr(Stdio::inherit());
         command
     }
 }
@@ -87,12 +97,13 @@ pub(crate) struct Server {
 
 impl Server {
     /// Calls a tool; its response, or its error.
-    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, Refusal> {
-        self.call_with(tool, arguments, json!({})).map(|answer| answer.response)
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Outcome<Value> {
+        self.call_with(tool, arguments, json!({}))
+            .map(|answer| answer.response)
     }
 
     /// Calls a tool under conditions in `_meta`.
-    pub(crate) fn call_with(&mut self, tool: &str, arguments: Value, meta: Value) -> Result<Answer, Refusal> {
+    pub(crate) fn call_with(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<Answer> {
         let meta = meta.as_object().cloned().unwrap_or_default();
         let message = self.target.call(tool, arguments, meta).expect("an answer");
         outcome(&message)
@@ -111,6 +122,9 @@ pub(crate) struct Answer {
     pub(crate) meta: Map<String, Value>,
 }
 
+/// A tool's answer, or its error.
+pub(crate) type Outcome<T> = Result<T, Box<Refusal>>;
+
 /// Why it did not.
 #[derive(Debug)]
 pub(crate) struct Refusal {
@@ -123,38 +137,50 @@ pub(crate) struct Refusal {
 impl Refusal {
     /// The ids of the rules that were broken.
     pub(crate) fn rules(&self) -> Vec<&str> {
-        let violations = self.data["violations"].as_array().map(Vec::as_slice).unwrap_or_default();
-        violations.iter().filter_map(|violation| violation["rule"].as_str()).collect()
+        let violations = self.data["violations"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        violations
+            .iter()
+            .filter_map(|violation| violation["rule"].as_str())
+            .collect()
     }
 }
 
 /// Reads a response message.
-pub(crate) fn outcome(message: &Value) -> Result<Answer, Refusal> {
+pub(crate) fn outcome(message: &Value) -> Outcome<Answer> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     if let Some(error) = message.get("error") {
-        return Err(Refusal {
+        return Err(Box::new(Refusal {
             code: error["code"].as_i64().unwrap_or_default(),
             name: String::new(),
             message: text(&error["message"]),
             data: error["data"].clone(),
-        });
+        }));
     }
     let result = &message["result"];
     if result["isError"] == true {
-        assert!(result.get("structuredContent").is_none(), "an error has no structured content: {message}");
+        assert!(
+            result.get("structuredContent").is_none(),
+            "an error has no structured content: {message}"
+        );
         let error = &result["_meta"]["tabellion/error"];
-        return Err(Refusal {
+        return Err(Box::new(Refusal {
             code: error["code"].as_i64().unwrap_or_default(),
             name: text(&error["name"]),
             message: text(&result["content"][0]["text"]),
             data: error["data"].clone(),
-        });
+        }));
     }
     let response = result["structuredContent"].clone();
     let repeated: Value = serde_json::from_str(result["content"][0]["text"].as_str().expect("a text block"))
         .expect("the text block repeats the structured content");
     assert_eq!(repeated, response);
-    Ok(Answer { response, meta: result["_meta"].as_object().cloned().unwrap_or_default() })
+    Ok(Answer {
+        response,
+        meta: result["_meta"].as_object().cloned().unwrap_or_default(),
+    })
 }
 
 /// An edit of a section, or of the whole file where `target` is empty.

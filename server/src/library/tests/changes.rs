@@ -3,7 +3,9 @@
 use super::support::{Bench, change, make, path};
 
 /// A state that a person can leave `notes/a.md` in, and the commits that a change then makes.
-const STATES: [(&str, fn(&Bench), usize); 8] = [
+type State = (&'static str, fn(&Bench), usize);
+
+const STATES: [State; 8] = [
     ("clean", |_| {}, 1),
     ("dirty", |bench| bench.write("notes/a.md", "dirty\n"), 2),
     (
@@ -73,7 +75,11 @@ fn each_change_to_each_state_is_one_commit_that_git_agrees_with() {
             assert_eq!(bench.read("notes/a.md").as_deref(), content, "{shown}");
             assert_eq!(bench.status(), "", "{shown}");
             // The index makes HEAD's tree, also from what it has cached of it.
-            assert_eq!(bench.git(&["write-tree"]), bench.git(&["rev-parse", "HEAD^{tree}"]), "{shown}");
+            assert_eq!(
+                bench.git(&["write-tree"]),
+                bench.git(&["rev-parse", "HEAD^{tree}"]),
+                "{shown}"
+            );
             let count = bench.git(&["rev-list", "--count", &format!("{}..HEAD", before.0)]);
             assert_eq!(count, commits.to_string(), "{shown}");
             assert_eq!(
@@ -85,6 +91,11 @@ fn each_change_to_each_state_is_one_commit_that_git_agrees_with() {
                 let touched = bench.git(&["diff-tree", "-r", "--name-only", "--no-commit-id", commit]);
                 assert_eq!(touched, "notes/a.md", "{shown}");
             }
+            assert_eq!(
+                bench.git(&["log", "-1", "--format=%an/%cn"]),
+                "Ann/Tabellion",
+                "{shown}"
+            );
             bench.assert_sound();
         }
     }

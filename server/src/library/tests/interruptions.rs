@@ -101,35 +101,49 @@ struct Before {
 fn each_step_can_be_the_last() {
     for case in &CASES {
         for step in STEPS {
-            for (how_shown, how) in [("error", an_error as fn() -> Stop), ("death", || Stop::Death)] {
-                let bench = Bench::new();
-                case.1(&bench);
-                let change = case.2();
-                let before = Before {
-                    head: bench.head(),
-                    content: bench.read(&change.path),
-                    status: bench.status(),
-                };
-                let shown = format!("{} stopped at {step:?} by {how_shown}", case.0);
-
-                let library = bench.watched(stop_at(step, how));
-                let outcome = make(&library, &change);
-                drop(library);
-
-                let committed = matches!(step, Step::Committed | Step::Published);
-                if how_shown == "death" {
-                    assert!(outcome.is_err(), "{shown}");
-                    drop(bench.library());
-                } else {
-                    assert_eq!(outcome.is_ok(), committed, "{shown}: {outcome:?}");
-                }
-                assert_old_or_new(&bench, &before, case, committed, &shown);
-                if !committed {
-                    make(&bench.library(), &change).expect(&shown);
-                    assert_old_or_new(&bench, &before, case, true, &format!("{shown}, then again"));
-                }
-            }
+            stop_and_check(Bench::new(), case, step, "error", an_error);
+            stop_and_check(Bench::new(), case, step, "death", || Stop::Death);
         }
+    }
+}
+
+#[test]
+fn each_step_can_be_the_last_on_two_devices() {
+    for case in &CASES {
+        for step in STEPS {
+            let Some(bench) = Bench::on_two_devices() else {
+                return;
+            };
+            stop_and_check(bench, case, step, "death", || Stop::Death);
+        }
+    }
+}
+
+fn stop_and_check(bench: Bench, case: &Case, step: Step, how_shown: &str, how: fn() -> Stop) {
+    case.1(&bench);
+    let change = case.2();
+    let before = Before {
+        head: bench.head(),
+        content: bench.read(&change.path),
+        status: bench.status(),
+    };
+    let shown = format!("{} stopped at {step:?} by {how_shown}", case.0);
+
+    let library = bench.watched(stop_at(step, how));
+    let outcome = make(&library, &change);
+    drop(library);
+
+    let committed = matches!(step, Step::Committed | Step::Published);
+    if how_shown == "death" {
+        assert!(outcome.is_err(), "{shown}");
+        drop(bench.library());
+    } else {
+        assert_eq!(outcome.is_ok(), committed, "{shown}: {outcome:?}");
+    }
+    assert_old_or_new(&bench, &before, case, committed, &shown);
+    if !committed {
+        make(&bench.library(), &change).expect(&shown);
+        assert_old_or_new(&bench, &before, case, true, &format!("{shown}, then again"));
     }
 }
 

@@ -34,13 +34,17 @@ fn a_save_between_reading_and_publishing_is_seen() {
 #[test]
 fn whoever_comes_in_between_wins() {
     type Deed = (&'static str, Step, fn(&std::path::Path));
-    const DEEDS: [Deed; 5] = [
+    const DEEDS: [Deed; 6] = [
         ("saves in place", Step::Locked, |top| {
             std::fs::write(top.join("notes/a.md"), "mine\n").unwrap()
         }),
         ("saves by renaming", Step::Locked, |top| {
             std::fs::write(top.join(".a.swp"), "mine\n").unwrap();
             std::fs::rename(top.join(".a.swp"), top.join("notes/a.md")).unwrap();
+        }),
+        ("links", Step::Locked, |top| {
+            std::fs::remove_file(top.join("notes/a.md")).unwrap();
+            std::os::unix::fs::symlink("b.md", top.join("notes/a.md")).unwrap();
         }),
         ("deletes", Step::Locked, |top| {
             std::fs::remove_file(top.join("notes/a.md")).unwrap()
@@ -70,6 +74,7 @@ fn whoever_comes_in_between_wins() {
             let left = bench.read("notes/a.md");
             let expected = match shown {
                 "deletes" => None,
+                "links" => Some("old b\n"),
                 "commits" | "switches" => Some("old a\n"),
                 _ => Some("mine\n"),
             };

@@ -17,27 +17,55 @@ use crate::{
 /// A repository with a few committed files, and the means to look at it.
 pub(in crate::library) struct Bench {
     folder: TempDir,
+    /// Kept for as long as the repository is there.
+    elsewhere: Option<TempDir>,
 }
 
 impl Bench {
-    /// A repository with `plan.md` and `notes/a.md`.
+    /// A repository with `plan.md`, `notes/a.md` and `notes/b.md`.
     pub(in crate::library) fn new() -> Self {
         let bench = Self::empty();
         bench.git(&["init", "-q", "-b", "main"]);
-        bench.git(&["config", "user.name", "Ann"]);
-        bench.git(&["config", "user.email", "ann@example.com"]);
-        bench.write("plan.md", "old plan\n");
-        bench.write("notes/a.md", "old a\n");
-        bench.write("notes/b.md", "old b\n");
-        bench.git(&["add", "-A"]);
-        bench.git(&["commit", "-q", "-m", "first"]);
-        bench
+        bench.filled()
+    }
+
+    /// The same, its `.git` on another device; `None` where there is no other.
+    pub(in crate::library) fn on_two_devices() -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let mut bench = Self::empty();
+        let elsewhere = tempfile::tempdir_in("/dev/shm").ok()?;
+        if fs::metadata(elsewhere.path()).ok()?.dev() == fs::metadata(bench.path("")).ok()?.dev() {
+            return None;
+        }
+        let git_dir = elsewhere.path().join("git");
+        bench.git(&[
+            "init",
+            "-q",
+            "-b",
+            "main",
+            "--separate-git-dir",
+            git_dir.to_str()?,
+        ]);
+        bench.elsewhere = Some(elsewhere);
+        Some(bench.filled())
+    }
+
+    fn filled(self) -> Self {
+        self.git(&["config", "user.name", "Ann"]);
+        self.git(&["config", "user.email", "ann@example.com"]);
+        self.write("plan.md", "old plan\n");
+        self.write("notes/a.md", "old a\n");
+        self.write("notes/b.md", "old b\n");
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", "first"]);
+        self
     }
 
     /// An empty folder.
     pub(in crate::library) fn empty() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
+            elsewhere: None,
         }
     }
 
@@ -90,8 +118,26 @@ impl Bench {
     /// Git finds nothing wrong, and nothing of a transaction is left.
     #[track_caller]
     pub(in crate::library) fn assert_sound(&self) {
-        self.git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
         assert_eq!(self.leftovers(), Vec::<String>::new());
+        self.git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
+        self.assert_cached_trees();
+    }
+
+    /// Git itself compares the cached trees of the index with its entries.
+    #[track_caller]
+    fn assert_cached_trees(&self) {
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(self.folder.path())
+            .env("GIT_TEST_CHECK_CACHE_TREE", "true")
+            .args(["update-index", "--force-write-index"])
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 
     /// Files that a transaction must not leave.
@@ -103,6 +149,7 @@ impl Bench {
             git_dir.join("tabellion"),
             git_dir.join("refs/heads"),
             self.path(""),
+            self.path("notes"),
         ] {
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
                 let name = entry.file_name().into_string().unwrap();

@@ -108,8 +108,12 @@ impl Client {
         self.revision = revision.into();
         if revision != STATELESS {
             self.open().await;
-            assert_eq!(self.receive().await.unwrap()["result"]["protocolVersion"], revision);
-            self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+            assert_eq!(
+                self.receive().await.unwrap()["result"]["protocolVersion"],
+                revision
+            );
+            self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+                .await;
         }
     }
 

@@ -193,17 +193,20 @@ async fn an_orphan_finishes_mutations_and_ends_with_its_input_open() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_no_more_ends_the_service_once_mutations_are_finished() {
     let mut client = Client::new(1 << 16);
-    client.call(1, "slow", "last words").await;
-    client.notes.has_begun(1).await;
-    client.call(2, "echo", "nobody hears").await;
+    client.call(1, "slow", "a").await;
+    client.call(2, "slow", "b").await;
+    client.notes.has_begun(2).await;
+    client.call(3, "echo", "nobody hears").await;
     let notes = client.notes.clone();
     let opened = async {
-        settle().await;
-        notes.open(1);
+        for _ in 0..2 {
+            settle().await;
+            notes.open(1);
+        }
     };
     let (ended, ()) = tokio::join!(client.stop_reading(), opened);
     ended.unwrap();
-    assert_eq!(notes.kept(), ["last words"]);
+    assert_eq!(notes.kept(), ["a", "b"]);
 }
 
 #[tokio::test(start_paused = true)]

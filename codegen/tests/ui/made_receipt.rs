@@ -1,0 +1,7 @@
+//! Nor does anybody get one made.
+
+use tabellion_schemas::Receipt;
+
+fn main() {
+    let _ = Receipt::new("made up".into());
+}
