@@ -1,6 +1,6 @@
 //! Which contracts there are, and what implements each.
 //!
-//! A contract is served by naming it in [`ALL`]; its tools, schemas and errors come from its JSON.
+//! A contract is served by naming it in `ALL`; its tools, schemas and errors come from its JSON.
 
 mod braindrive_markdown;
 mod failures;
