@@ -38,6 +38,7 @@ mod trouble;
 pub mod walk;
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     fs,
     path::{Path, PathBuf},
@@ -175,7 +176,7 @@ impl Library {
     /// # Errors
     /// When it can't be read.
     pub fn read(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
-        blocking(|| self.settled(path))
+        self.settled(path)
     }
 
     /// The last `limit` entries of the log.
@@ -218,7 +219,7 @@ impl Library {
                 return Ok(state);
             }
             let pause = Duration::from_millis(2);
-            thread::sleep(pause);
+            blocking(|| thread::sleep(pause));
             waited += pause;
         }
     }
@@ -243,9 +244,13 @@ impl Library {
             }
             None => None,
         };
-        let as_kept = blob_id(&line_endings::to_git(self, &git_path, &file.bytes)?)?;
+        let blob = blob_id(&file.bytes)?;
+        let as_kept = match line_endings::to_git(self, &git_path, &file.bytes)? {
+            Cow::Borrowed(_) => blob,
+            Cow::Owned(bytes) => blob_id(&bytes)?,
+        };
         Ok(FileState {
-            blob: blob_id(&file.bytes)?.to_string(),
+            blob: blob.to_string(),
             modified: file.modified.into(),
             commit: head.map(|id| id.to_string()),
             dirty: kept.is_none_or(|kept| kept.blob != as_kept),

@@ -209,11 +209,8 @@ impl Repository {
 
     /// The commit that HEAD is at, on a branch or not; `None` before the first one.
     pub(super) fn head_commit(&self, git: &gix::Repository) -> Result<Option<ObjectId>, Failure> {
-        let mut head = git.head().reading("HEAD")?;
-        if head.is_unborn() {
-            return Ok(None);
-        }
-        Ok(head.try_peel_to_id().reading("HEAD")?.map(gix::Id::detach))
+        // A branch stands for a commit, never for a tag of one, so there is nothing to peel.
+        Ok(git.head().reading("HEAD")?.id().map(gix::Id::detach))
     }
 
     /// Where HEAD is.

@@ -40,7 +40,7 @@ impl Turn<'_> {
         if let Some(file) = self.seen().get(path) {
             return Ok(file.clone());
         }
-        let file = blocking(|| self.library.root.read(path)).map_err(|error| unreadable(&error))?;
+        let file = self.library.root.read(path).map_err(|error| unreadable(&error))?;
         self.seen().insert(path.clone(), file.clone());
         Ok(file)
     }
@@ -66,7 +66,7 @@ impl Session for Turn<'_> {
             return Err(Failure::new(FailureKind::Conflict, message).with("commit", entry.commit.clone()));
         }
         let commit = ObjectId::from_hex(entry.commit.as_bytes()).reading("the log")?;
-        let before = blocking(|| Past::before(self.library, commit))?;
+        let before = Past::before(self.library, commit)?;
         Ok(Some(Replay {
             commit: entry.commit.clone(),
             before: Box::new(before),
@@ -76,7 +76,7 @@ impl Session for Turn<'_> {
     fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, Setback> {
         let path = LibraryPath::parse(&change.path).map_err(|error| invalid_path(&error))?;
         let old = self.document(&path)?;
-        let plan = blocking(|| plan::plan(self.library, path, old.as_ref(), change, entry))?;
+        let plan = plan::plan(self.library, path, old.as_ref(), change, entry)?;
         let prepared = Prepared {
             commit: plan.intent.next.to_string(),
             base: plan.intent.old.map(|id| id.to_string()),
