@@ -19,7 +19,7 @@ use tabellion_schemas::{
 
 use super::failures;
 use crate::{
-    library::{Library, search, walk},
+    library::{Library, search},
     markdown::{self, Edit, Flavor, Risk, TargetError, diff},
     path::{LibraryDir, LibraryPath},
 };
@@ -82,8 +82,10 @@ impl BrainDriveMarkdown for BrainDrive {
         request: ListMarkdownFilesRequest,
     ) -> Result<ListMarkdownFilesResponse, ToolError> {
         let dir = LibraryDir::parse(&request.path).map_err(failures::path)?;
-        let (root, rules) = (self.library.root(), self.library.ignore_rules());
-        let listing = walk::list(root, &dir, request.recursive, rules).map_err(failures::folder)?;
+        let listing = self
+            .library
+            .list(&dir, request.recursive)
+            .map_err(failures::folder)?;
         if listing.truncated {
             cx.note(TRUNCATED, true);
             cx.note(TOTAL, listing.total);
@@ -100,9 +102,10 @@ impl BrainDriveMarkdown for BrainDrive {
         request: SearchMarkdownRequest,
     ) -> Result<SearchMarkdownResponse, ToolError> {
         let dir = LibraryDir::parse(request.path.as_deref().unwrap_or_default()).map_err(failures::path)?;
-        let (root, rules) = (self.library.root(), self.library.ignore_rules());
-        let limits = search::Limits::default();
-        let found = search::search(root, &dir, rules, &request.query, limits, &AtomicBool::new(false))
+        let (limits, never) = (search::Limits::default(), AtomicBool::new(false));
+        let found = self
+            .library
+            .search(&dir, &request.query, limits, &never)
             .map_err(failures::search)?;
         cx.note(TOTAL, found.total_lines);
         if found.truncated {

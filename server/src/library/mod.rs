@@ -7,7 +7,7 @@
 //!
 //! | module | is for |
 //! |---|---|
-//! | [`root`], [`walk`], [`search`] | reading: files, which of them the library shows, text in them |
+//! | [`root`], [`walk`], [`ignore`], [`search`] | reading: files, which of them the library shows, text in them |
 //! | `repository`, `init` | the git repository: opening it, its state; making one |
 //! | `plan`, `transaction`, `recovery` | a change: worked out, made, completed or undone |
 //! | `document`, `intent` | what a transaction exchanges on the disk, and its record of what it is about to do |
@@ -20,6 +20,7 @@ mod commit_message;
 mod document;
 mod durable;
 mod history;
+pub mod ignore;
 mod index_file;
 mod init;
 mod intent;
@@ -42,7 +43,7 @@ use std::{
     collections::HashMap,
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, mpsc},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool, mpsc},
     thread,
     time::Duration,
 };
@@ -54,17 +55,19 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use self::{
     history::History,
+    ignore::IgnoreRules,
     objects::blob_id,
     repository::Repository,
     root::{FileBytes, Root},
+    search::{Limits, SearchError, SearchResult},
     session::Turn,
     transaction::{INTENT, Watch},
     trouble::{At, InRepository, invalid_path, unreadable},
-    walk::IgnoreRules,
+    walk::{FolderError, Listing},
 };
 pub use self::{history::LogEntry, repository::OpenError};
 use crate::{
-    path::LibraryPath,
+    path::{LibraryDir, LibraryPath},
     platform::{FileLock, lock_file, try_lock_file},
 };
 
@@ -161,22 +164,34 @@ impl Library {
         Ok(library)
     }
 
-    /// The folder, for reading.
-    pub fn root(&self) -> &Root {
-        &self.root
-    }
-
-    /// Which files git ignores.
-    pub fn ignore_rules(&self) -> &IgnoreRules {
-        &self.rules
-    }
-
     /// The document at `path`, or `None` where there is none.
     ///
     /// # Errors
     /// When it can't be read.
     pub fn read(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
         self.settled(path)
+    }
+
+    /// The Markdown files and folders in `dir`, or in all folders below it too.
+    ///
+    /// # Errors
+    /// When the folder can't be listed.
+    pub fn list(&self, dir: &LibraryDir, recursive: bool) -> Result<Listing, FolderError> {
+        blocking(|| walk::list(&self.root, dir, recursive, &self.rules))
+    }
+
+    /// The lines that hold `query` in the files below `dir`; setting `cancel` ends the search early.
+    ///
+    /// # Errors
+    /// When the query or the folder is not one to search.
+    pub fn search(
+        &self,
+        dir: &LibraryDir,
+        query: &str,
+        limits: Limits,
+        cancel: &AtomicBool,
+    ) -> Result<SearchResult, SearchError> {
+        blocking(|| search::search(&self.root, dir, &self.rules, query, limits, cancel))
     }
 
     /// The last `limit` entries of the log.

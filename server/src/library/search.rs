@@ -13,8 +13,9 @@ use gix::bstr::ByteSlice;
 use memchr::{memchr, memchr_iter, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
 
+use super::ignore::IgnoreRules;
 use super::root::Root;
-use super::walk::{FolderError, IgnoreRules, Step, walk};
+use super::walk::{FolderError, Step, walk};
 use crate::path::{LibraryDir, LibraryPath};
 
 /// The most bytes a query may have.
