@@ -55,7 +55,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     demo.step("A target that is misspelt is refused, with what it may have meant");
     demo.refused(
         tool::EDIT_MARKDOWN,
-        edit("replace_section", "## Hard Guarantes", ""),
+        edit("replace_section", "## 7. Hard Garantees (Contractual)", ""),
     )?;
     demo.step("Preview a change: nothing is written");
     let request = edit(
