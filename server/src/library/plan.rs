@@ -14,11 +14,13 @@ use super::{
     ExternalPolicy, Library,
     commit::Authorship,
     commit_message::{EXTERNAL, Record},
+    index_file,
     intent::Intent,
     line_endings,
     objects::{NewObjects, blob_id},
     repository::Head,
     root::{FileBytes, MAX_FILE_BYTES},
+    transaction,
     tree::{self, Kept, Step, Trees},
     trouble::{At, InRepository, refused},
     walk::{self, Exclusion},
@@ -68,6 +70,7 @@ pub(super) fn plan(
 
     let authorship = Authorship::now(library.repository.author(&git));
     let on_disk = planner.kept_of(old, kept_before)?;
+    planner.check_staged(kept_before, on_disk)?;
     let (base, base_tree) = if on_disk == kept_before {
         (head.commit, root_tree)
     } else {
@@ -175,6 +178,21 @@ impl Planner<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A version that a person has staged, and that neither HEAD nor the disk has, would be lost with its index entry.
+    fn check_staged(&self, kept: Option<Kept>, on_disk: Option<Kept>) -> Result<(), Failure> {
+        let index = transaction::read_index(self.library)?;
+        let staged = index_file::look_up(&index, &self.git_path()).map_err(transaction::index_failure)?;
+        let blob = |kept: Option<Kept>| kept.map(|kept| kept.blob);
+        if [blob(kept), blob(on_disk)].contains(&blob(staged)) {
+            return Ok(());
+        }
+        let message = format!(
+            "`{}` has a staged change that is not in the file; commit it (`git commit`) or unstage it (`git restore --staged`) first",
+            self.path
+        );
+        Err(Failure::new(FailureKind::Conflict, message))
     }
 
     /// How git would keep the document that is on the disk.

@@ -309,6 +309,26 @@ fn a_persons_work_is_neither_swept_in_nor_lost() {
 }
 
 #[test]
+fn a_version_that_is_only_staged_is_not_thrown_away() {
+    let library = Library::with(&[("a.md", "# A\n"), ("b.md", "# B\n")]);
+    library.put("a.md", "# A staged\n");
+    ledger::git(library.root(), &["add", "a.md"]).expect("git add");
+    library.put("a.md", "# A\n");
+    ledger::git(library.root(), &["rm", "--quiet", "--cached", "b.md"]).expect("git rm");
+    let mut server = library.serve();
+    for path in ["a.md", "b.md"] {
+        let refusal = refuse(
+            &library,
+            &mut server,
+            "edit_markdown",
+            edit(path, "append", "", "x\n"),
+            json!({}),
+        );
+        assert_eq!(refusal.name, "CONFLICT", "{path}: {refusal:?}");
+    }
+}
+
+#[test]
 fn uncommitted_bytes_can_be_refused_instead() {
     let library = Library::with(&[("a.md", "# A\n")]);
     library.put("a.md", "# A changed\n");

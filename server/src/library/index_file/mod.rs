@@ -79,8 +79,7 @@ pub(super) fn look_up(index: &[u8], path: &str) -> Result<Option<Kept>, IndexErr
 /// The index with `entry` at `path`, or without `path`. `trees` are the trees on the way to `path` in the commit that
 /// the index was compared with, before and after the change.
 ///
-/// The flags "skip worktree" and "intent to add" are cleared: the file is there, and committed. The path's other
-/// staged content, if it had any, is replaced; its blob stays in the repository.
+/// The flags "skip worktree" and "intent to add" are cleared: the file is there, and committed.
 ///
 /// # Errors
 /// [`IndexError`].

@@ -2,10 +2,13 @@
 
 use super::support::{Bench, change, make, path};
 
-/// A state that a person can leave `notes/a.md` in, and the commits that a change then makes.
-type State = (&'static str, fn(&Bench), usize);
+/// Brings about a state that a person can leave `notes/a.md` in.
+type Left = fn(&Bench);
 
-const STATES: [State; 8] = [
+/// A state, and the commits that a change then makes.
+type State = (&'static str, Left, usize);
+
+const STATES: [State; 5] = [
     ("clean", |_| {}, 1),
     ("dirty", |bench| bench.write("notes/a.md", "dirty\n"), 2),
     (
@@ -15,31 +18,6 @@ const STATES: [State; 8] = [
             bench.git(&["add", "-A"]);
         },
         2,
-    ),
-    (
-        "staged and dirty",
-        |bench| {
-            bench.write("notes/a.md", "staged\n");
-            bench.git(&["add", "-A"]);
-            bench.write("notes/a.md", "dirty\n");
-        },
-        2,
-    ),
-    (
-        "staged and restored",
-        |bench| {
-            bench.write("notes/a.md", "staged\n");
-            bench.git(&["add", "-A"]);
-            bench.write("notes/a.md", "old a\n");
-        },
-        1,
-    ),
-    (
-        "untracked by the index",
-        |bench| {
-            bench.git(&["rm", "-q", "--cached", "notes/a.md"]);
-        },
-        1,
     ),
     (
         "untracked",
@@ -97,6 +75,37 @@ fn each_change_to_each_state_is_one_commit_that_git_agrees_with() {
                 "{shown}"
             );
             bench.assert_sound();
+        }
+    }
+}
+
+/// States in which the index has a version of `notes/a.md` that neither HEAD nor the file has.
+const ONLY_STAGED: [(&str, Left); 3] = [
+    ("staged and dirty", |bench| {
+        bench.write("notes/a.md", "staged\n");
+        bench.git(&["add", "-A"]);
+        bench.write("notes/a.md", "dirty\n");
+    }),
+    ("staged and restored", |bench| {
+        bench.write("notes/a.md", "staged\n");
+        bench.git(&["add", "-A"]);
+        bench.write("notes/a.md", "old a\n");
+    }),
+    ("untracked by the index", |bench| {
+        bench.git(&["rm", "-q", "--cached", "notes/a.md"]);
+    }),
+];
+
+#[test]
+fn a_version_that_is_only_staged_is_not_thrown_away() {
+    for (state, bring_about) in ONLY_STAGED {
+        for content in [Some("new\n"), None] {
+            let bench = Bench::new();
+            bring_about(&bench);
+            let before = (bench.head(), bench.status(), bench.git(&["ls-files", "--stage"]));
+            make(&bench.library(), &change("notes/a.md", content)).expect_err(state);
+            let after = (bench.head(), bench.status(), bench.git(&["ls-files", "--stage"]));
+            assert_eq!(before, after, "{state} -> {content:?}");
         }
     }
 }
