@@ -22,7 +22,9 @@ const INPUT: &str = r#"{ "type": "object", "required": ["path", "text"], "proper
     "text": { "type": "string" }, "times": { "type": "integer", "default": 1 }
 }, "additionalProperties": false }"#;
 const OUTPUT: &str = r#"{ "type": "object", "required": ["commit"],
-    "properties": { "commit": { "type": "string", "pattern": "^c[0-9]+$" } } }"#;
+    "properties": {
+    "commit": { "type": "string", "pattern": "^c[0-9]+$" }, "length": { "type": "integer", "minimum": 0 }
+} }"#;
 const RULES: [Rule; 1] = [Rule {
     at: "/properties/path/allOf/0",
     id: "climbs",
@@ -61,6 +63,7 @@ fn once() -> u64 {
 #[derive(serde::Serialize)]
 struct Response {
     commit: String,
+    length: i64,
 }
 
 struct Error(Failure);
@@ -238,13 +241,15 @@ const GOOD: Method = |(), cx, request| {
     Box::pin(async move {
         Ok(cx.stage(appended(cx, request)?, |receipt| Response {
             commit: receipt.commit().into(),
+            length: 1,
         }))
     })
 };
 const BREAKS_ITS_SCHEMA: Method = |(), cx, request| {
     Box::pin(async move {
-        Ok(cx.stage(appended(cx, request)?, |_| Response {
-            commit: "HEAD".into(),
+        Ok(cx.stage(appended(cx, request)?, |receipt| Response {
+            commit: receipt.commit().into(),
+            length: -1,
         }))
     })
 };
@@ -252,6 +257,7 @@ const NAMES_ANOTHER_COMMIT: Method = |(), cx, request| {
     Box::pin(async move {
         Ok(cx.stage(appended(cx, request)?, |_| Response {
             commit: "c999".into(),
+            length: 1,
         }))
     })
 };
@@ -305,7 +311,7 @@ fn a_change_is_published_once_and_named_in_the_answer() {
         json!({}),
     )
     .expect("made");
-    assert_eq!(answer.response, json!({ "commit": "c0" }));
+    assert_eq!(answer.response, json!({ "commit": "c0", "length": 1 }));
     assert_eq!(answer.meta[BASE], "id:xx");
     assert_eq!((text(&store).as_str(), commits(&store)), ("xx", 1));
 }
