@@ -73,7 +73,7 @@ fn typify(types: &Types) -> Result<TokenStream, String> {
             definitions.push((name.clone(), parsed(name, &definition.schema)?));
             continue;
         }
-        // A placeholder, so that references to the union resolve.
+        // Stands in for the union, so that references to it resolve.
         definitions.push((
             name.clone(),
             parsed(name, &serde_json::json!({ "type": "object", "properties": {} }))?,
