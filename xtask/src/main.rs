@@ -6,6 +6,7 @@ mod compat;
 mod readme;
 mod run;
 mod test;
+mod torture;
 
 use std::{
     error::Error,
@@ -44,6 +45,18 @@ enum Task {
     },
     /// Everything that CI runs: format, generated code, lints, documentation, tests
     Test,
+    /// The tests under fire in their long form: every fault point, crowds, a person beside us, a long life
+    Torture {
+        /// Where chance begins; printed, so that a run can be repeated
+        #[arg(long, value_name = "N")]
+        seed: Option<u64>,
+        /// How many seconds each test may take at most
+        #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+        each: u64,
+        /// Only the tests whose name has this in it
+        #[arg(long, value_name = "NAME", default_value = "")]
+        only: String,
+    },
     /// Show the whole way once, on a throw-away library
     Demo,
     /// Time read calls and mutations beside git, on one or more libraries
@@ -64,6 +77,7 @@ fn main() -> ExitCode {
         Task::Codegen { .. } => codegen::write(),
         Task::Compat { base } => compat::compare(&base),
         Task::Test => test::all(),
+        Task::Torture { seed, each, only } => torture::all(seed, each, &only),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
         Task::Bench { documents, calls } => bench::all(&documents, calls),
     };

@@ -7,3 +7,4 @@ mod invariants;
 mod lifetime;
 mod session;
 mod support;
+mod torture;
