@@ -143,9 +143,16 @@ where
         let mut session = store.begin(attempt).await.map_err(refuse)?;
         let notes = Notes::default();
 
-        if let (Some(key), Some(normal)) = (&call.idempotency_key, &normal)
-            && let Some(replay) = session.replay(key, normal).map_err(refuse)?
-        {
+        let replay = match (&call.idempotency_key, &normal) {
+            (Some(key), Some(normal)) => session.replay(key, normal),
+            _ => Ok(None),
+        };
+        let replay = match replay {
+            Ok(replay) => replay,
+            Err(Setback::Moved) => continue,
+            Err(Setback::Failure(failure)) => return Err(refuse(failure)),
+        };
+        if let Some(replay) = replay {
             let cx = WriteCx {
                 call,
                 snapshot: &*replay.before,
@@ -187,7 +194,7 @@ where
         let receipt = Receipt::new(prepared.commit);
         let response = encode(tool, respond(&receipt))?;
         names_commit(tool, &response, &receipt)?;
-        match session.publish() {
+        match session.publish().await {
             Ok(()) => {
                 notes.put(BASE, prepared.content.into());
                 return Ok(Answer {

@@ -41,8 +41,9 @@ pub trait Session: Snapshot {
     /// What an earlier call with this idempotency key did, if there was one.
     ///
     /// # Errors
-    /// [`Conflict`](crate::FailureKind::Conflict) when the key was used for a `request` other than this one.
-    fn replay(&self, key: &str, request: &str) -> Result<Option<Replay>, Failure>;
+    /// [`Conflict`](crate::FailureKind::Conflict) when the key was used for a `request` other than this one;
+    /// [`Setback::Moved`] while it can't be told yet.
+    fn replay(&self, key: &str, request: &str) -> Result<Option<Replay>, Setback>;
 
     /// Works out the commit that would make `change`, and its id.
     ///
@@ -50,11 +51,14 @@ pub trait Session: Snapshot {
     /// When the change can't be made.
     fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, Setback>;
 
-    /// Makes the prepared change: when this returns `Ok`, it is durable and everybody can see it.
+    /// Makes the prepared change, perhaps together with those of other callers: when the future is `Ok`, it is durable
+    /// and everybody can see it.
     ///
     /// # Errors
     /// After an error, nothing has changed.
-    fn publish(&mut self) -> Result<(), Setback>;
+    fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), Setback>>
+    where
+        Self: 'a;
 }
 
 /// Why a change was not made.

@@ -165,7 +165,7 @@ impl Snapshot for Past {
 }
 
 impl Session for Turn<'_> {
-    fn replay(&self, key: &str, request: &str) -> Result<Option<Replay>, Failure> {
+    fn replay(&self, key: &str, request: &str) -> Result<Option<Replay>, Setback> {
         let commits = &self.before.commits;
         let Some(at) = commits
             .iter()
@@ -174,7 +174,7 @@ impl Session for Turn<'_> {
             return Ok(None);
         };
         if commits[at].request.as_deref() != Some(request) {
-            return Err(Failure::new(FailureKind::Conflict, "the key is taken"));
+            return Err(Failure::new(FailureKind::Conflict, "the key is taken").into());
         }
         let before = Box::new(Past(commits[at].before.clone()));
         Ok(Some(Replay {
@@ -209,15 +209,20 @@ impl Session for Turn<'_> {
         })
     }
 
-    fn publish(&mut self) -> Result<(), Setback> {
-        let mut state = self.store.state.lock().unwrap();
-        if self.store.races.load(Ordering::SeqCst) > 0 {
-            self.store.races.fetch_sub(1, Ordering::SeqCst);
-            state.documents.entry("a".into()).or_default().extend(b"+");
-            return Err(Setback::Moved);
-        }
-        *state = self.next.take().expect("prepared");
-        Ok(())
+    fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), Setback>>
+    where
+        Self: 'a,
+    {
+        Box::pin(async move {
+            let mut state = self.store.state.lock().unwrap();
+            if self.store.races.load(Ordering::SeqCst) > 0 {
+                self.store.races.fetch_sub(1, Ordering::SeqCst);
+                state.documents.entry("a".into()).or_default().extend(b"+");
+                return Err(Setback::Moved);
+            }
+            *state = self.next.expect("prepared");
+            Ok(())
+        })
     }
 }
 

@@ -59,7 +59,7 @@ impl Snapshot for Turn<'_> {
 }
 
 impl Session for Turn<'_> {
-    fn replay(&self, _: &str, _: &str) -> Result<Option<Replay>, Failure> {
+    fn replay(&self, _: &str, _: &str) -> Result<Option<Replay>, Setback> {
         Ok(None)
     }
 
@@ -77,15 +77,20 @@ impl Session for Turn<'_> {
         })
     }
 
-    fn publish(&mut self) -> Result<(), Setback> {
-        let mut state = self.memory.state();
-        if let Some(change) = self.change.take() {
-            match change.content {
-                Content::Write(bytes) => state.documents.insert(change.path, bytes),
-                Content::Delete => state.documents.remove(&change.path),
-            };
-            state.commits += 1;
-        }
-        Ok(())
+    fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), Setback>>
+    where
+        Self: 'a,
+    {
+        Box::pin(async move {
+            let mut state = self.memory.state();
+            if let Some(change) = self.change {
+                match change.content {
+                    Content::Write(bytes) => state.documents.insert(change.path, bytes),
+                    Content::Delete => state.documents.remove(&change.path),
+                };
+                state.commits += 1;
+            }
+            Ok(())
+        })
     }
 }

@@ -12,14 +12,12 @@ use gix::ObjectId;
 use tabellion_schemas::{Failure, Setback};
 
 use super::{
-    durable::Thing,
-    lock::{GitLock, LockFiles},
+    durable::{Thing, sync_all},
+    intent::Logged,
+    lock::{GitLock, LockFiles, remove_if_there},
     repository::Repository,
     trouble::At,
 };
-
-/// Longer than any line of a log that we write.
-const LAST_LINE_BYTES: u64 = 8192;
 
 /// The right to move a branch, taken only while it was where it was expected.
 pub(super) struct BranchMove {
@@ -41,25 +39,15 @@ pub(super) fn locks(repository: &Repository, branch: &str) -> [LockFiles; 2] {
 }
 
 impl BranchMove {
-    /// Locks HEAD and `branch`, and writes `next` into the branch's lock.
+    /// Writes where `branch` is to move, aside.
     ///
     /// # Errors
-    /// [`Setback::Moved`] when HEAD is no longer at `branch`, or the branch no longer at `base`.
-    pub(super) fn prepare(
-        repository: &Repository,
-        branch: &str,
-        base: Option<ObjectId>,
-        next: ObjectId,
-    ) -> Result<Self, Setback> {
-        let [head, files] = locks(repository, branch);
+    /// When it can't be written.
+    pub(super) fn prepare(repository: &Repository, branch: &str, next: ObjectId) -> Result<Self, Failure> {
+        let [_, files] = locks(repository, branch);
         let folder = files.target.parent().expect("a branch is in a folder").to_owned();
-        head.acquire()?;
         fs::create_dir_all(&folder).at("create", &folder)?;
-        let mut lock = files.acquire()?;
-        let now = repository.head(&repository.git())?;
-        if now.branch != branch || now.commit != base {
-            return Err(Setback::Moved);
-        }
+        let mut lock = files.prepare()?;
         lock.write(format!("{next}\n").as_bytes())?;
         Ok(Self { lock })
     }
@@ -68,6 +56,51 @@ impl BranchMove {
     pub(super) fn content(&self) -> Thing<'_> {
         self.lock.content()
     }
+
+    /// Locks HEAD and `branch`.
+    ///
+    /// # Errors
+    /// [`Setback::Moved`] when HEAD is no longer at `branch`, or the branch no longer at `base`.
+    pub(super) fn lock(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        base: Option<ObjectId>,
+    ) -> Result<(), Setback> {
+        let [head, _] = locks(repository, branch);
+        head.acquire()?;
+        self.lock.take()?;
+        let now = repository.head(&repository.git())?;
+        if now.branch != branch || now.commit != base {
+            return Err(Setback::Moved);
+        }
+        Ok(())
+    }
+}
+
+/// Brings the branch back from `next` to `base`, if it is at `next`: after a power failure that left it without what it
+/// stands for.
+///
+/// # Errors
+/// When it can't be moved.
+pub(super) fn take_back(
+    repository: &Repository,
+    branch: &str,
+    base: Option<ObjectId>,
+    next: ObjectId,
+) -> Result<(), Failure> {
+    let [_, files] = locks(repository, branch);
+    let at = fs::read_to_string(&files.target).unwrap_or_default();
+    if at.trim_end() != next.to_string() {
+        return Ok(());
+    }
+    let Some(base) = base else {
+        return remove_if_there(&files.target);
+    };
+    let mut lock = files.clone().acquire()?;
+    lock.write(format!("{base}\n").as_bytes())?;
+    sync_all(&[lock.content()])?;
+    files.publish()
 }
 
 /// Moves the branch: the commit point.
@@ -80,7 +113,7 @@ pub(super) fn commit(repository: &Repository, branch: &str) -> Result<(), Failur
     files.publish()
 }
 
-/// Adds the move to the logs of HEAD and `branch`, unless it is their last line already.
+/// Adds the commits to the logs of HEAD and `branch`, which was at `base`, unless they are their last lines already.
 ///
 /// # Errors
 /// When a log can't be written; it is then as it was.
@@ -88,23 +121,26 @@ pub(super) fn log(
     repository: &Repository,
     branch: &str,
     base: Option<ObjectId>,
-    next: ObjectId,
-    line: &str,
+    commits: &[Logged],
 ) -> Result<(), Failure> {
-    let base = base.unwrap_or_else(|| ObjectId::null(next.kind()));
-    let line = format!("{base} {next} {line}\n");
+    let mut before = base.unwrap_or_else(|| ObjectId::null(gix::hash::Kind::Sha1));
+    let mut lines = String::new();
+    for Logged { commit, line } in commits {
+        lines.push_str(&format!("{before} {commit} {line}\n"));
+        before = *commit;
+    }
     for log in [
         repository.git_dir().join("logs/HEAD"),
         repository.common_dir().join("logs").join(branch),
     ] {
         if repository.keeps_logs() || log.exists() {
-            append_once(&log, &line).at("write", &log)?;
+            append_once(&log, &lines).at("write", &log)?;
         }
     }
     Ok(())
 }
 
-fn append_once(log: &Path, line: &str) -> io::Result<()> {
+fn append_once(log: &Path, lines: &str) -> io::Result<()> {
     if let Some(folder) = log.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -115,12 +151,12 @@ fn append_once(log: &Path, line: &str) -> io::Result<()> {
         .open(log)?;
     let length = file.metadata()?.len();
     let mut last = Vec::new();
-    file.seek(SeekFrom::Start(length.saturating_sub(LAST_LINE_BYTES)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(lines.len() as u64)))?;
     file.read_to_end(&mut last)?;
-    if last.ends_with(line.as_bytes()) {
+    if last == lines.as_bytes() {
         return Ok(());
     }
-    file.write_all(line.as_bytes()).inspect_err(|_| {
+    file.write_all(lines.as_bytes()).inspect_err(|_| {
         // Best effort: a torn line is worse than none, and the error is reported either way.
         let _ = file.set_len(length);
     })

@@ -11,18 +11,18 @@ use std::{
 use gix::ObjectId;
 use tabellion_schemas::Failure;
 
-use super::{Library, intent::Intent, objects::blob_id, trouble::At};
+use super::{Library, intent::Exchange, objects::blob_id, trouble::At};
 use crate::{
     path::{LibraryDir, LibraryPath},
     platform::{self, Dir, OpenError},
 };
 
-/// The file aside, in our own folder.
-pub(super) const ASIDE: &str = "content";
-/// The file aside, beside a document that is on another device than our own folder.
-const ASIDE_HIDDEN: &str = ".tabellion-content";
-/// The same while it is being written.
-const UNFINISHED: &str = ".tabellion-content.new";
+/// How the files aside are called, in our own folder; a number follows.
+pub(super) const ASIDE: &str = "content-";
+/// The same beside a document that is on another device than our own folder.
+const ASIDE_HIDDEN: &str = ".tabellion-content-";
+/// What follows the name of a file aside while it is being written.
+pub(super) const UNFINISHED: &str = ".new";
 
 /// A document and the file aside.
 pub(super) struct Place<'a> {
@@ -52,12 +52,12 @@ impl From<Option<ObjectId>> for Found {
 
 impl<'a> Place<'a> {
     /// Where the intent says it is.
-    pub(super) fn of(library: &'a Library, intent: &'a Intent) -> Self {
+    pub(super) fn of(library: &'a Library, exchange: &'a Exchange) -> Self {
         Self {
             library,
-            path: &intent.path,
-            aside: intent.beside.as_deref().unwrap_or(ASIDE),
-            beside: intent.beside.is_some(),
+            path: &exchange.path,
+            aside: &exchange.aside,
+            beside: exchange.beside,
         }
     }
 
@@ -76,15 +76,9 @@ impl<'a> Place<'a> {
         open_folder(self.library, self.path.parent().as_str())
     }
 
-    /// The name that the file aside is written under. In our own folder it is finished before there is an intent, so that
-    /// it needs no other one.
-    pub(super) fn unfinished(&self) -> &'a str {
-        if self.beside { UNFINISHED } else { self.aside }
-    }
-
-    /// Whether the file aside is in the document's folder.
-    pub(super) fn is_beside(&self) -> bool {
-        self.beside
+    /// The name that the file aside is written under: it gets its own when it is on the disk.
+    pub(super) fn unfinished(&self) -> String {
+        format!("{}{UNFINISHED}", self.aside)
     }
 
     /// The folder of the file aside; `None` when there is none.
@@ -182,13 +176,17 @@ fn above(folder: &LibraryDir) -> &str {
     folder.as_str().rsplit_once('/').map_or("", |(above, _)| above)
 }
 
-/// Where a mutation of `path` puts the file aside: beside the document if that is on another device, else `None`.
-pub(super) fn choose_aside(library: &Library, path: &LibraryPath) -> Result<Option<String>, Failure> {
+/// Where the `number`th document of a transaction, which is at `path`, has its file aside: the name, and whether it is
+/// beside the document, because that is on another device than our own folder.
+pub(super) fn choose_aside(library: &Library, path: &LibraryPath, number: usize) -> (String, bool) {
     let device = |path: &std::path::Path| platform::file_id(&path.metadata().ok()?).map(|id| id.device);
     let folders = library.root.path().join(path.as_path());
     let existing = folders.ancestors().skip(1).find_map(device);
-    let own = device(&library.repository.own(""));
-    Ok((existing != own).then(|| ASIDE_HIDDEN.to_owned()))
+    if existing == device(&library.repository.own("")) {
+        (format!("{ASIDE}{number}"), false)
+    } else {
+        (format!("{ASIDE_HIDDEN}{number}"), true)
+    }
 }
 
 /// How many folders on the way to `path` are missing.
@@ -219,20 +217,19 @@ pub(super) fn look(folder: Option<&Dir>, name: &str) -> Result<Found, Failure> {
         return Ok(Found::Nothing);
     };
     match folder.open_entry(name) {
-        Ok(file) => look_at(file)
-            .at("read", name)?
-            .map_or(Ok(Found::Other), |bytes| Ok(Found::Bytes(blob_id(&bytes)?))),
+        Ok(file) => look_at(&file, name),
         Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
         Err(OpenError::Io(error)) => Err(error).at("read", name),
         Err(OpenError::Symlink | OpenError::Special) => Ok(Found::Other),
     }
 }
 
-fn look_at(mut file: File) -> io::Result<Option<Vec<u8>>> {
-    if !file.metadata()?.is_file() {
-        return Ok(None);
+/// What the open `file` is, which is called `name`.
+pub(super) fn look_at(mut file: &File, name: &str) -> Result<Found, Failure> {
+    if !file.metadata().at("look at", name)?.is_file() {
+        return Ok(Found::Other);
     }
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    file.read_to_end(&mut bytes).at("read", name)?;
+    Ok(Found::Bytes(blob_id(&bytes)?))
 }

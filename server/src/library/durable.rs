@@ -1,12 +1,11 @@
-//! Making things durable together: the file system makes one journal commit of many `fsync`s that wait at once
-//! (measured on ext4: six in a row 20 ms, six at once 2 to 4 ms).
+//! Making things durable together.
 
-use std::{fs::File, io::Write, path::Path, thread};
+use std::{fs::File, io::Write, path::Path};
 
 use tabellion_schemas::Failure;
 
 use super::trouble::At;
-use crate::platform::Dir;
+use crate::platform::{self, Dir};
 
 /// One thing that must be on the disk.
 pub(super) enum Thing<'a> {
@@ -31,23 +30,18 @@ impl Thing<'_> {
 
 /// Returns when all `things` are on the disk.
 ///
+/// The files' bytes are all on their way before the first is waited for, so that the file system makes one journal commit
+/// of them: as fast as a thread for each, without the threads.
+///
 /// # Errors
 /// When one of them may not be; then it says which.
 pub(super) fn sync_all(things: &[Thing<'_>]) -> Result<(), Failure> {
-    let Some((here, elsewhere)) = things.split_last() else {
-        return Ok(());
-    };
-    thread::scope(|scope| {
-        let waiting: Vec<_> = elsewhere
-            .iter()
-            .map(|thing| scope.spawn(|| thing.sync()))
-            .collect();
-        let own = here.sync();
-        waiting
-            .into_iter()
-            .map(|thread| thread.join().expect("syncing does not panic"))
-            .fold(own, Result::and)
-    })
+    for thing in things {
+        if let Thing::File(file, _) = thing {
+            platform::start_writing(file);
+        }
+    }
+    things.iter().try_for_each(Thing::sync)
 }
 
 /// Writes a file anew; it is not on the disk yet.

@@ -11,7 +11,7 @@ use tabellion_schemas::Failure;
 use super::{
     commit::Authorship,
     durable::{self, Thing},
-    objects::NewObjects,
+    objects::{NewObjects, folders},
     repository::SELF,
 };
 use crate::platform::{self, Dir};
@@ -87,9 +87,12 @@ fn first_commit(git: &Path) -> Result<gix::ObjectId, Failure> {
     let tree = objects.add(&Tree::empty())?;
     let by = Authorship::now((SELF.0.to_owned(), SELF.1.to_owned()));
     let commit = by.commit(&mut objects, tree, None, "Begin the library\n")?;
-    let staged = objects.stage(&git.join("objects"), git)?;
+    let database = git.join("objects");
+    let staged = objects.stage(&database, git)?;
     durable::sync_all(&staged.contents().collect::<Vec<_>>())?;
     staged.place()?;
-    durable::sync_all(&staged.names().collect::<Vec<_>>())?;
+    let folders = folders(&database, &[tree, commit]);
+    let names: Vec<_> = folders.iter().map(|folder| Thing::Names(folder)).collect();
+    durable::sync_all(&names)?;
     Ok(commit)
 }

@@ -1,7 +1,7 @@
-//! The intent: what a mutation is about to do, on the disk before the first thing that anybody can see.
+//! The intent: what a transaction is about to do, on the disk before the first thing that anybody can see.
 //!
 //! Recovery reads it after a crash and knows both sides of everything. One line per field and a digest at the end, so
-//! that a torn or foreign file is told from an intent.
+//! that a torn or foreign file is told from an intent: a torn one was never durable, so nothing had begun.
 
 use gix::{ObjectId, objs::tree::EntryMode};
 use sha1::{Digest, Sha1};
@@ -9,57 +9,83 @@ use sha1::{Digest, Sha1};
 use super::tree::Kept;
 use crate::path::LibraryPath;
 
-const FIRST_LINE: &str = "tabellion intent 1";
+const FIRST_LINE: &str = "tabellion intent 2";
 
-/// One mutation.
+/// One transaction: commits that follow each other, and the documents that they change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Intent {
     /// The branch that moves, with its full name.
     pub(super) branch: String,
     /// Its commit before; `None` when it had none.
     pub(super) base: Option<ObjectId>,
-    /// Its commit after.
-    pub(super) next: ObjectId,
+    /// What the logs of the branch and of HEAD get, the oldest first. The branch will be at the last one.
+    pub(super) commits: Vec<Logged>,
+    /// All objects that are new.
+    pub(super) objects: Vec<ObjectId>,
+    /// What becomes of each document.
+    pub(super) documents: Vec<Exchange>,
+}
+
+/// A commit, and the line that git's logs get for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Logged {
+    /// The commit.
+    pub(super) commit: ObjectId,
+    /// The line, after the two ids.
+    pub(super) line: String,
+}
+
+/// A document, before and after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Exchange {
     /// The document.
     pub(super) path: LibraryPath,
-    /// Id of the document's bytes before; `None` when there is no document.
+    /// Id of its bytes before; `None` when there is no document.
     pub(super) old: Option<ObjectId>,
-    /// Id of the document's bytes after; `None` when there is no document.
+    /// Id of its bytes after; `None` when there is no document.
     pub(super) new: Option<ObjectId>,
     /// What the commit before has at the path.
     pub(super) kept_before: Option<Kept>,
     /// What the commit after has at the path.
     pub(super) kept_after: Option<Kept>,
-    /// The file beside the document that holds the other side's bytes; `None` where it is in our own folder.
-    pub(super) beside: Option<String>,
+    /// The name of the file that holds the other side's bytes.
+    pub(super) aside: String,
+    /// Whether that file is beside the document; else it is in our own folder.
+    pub(super) beside: bool,
     /// How many folders on the way to the document are made for it, counted from the innermost.
     pub(super) folders: usize,
-    /// The line that the branch's and HEAD's logs get, after the two ids.
-    pub(super) log_line: String,
 }
 
 impl Intent {
+    /// The commit that the branch will be at.
+    pub(super) fn next(&self) -> ObjectId {
+        self.commits.last().expect("a transaction makes a commit").commit
+    }
+
     /// The intent as a file's content.
     pub(super) fn render(&self) -> String {
-        let mut text = format!("{FIRST_LINE}\n");
-        for (name, value) in [
-            ("branch", self.branch.clone()),
-            ("base", shown(self.base.as_ref())),
-            ("next", self.next.to_string()),
-            ("path", self.path.to_string()),
-            ("old", shown(self.old.as_ref())),
-            ("new", shown(self.new.as_ref())),
-            ("kept-before", shown_kept(self.kept_before)),
-            ("kept-after", shown_kept(self.kept_after)),
-            ("beside", self.beside.clone().unwrap_or_default()),
-            ("folders", self.folders.to_string()),
-            ("log", self.log_line.clone()),
-        ] {
-            text.push_str(&format!("{name} {value}\n"));
+        let mut text = Fields(format!("{FIRST_LINE}\n"));
+        text.add("branch", &self.branch);
+        text.add("base", &shown(self.base.as_ref()));
+        for Logged { commit, line } in &self.commits {
+            text.add("commit", &commit.to_string());
+            text.add("log", line);
         }
-        let digest = digest(&text);
-        text.push_str(&digest);
-        text
+        for object in &self.objects {
+            text.add("object", &object.to_string());
+        }
+        for document in &self.documents {
+            text.add("path", document.path.as_str());
+            text.add("old", &shown(document.old.as_ref()));
+            text.add("new", &shown(document.new.as_ref()));
+            text.add("kept-before", &shown_kept(document.kept_before));
+            text.add("kept-after", &shown_kept(document.kept_after));
+            text.add("aside", &document.aside);
+            text.add("beside", &document.beside.to_string());
+            text.add("folders", &document.folders.to_string());
+        }
+        let digest = digest(&text.0);
+        text.0 + &digest
     }
 
     /// The intent in a file's content; `None` when it is torn or none.
@@ -68,26 +94,68 @@ impl Intent {
         if digest(body) != found {
             return None;
         }
-        let mut lines = body.lines();
+        let mut lines = Lines(body);
         if lines.next()? != FIRST_LINE {
             return None;
         }
-        let mut value = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
-        Some(Self {
-            branch: value("branch")?.to_owned(),
-            base: optional(value("base")?, id)?,
-            next: id(value("next")?)?,
-            path: LibraryPath::parse(value("path")?).ok()?,
-            old: optional(value("old")?, id)?,
-            new: optional(value("new")?, id)?,
-            kept_before: optional(value("kept-before")?, kept)?,
-            kept_after: optional(value("kept-after")?, kept)?,
-            beside: Some(value("beside")?)
-                .filter(|name| !name.is_empty())
-                .map(str::to_owned),
-            folders: value("folders")?.parse().ok()?,
-            log_line: value("log")?.to_owned(),
-        })
+        let mut intent = Self {
+            branch: lines.value("branch")?.to_owned(),
+            base: optional(lines.value("base")?, id)?,
+            commits: Vec::new(),
+            objects: Vec::new(),
+            documents: Vec::new(),
+        };
+        while let Some(commit) = lines.value("commit") {
+            intent.commits.push(Logged {
+                commit: id(commit)?,
+                line: lines.value("log")?.to_owned(),
+            });
+        }
+        while let Some(object) = lines.value("object") {
+            intent.objects.push(id(object)?);
+        }
+        while let Some(path) = lines.value("path") {
+            intent.documents.push(Exchange {
+                path: LibraryPath::parse(path).ok()?,
+                old: optional(lines.value("old")?, id)?,
+                new: optional(lines.value("new")?, id)?,
+                kept_before: optional(lines.value("kept-before")?, kept)?,
+                kept_after: optional(lines.value("kept-after")?, kept)?,
+                aside: lines.value("aside")?.to_owned(),
+                beside: lines.value("beside")?.parse().ok()?,
+                folders: lines.value("folders")?.parse().ok()?,
+            });
+        }
+        (lines.0.is_empty() && !intent.commits.is_empty()).then_some(intent)
+    }
+}
+
+struct Fields(String);
+
+impl Fields {
+    fn add(&mut self, name: &str, value: &str) {
+        for part in [name, " ", value, "\n"] {
+            self.0.push_str(part);
+        }
+    }
+}
+
+/// The lines that are still to be read.
+struct Lines<'a>(&'a str);
+
+impl<'a> Lines<'a> {
+    fn next(&mut self) -> Option<&'a str> {
+        let (line, rest) = self.0.split_once('\n')?;
+        self.0 = rest;
+        Some(line)
+    }
+
+    /// The value of the next line, if it is called `name`.
+    fn value(&mut self, name: &str) -> Option<&'a str> {
+        if !self.0.strip_prefix(name)?.starts_with(' ') {
+            return None;
+        }
+        Some(&self.next()?[name.len() + 1..])
     }
 }
 

@@ -20,7 +20,7 @@ use gix::{
 };
 use tabellion_schemas::Failure;
 
-use super::{Library, index_file, transaction, trouble::InRepository};
+use super::{Library, index_file, pending::Index, trouble::InRepository};
 
 /// The attributes that say something of line endings.
 const ATTRIBUTES: [&str; 3] = ["text", "crlf", "eol"];
@@ -58,8 +58,8 @@ pub(super) fn to_git<'a>(library: &Library, path: &str, bytes: &'a [u8]) -> Resu
 }
 
 fn in_index(library: &Library, git: &gix::Repository, path: &str) -> Option<Vec<u8>> {
-    let index = transaction::read_index(library).ok()?;
-    let kept = index_file::look_up(&index, path).ok()??;
+    let index = Index::read(&library.repository.index()).ok()?;
+    let kept = index_file::look_up(&index.bytes, path).ok()??;
     Some(git.find_blob(kept.blob).ok()?.detach().data)
 }
 

@@ -29,36 +29,36 @@ pub(super) struct LockFiles {
     pub(super) marker: PathBuf,
 }
 
-/// A lock that we hold. It stays when this is dropped: [`LockFiles::release`] or [`GitLock::publish`] end it.
+/// A lock that we may take, or hold. It stays when this is dropped: [`LockFiles::release`] or [`LockFiles::publish`] end
+/// it.
 pub(super) struct GitLock {
     files: LockFiles,
     content: File,
 }
 
 impl LockFiles {
-    /// Takes the lock.
+    /// Makes the marker, so that the lock can be taken.
     ///
     /// # Errors
-    /// Busy, when somebody else holds it for longer than we wait.
-    pub(super) fn acquire(self) -> Result<GitLock, Failure> {
+    /// When it can't be made.
+    pub(super) fn prepare(self) -> Result<GitLock, Failure> {
         // It may be a second name of what the last lock published: removed, never written to.
         remove_if_there(&self.marker)?;
         let content = File::create_new(&self.marker).at("create", &self.marker)?;
         if let Ok(target) = fs::metadata(&self.target) {
             make_like(&content, &target).at("protect", &self.marker)?;
         }
-        let lock = self.lock();
-        let started = Instant::now();
-        loop {
-            match fs::hard_link(&self.marker, &lock) {
-                Ok(()) => return Ok(GitLock { files: self, content }),
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(error).at("lock", &lock);
-                }
-                Err(_) if started.elapsed() < PATIENCE => thread::sleep(PAUSE),
-                Err(_) => return Err(held(&lock)),
-            }
-        }
+        Ok(GitLock { files: self, content })
+    }
+
+    /// Takes the lock.
+    ///
+    /// # Errors
+    /// As for [`GitLock::take`].
+    pub(super) fn acquire(self) -> Result<GitLock, Failure> {
+        let lock = self.prepare()?;
+        lock.take()?;
+        Ok(lock)
     }
 
     /// Whether we hold the lock, this process or a dead one.
@@ -89,6 +89,25 @@ impl LockFiles {
 }
 
 impl GitLock {
+    /// Takes the lock.
+    ///
+    /// # Errors
+    /// Busy, when somebody else holds it for longer than we wait.
+    pub(super) fn take(&self) -> Result<(), Failure> {
+        let lock = self.files.lock();
+        let started = Instant::now();
+        loop {
+            match fs::hard_link(&self.files.marker, &lock) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(error).at("lock", &lock);
+                }
+                Err(_) if started.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Err(_) => return Err(held(&lock)),
+            }
+        }
+    }
+
     /// Writes what is to take the locked file's place. Not durable before [`Self::content`] is synced.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.content.write_all(bytes).at("write", &self.files.marker)

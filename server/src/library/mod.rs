@@ -1,15 +1,15 @@
 //! The library: Markdown files in a git repository, read by anybody, changed by one at a time.
 //!
 //! Every change is atomic, durable, exactly one commit, and its own log entry. A change goes through a [`Session`]:
-//! prepared (`plan.rs`: every check and every object, nothing written), then published (`transaction.rs`: all or
-//! nothing, whatever dies; `recovery.rs` completes or undoes what was cut off). Only these two write below the library's
-//! root, and only `branch.rs` moves a branch.
+//! prepared (`plan.rs`: every check and every object, nothing written), put together with those of callers that wait at
+//! the same time (`pending.rs`), then published (`transaction.rs`: all or nothing, whatever dies; `recovery.rs` completes
+//! or undoes what was cut off). Only these two write below the library's root, and only `branch.rs` moves a branch.
 //!
 //! | module | is for |
 //! |---|---|
 //! | [`root`], [`walk`], [`ignore`], [`search`] | reading: files, which of them the library shows, text in them |
 //! | `repository`, `init` | the git repository: opening it, its state; making one |
-//! | `plan`, `transaction`, `recovery` | a change: worked out, made, completed or undone |
+//! | `plan`, `pending`, `transaction`, `recovery` | changes: worked out, put together, made, completed or undone |
 //! | `document`, `intent` | what a transaction exchanges on the disk, and its record of what it is about to do |
 //! | `objects`, `tree`, `commit`, `index_file`, `branch`, `lock`, `line_endings` | git's files, one each |
 //! | `commit_message`, `history` | the log |
@@ -27,6 +27,7 @@ mod intent;
 mod line_endings;
 mod lock;
 mod objects;
+mod pending;
 mod plan;
 mod recovery;
 mod repository;
@@ -40,7 +41,6 @@ pub mod walk;
 
 use std::{
     borrow::Cow,
-    collections::HashMap,
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool, mpsc},
@@ -60,15 +60,15 @@ use self::{
     repository::Repository,
     root::{FileBytes, Root},
     search::{Limits, SearchError, SearchResult},
-    session::Turn,
-    transaction::{INTENT, Watch},
+    session::{Batch, Turn},
+    transaction::Watch,
     trouble::{At, InRepository, invalid_path, unreadable},
     walk::{FolderError, Listing},
 };
 pub use self::{history::LogEntry, repository::OpenError};
 use crate::{
     path::{LibraryDir, LibraryPath},
-    platform::{FileLock, lock_file, try_lock_file},
+    platform::{FileLock, Lease, Leased, lock_file, try_lock_file},
 };
 
 /// How long a change waits for those of other processes.
@@ -77,8 +77,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PATIENCE_AT_START: Duration = Duration::from_millis(200);
 /// The longest that a repeated attempt waits first, times how often it was tried.
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
-/// How long a reader waits for a change that it sees half of.
+/// How long a reader waits for a change that it sees half of, and a change for somebody's save.
 const LONGEST_GLANCE: Duration = Duration::from_secs(1);
+/// How long it waits each time.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// What becomes of bytes that a person left uncommitted, when a change comes to the same file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -104,7 +106,7 @@ pub struct Library {
     rules: IgnoreRules,
     options: Options,
     history: Mutex<History>,
-    turn: tokio::sync::Mutex<()>,
+    turn: tokio::sync::Mutex<Batch>,
     watch: Watch,
 }
 
@@ -150,7 +152,7 @@ impl Library {
         let repository = Repository::open(root.path())?;
         let rules = IgnoreRules::of_repository(&root, &repository.git()).map_err(folder)?;
         let history = Mutex::new(History::new(repository.prefix()));
-        let turn = tokio::sync::Mutex::new(());
+        let turn = tokio::sync::Mutex::default();
         let library = Self {
             root,
             repository,
@@ -227,15 +229,36 @@ impl Library {
             let state = file.map(|file| self.state(path, file, head)).transpose()?;
             let as_committed = state.as_ref().is_some_and(|state| !state.dirty);
             let moved = self.head_now()? != head;
-            if as_committed && !moved
-                || waited > LONGEST_GLANCE
-                || !moved && !self.repository.own(INTENT).exists()
-            {
+            if as_committed && !moved || waited > LONGEST_GLANCE || !moved && !recovery::is_under_way(self) {
                 return Ok(state);
             }
-            let pause = Duration::from_millis(2);
-            blocking(|| thread::sleep(pause));
-            waited += pause;
+            blocking(|| thread::sleep(PAUSE));
+            waited += PAUSE;
+        }
+    }
+
+    /// The document while nobody has it open for writing, so that no half of a save is taken for the whole.
+    fn read_unwritten(&self, path: &LibraryPath) -> Result<Option<FileBytes>, Failure> {
+        let mut waited = Duration::ZERO;
+        loop {
+            let file = self
+                .root
+                .open_document(path)
+                .map_err(|error| unreadable(&error))?;
+            let Some(file) = file else { return Ok(None) };
+            let leased = Lease::take(file.try_clone().at("read", path.as_path())?);
+            if !matches!(leased, Leased::BeingWritten) {
+                return Root::read_open(path, file)
+                    .map(Some)
+                    .map_err(|error| unreadable(&error));
+            }
+            if waited > LONGEST_GLANCE {
+                let message =
+                    format!("another program has `{path}` open for writing; try again when it has closed it");
+                return Err(Failure::new(FailureKind::Busy, message).with("path", path.to_string()));
+            }
+            thread::sleep(PAUSE);
+            waited += PAUSE;
         }
     }
 
@@ -316,15 +339,7 @@ impl Store for Library {
             if attempt > 0 {
                 blocking(|| thread::sleep(LONGEST_PAUSE.mul_f64(f64::from(attempt) * chance())));
             }
-            let among_us = self.turn.lock().await;
-            let among_processes = blocking(|| self.lock_within(PATIENCE))?;
-            let turn = Turn {
-                library: self,
-                _among_us: among_us,
-                _among_processes: among_processes,
-                seen: Mutex::new(HashMap::new()),
-                plan: None,
-            };
+            let turn = Turn::begin(self, attempt > 0).await?;
             Ok(Box::new(turn) as Box<dyn Session>)
         })
     }

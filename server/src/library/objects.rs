@@ -3,9 +3,11 @@
 //! We write loose objects ourselves: gix syncs nothing, and takes an empty file for an object that exists.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use gix::{
@@ -32,8 +34,8 @@ fn hash(kind: Kind, data: &[u8]) -> Result<ObjectId, Failure> {
 }
 
 /// Objects that nobody has seen yet.
-#[derive(Debug, Default)]
-pub(super) struct NewObjects(Vec<NewObject>);
+#[derive(Debug, Default, Clone)]
+pub(super) struct NewObjects(Vec<Arc<NewObject>>);
 
 #[derive(Debug)]
 struct NewObject {
@@ -63,25 +65,35 @@ impl NewObjects {
             .map(|object| &*object.data)
     }
 
+    /// Adds all of `others`.
+    pub(super) fn extend(&mut self, others: &Self) {
+        for object in &others.0 {
+            if self.data(object.id).is_none() {
+                self.0.push(Arc::clone(object));
+            }
+        }
+    }
+
+    /// The objects' ids.
+    pub(super) fn ids(&self) -> impl Iterator<Item = ObjectId> {
+        self.0.iter().map(|object| object.id)
+    }
+
     fn add_data(&mut self, kind: Kind, data: Vec<u8>) -> Result<ObjectId, Failure> {
         let id = hash(kind, &data)?;
         if self.data(id).is_none() {
-            self.0.push(NewObject { id, kind, data });
+            self.0.push(Arc::new(NewObject { id, kind, data }));
         }
         Ok(id)
     }
 
     /// Writes the objects beside the database, in files of `staging`: neither visible nor durable yet.
     pub(super) fn stage(&self, database: &Path, staging: &Path) -> Result<StagedObjects, Failure> {
-        let mut staged = StagedObjects {
-            database: database.to_owned(),
-            objects: Vec::new(),
-        };
+        let mut staged = StagedObjects(Vec::new());
         for (number, object) in self.0.iter().enumerate() {
-            let hex = object.id.to_hex().to_string();
-            let home = database.join(&hex[..2]).join(&hex[2..]);
+            let home = home(database, object.id);
             let loose = object.loose().at("compress", &home)?;
-            staged.objects.push(StagedObject::write(
+            staged.0.push(StagedObject::write(
                 &loose,
                 home,
                 staging.join(format!("object-{number}")),
@@ -104,11 +116,21 @@ impl NewObject {
     }
 }
 
-/// Objects that are written and have no name in the database yet.
-pub(super) struct StagedObjects {
-    database: PathBuf,
-    objects: Vec<StagedObject>,
+/// Where a loose object is.
+fn home(database: &Path, id: ObjectId) -> PathBuf {
+    let hex = id.to_hex().to_string();
+    database.join(&hex[..2]).join(&hex[2..])
 }
+
+/// The folders whose names tell where these objects are.
+pub(super) fn folders(database: &Path, ids: &[ObjectId]) -> BTreeSet<PathBuf> {
+    let homes = ids.iter().map(|id| home(database, *id));
+    let folders = homes.filter_map(|home| Some(home.parent()?.to_owned()));
+    folders.chain([database.to_owned()]).collect()
+}
+
+/// Objects that are written and have no name in the database yet.
+pub(super) struct StagedObjects(Vec<StagedObject>);
 
 struct StagedObject {
     file: File,
@@ -144,14 +166,12 @@ impl StagedObject {
 impl StagedObjects {
     /// What must be durable before [`Self::place`].
     pub(super) fn contents(&self) -> impl Iterator<Item = Thing<'_>> {
-        self.objects
-            .iter()
-            .map(|object| Thing::File(&object.file, &object.at))
+        self.0.iter().map(|object| Thing::File(&object.file, &object.at))
     }
 
     /// Gives the objects their names in the database.
     pub(super) fn place(&self) -> Result<(), Failure> {
-        for object in self.objects.iter().filter(|object| object.at != object.home) {
+        for object in self.0.iter().filter(|object| object.at != object.home) {
             let folder = object.folder();
             match fs::create_dir(folder) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -161,12 +181,6 @@ impl StagedObjects {
             }
         }
         Ok(())
-    }
-
-    /// What must be durable after [`Self::place`], before anything refers to the objects.
-    pub(super) fn names(&self) -> impl Iterator<Item = Thing<'_>> {
-        let folders = self.objects.iter().map(|object| Thing::Names(object.folder()));
-        folders.chain([Thing::Names(&self.database)])
     }
 }
 

@@ -1,6 +1,7 @@
 //! Working out a mutation: every check, and every object that it makes. Nothing is written and nothing changes.
 //!
-//! A commit of ours is HEAD's tree and the one path, never the index. If the document's bytes are not HEAD's, they are
+//! A commit of ours is HEAD's tree (or that of the mutation before it in the same transaction) and the one path, never the
+//! index. If the document's bytes are not HEAD's, they are
 //! first recorded as a commit of their own, the parent of ours: both become visible in one step, with ours.
 
 use gix::{
@@ -14,15 +15,13 @@ use super::{
     ExternalPolicy, Library,
     commit::Authorship,
     commit_message::{EXTERNAL, Record},
-    index_file,
-    intent::Intent,
+    intent::Logged,
     line_endings,
     objects::{NewObjects, blob_id},
-    repository::Head,
+    pending::Pending,
     root::{FileBytes, MAX_FILE_BYTES},
-    transaction,
-    tree::{self, Kept, Step, Trees},
-    trouble::{At, InRepository, refused},
+    tree::{Kept, Step, Trees},
+    trouble::{At, refused},
     walk::{self, Exclusion},
 };
 use crate::path::LibraryPath;
@@ -30,51 +29,74 @@ use crate::path::LibraryPath;
 /// The permission bits by which a file's owner may write and execute it.
 const OWNER_WRITES: u32 = 0o200;
 const OWNER_EXECUTES: u32 = 0o100;
+/// The permission bits of a new file, before the system takes away what its user does not want.
+const NEW_FILE: u32 = 0o666;
 
-/// A mutation, worked out.
+/// A mutation, worked out, on top of those that come first.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// What it does.
-    pub(super) intent: Intent,
+    /// Its commit, and what git's logs say of it.
+    pub(super) logged: Logged,
+    /// The commit's tree.
+    pub(super) tree: ObjectId,
     /// The objects that it makes.
     pub(super) objects: NewObjects,
     /// The trees on the way to the document, before and after.
-    pub(super) trees: Vec<Step>,
-    /// The document's bytes after; `None` where it is deleted.
+    pub(super) folders: Vec<Step>,
+    /// The document.
+    pub(super) path: LibraryPath,
+    /// Id of its bytes before; `None` where there is no document.
+    pub(super) old: Option<ObjectId>,
+    /// Id of its bytes after; `None` where it is deleted.
+    pub(super) new: Option<ObjectId>,
+    /// Its bytes after.
     pub(super) content: Option<Vec<u8>>,
+    /// Its permission bits.
+    pub(super) mode: u32,
+    /// What the commit before has at the path.
+    pub(super) kept_before: Option<Kept>,
+    /// What the commit after has at the path.
+    pub(super) kept_after: Option<Kept>,
+    /// The caller's idempotency key.
+    pub(super) key: Option<String>,
 }
 
-/// Works out `change` to the document at `path`, which holds `old`.
+/// Works out `change` to the document at `path`, which holds `old`, after all that is `pending`.
 pub(super) fn plan(
     library: &Library,
+    pending: &Pending,
     path: LibraryPath,
     old: Option<&FileBytes>,
     change: &Change,
     entry: &Entry<'_>,
 ) -> Result<Plan, Failure> {
     let git = library.repository.git();
-    library.repository.check_idle(&git)?;
-    let head = library.repository.head(&git)?;
     let mut planner = Planner {
         library,
         git: &git,
+        pending,
         path: &path,
         objects: NewObjects::default(),
     };
-    let root_tree = head.commit.map(|commit| planner.tree_of(commit)).transpose()?;
-    let kept_before = match root_tree {
-        Some(tree) => tree::look_up(&git, tree, &planner.git_path())?,
+    let git_path = planner.git_path();
+    let kept_before = match pending.tree() {
+        Some(tree) => planner.trees().look_up(tree, &git_path)?,
         None => None,
     };
     planner.check(old, &change.content, kept_before)?;
 
     let authorship = Authorship::now(library.repository.author(&git));
-    let on_disk = planner.kept_of(old, kept_before)?;
-    planner.check_staged(kept_before, on_disk)?;
-    let (base, base_tree) = if on_disk == kept_before {
-        (head.commit, root_tree)
+    let on_disk = if pending.has(&path) {
+        kept_before
     } else {
-        let (commit, tree) = planner.adopt(&head, root_tree, old, on_disk, &authorship)?;
+        let on_disk = planner.kept_of(old, kept_before)?;
+        planner.check_staged(kept_before, on_disk)?;
+        on_disk
+    };
+    let (base, base_tree) = if on_disk == kept_before {
+        (pending.commit(), pending.tree())
+    } else {
+        let (commit, tree) = planner.adopt(old, on_disk, &authorship)?;
         (Some(commit), Some(tree))
     };
 
@@ -89,35 +111,36 @@ pub(super) fn plan(
         .as_deref()
         .map(|bytes| planner.keep(bytes, mode))
         .transpose()?;
-    let (tree, _) = planner.with(base_tree, kept_after)?;
+    let (tree, mut folders) = planner.with(base_tree, kept_after)?;
+    if base_tree != pending.tree() {
+        (_, folders) = planner.with(pending.tree(), kept_after)?;
+    }
     let message = planner.record(change, entry, &authorship).render();
-    let next = authorship.commit(&mut planner.objects, tree, base, &message)?;
-    let (_, trees) = planner.with(root_tree, kept_after)?;
+    let commit = authorship.commit(&mut planner.objects, tree, base, &message)?;
 
-    let intent = Intent {
-        branch: head.branch,
-        base: head.commit,
-        next,
+    Ok(Plan {
+        logged: Logged {
+            commit,
+            line: authorship.log_line(&message),
+        },
+        tree,
+        objects: planner.objects,
+        folders,
         old: old.map(|file| blob_id(&file.bytes)).transpose()?,
         new: content.as_deref().map(blob_id).transpose()?,
+        content,
+        mode: old.map_or(NEW_FILE, |file| file.mode),
         kept_before,
         kept_after,
-        beside: None,
-        folders: 0,
-        log_line: authorship.log_line(&message),
-        path: path.clone(),
-    };
-    Ok(Plan {
-        intent,
-        objects: planner.objects,
-        trees,
-        content,
+        key: entry.call.idempotency_key.clone(),
+        path,
     })
 }
 
 struct Planner<'a> {
     library: &'a Library,
     git: &'a gix::Repository,
+    pending: &'a Pending,
     path: &'a LibraryPath,
     objects: NewObjects,
 }
@@ -127,18 +150,17 @@ impl Planner<'_> {
         self.library.repository.git_path(self.path)
     }
 
-    fn tree_of(&self, commit: ObjectId) -> Result<ObjectId, Failure> {
-        let commit = self.git.find_commit(commit).reading("the last commit")?;
-        Ok(commit.tree_id().reading("the last commit")?.detach())
+    fn trees(&mut self) -> Trees<'_> {
+        Trees {
+            git: self.git,
+            pending: self.pending.objects(),
+            new: &mut self.objects,
+        }
     }
 
     fn with(&mut self, root: Option<ObjectId>, kept: Option<Kept>) -> Result<(ObjectId, Vec<Step>), Failure> {
         let path = self.git_path();
-        Trees {
-            git: self.git,
-            new: &mut self.objects,
-        }
-        .with(root, &path, kept)
+        self.trees().with(root, &path, kept)
     }
 
     /// What the document must be for `content` to be possible.
@@ -168,7 +190,11 @@ impl Planner<'_> {
                 format!("`{path}` does not exist"),
             )),
             (None, Content::Write(_)) => {
-                match self.library.root.case_twin(path).at("look for", path.as_path())? {
+                let twin = match self.pending.case_twin(path) {
+                    Some(twin) => Some(twin),
+                    None => self.library.root.case_twin(path).at("look for", path.as_path())?,
+                };
+                match twin {
                     Some(twin) => Err(refused(format!(
                         "`{path}` differs from the existing `{twin}` only in case or composition, which not every \
                      system can tell apart; use that name"
@@ -182,8 +208,7 @@ impl Planner<'_> {
 
     /// A version that a person has staged, and that neither HEAD nor the disk has, would be lost with its index entry.
     fn check_staged(&self, kept: Option<Kept>, on_disk: Option<Kept>) -> Result<(), Failure> {
-        let index = transaction::read_index(self.library)?;
-        let staged = index_file::look_up(&index, &self.git_path()).map_err(transaction::index_failure)?;
+        let staged = self.pending.staged(&self.git_path())?;
         let blob = |kept: Option<Kept>| kept.map(|kept| kept.blob);
         if [blob(kept), blob(on_disk)].contains(&blob(staged)) {
             return Ok(());
@@ -226,8 +251,6 @@ impl Planner<'_> {
     /// A commit that records what a person left uncommitted at the path; returns it and its tree.
     fn adopt(
         &mut self,
-        head: &Head,
-        root_tree: Option<ObjectId>,
         old: Option<&FileBytes>,
         on_disk: Option<Kept>,
         authorship: &Authorship,
@@ -241,7 +264,7 @@ impl Planner<'_> {
         if let (Some(file), Some(kept)) = (old, on_disk) {
             self.keep(&file.bytes, kept.mode)?;
         }
-        let (tree, _) = self.with(root_tree, on_disk)?;
+        let (tree, _) = self.with(self.pending.tree(), on_disk)?;
         let summary = match on_disk {
             Some(_) => "record what was not committed",
             None => "record a removal that was not committed",
@@ -256,7 +279,7 @@ impl Planner<'_> {
             key: None,
             request: None,
         };
-        let commit = authorship.commit(&mut self.objects, tree, head.commit, &record.render())?;
+        let commit = authorship.commit(&mut self.objects, tree, self.pending.commit(), &record.render())?;
         Ok((commit, tree))
     }
 

@@ -1,9 +1,12 @@
-//! Completing or undoing a mutation: after an error, and at the next lock after a crash.
+//! Completing or undoing a transaction: after an error, and at the next lock after a crash.
 //!
-//! The branch decides: if it has our commit, the mutation is completed, else undone. Only bytes that are one of the
-//! mutation's two sides are touched; anything else is a person's and stays. Everything here may be done twice.
+//! The branch decides: if it has our last commit, the transaction is completed, else undone. Only bytes that are one of a
+//! document's two sides are touched; anything else is a person's and stays. Everything here may be done twice.
 
-use std::{fs, io};
+use std::{
+    fs::{self, OpenOptions},
+    io,
+};
 
 use gix::ObjectId;
 use tabellion_schemas::Failure;
@@ -13,10 +16,12 @@ use super::{
     document::{self, Found, Place},
     durable::{self, Thing},
     history,
-    index_file::{self, Entry},
-    intent::Intent,
+    index_file::{self, Entry, Folders, IndexError},
+    intent::{Exchange, Intent},
     lock::remove_if_there,
-    transaction::{self, INTENT, index_lock},
+    objects,
+    pending::{Index, index_failure},
+    transaction::{INTENT, OLD_INDEX, index_lock},
     trouble::{At, InRepository},
 };
 use crate::platform::{Dir, FileStat};
@@ -27,12 +32,16 @@ const EXCHANGED: &str = ".swap";
 /// Completes or undoes what is under way. The library must be locked, so that whoever began it is dead or is us.
 pub(super) fn recover(library: &Library) -> Result<(), Failure> {
     if let Some(intent) = read(library)? {
-        tracing::debug!(path = %intent.path, commit = %intent.next, "recovering a change");
-        finish_exchange(library, &intent)?;
-        if is_committed(library, &intent)? {
-            bring_over(library, &intent, intent.old, intent.new)?;
+        tracing::debug!(commit = %intent.next(), "recovering a change");
+        for exchange in &intent.documents {
+            finish_exchange(library, exchange)?;
+        }
+        if is_committed(library, &intent)? && is_whole(library, &intent) {
+            for exchange in &intent.documents {
+                bring_over(library, exchange, exchange.old, exchange.new)?;
+            }
             publish_index(library, &intent)?;
-            complete(library, &intent)?;
+            complete(library, &intent, None)?;
         } else {
             undo(library, &intent)?;
         }
@@ -40,7 +49,7 @@ pub(super) fn recover(library: &Library) -> Result<(), Failure> {
     tidy(library)
 }
 
-/// Whether the branch has the mutation's commit.
+/// Whether the branch has the transaction's last commit.
 pub(super) fn is_committed(library: &Library, intent: &Intent) -> Result<bool, Failure> {
     let git = library.repository.git();
     let branch = git
@@ -49,41 +58,69 @@ pub(super) fn is_committed(library: &Library, intent: &Intent) -> Result<bool, F
     let Some(commit) = branch.and_then(|branch| branch.target().try_id().map(ObjectId::from)) else {
         return Ok(false);
     };
-    history::reaches(&git, commit, intent.next, intent.base)
+    history::reaches(&git, commit, intent.next(), intent.base)
 }
 
-/// Ends a mutation whose commit, document and index are there: makes that durable, and removes all that is left of it.
-pub(super) fn complete(library: &Library, intent: &Intent) -> Result<(), Failure> {
+/// Whether all objects of the transaction are there. Only a power failure before the answer can keep the branch's move and
+/// lose one of them, on a file system that does not write names in the order in which they were made.
+fn is_whole(library: &Library, intent: &Intent) -> bool {
+    let git = library.repository.git();
+    intent.objects.iter().all(|id| git.find_object(*id).is_ok())
+}
+
+/// Ends a transaction whose commits, documents and index are there: makes that durable, `index` too, and removes all that
+/// is left of it.
+pub(super) fn complete(library: &Library, intent: &Intent, index: Option<Thing<'_>>) -> Result<(), Failure> {
     let repository = &library.repository;
-    let logged = branch::log(
-        repository,
-        &intent.branch,
-        intent.base,
-        intent.next,
-        &intent.log_line,
-    );
-    let folder = branch::folder(repository, &intent.branch);
-    durable::sync_all(&[Thing::Names(&folder), Thing::Names(repository.git_dir())])?;
+    let logged = branch::log(repository, &intent.branch, intent.base, &intent.commits);
     release_locks(library, intent)?;
-    end(library, intent, if intent.new.is_none() { usize::MAX } else { 0 })?;
+    let mut documents = Vec::new();
+    for exchange in &intent.documents {
+        documents.extend(Place::of(library, exchange).new_names(exchange.folders)?);
+    }
+    let objects = objects::folders(repository.objects(), &intent.objects);
+    let branch = branch::folder(repository, &intent.branch);
+    let things: Vec<_> = index
+        .into_iter()
+        .chain([Thing::Names(&branch), Thing::Names(repository.git_dir())])
+        .chain(objects.iter().map(|folder| Thing::Names(folder)))
+        .chain(
+            documents
+                .iter()
+                .map(|(folder, path)| Thing::NamesIn(folder, path)),
+        )
+        .collect();
+    durable::sync_all(&things)?;
+    for exchange in &intent.documents {
+        let emptied = if exchange.new.is_none() { usize::MAX } else { 0 };
+        end(library, exchange, emptied)?;
+    }
+    remove_if_there(&repository.own(OLD_INDEX))?;
+    clear(library)?;
     logged
 }
 
-/// Takes back all that can be seen of a mutation without a commit.
+/// Takes back all that can be seen of a transaction without a commit.
 fn undo(library: &Library, intent: &Intent) -> Result<(), Failure> {
-    bring_over(library, intent, intent.new, intent.old)?;
+    for exchange in &intent.documents {
+        bring_over(library, exchange, exchange.new, exchange.old)?;
+    }
     release_locks(library, intent)?;
-    end(library, intent, intent.folders)
+    branch::take_back(&library.repository, &intent.branch, intent.base, intent.next())?;
+    for exchange in &intent.documents {
+        end(library, exchange, exchange.folders)?;
+    }
+    clear(library)
 }
 
 /// If the document has the bytes `from`, exchanges it with the file aside, which should have the bytes `to`.
 fn bring_over(
     library: &Library,
-    intent: &Intent,
+    exchange: &Exchange,
     from: Option<ObjectId>,
     to: Option<ObjectId>,
 ) -> Result<(), Failure> {
-    let place = Place::of(library, intent);
+    let place = Place::of(library, exchange);
     let (folder, aside) = (place.folder()?, place.aside_folder()?);
     let (name, aside_name) = (place.name(), place.aside());
     let found = document::look(folder.as_ref(), name)?;
@@ -101,9 +138,9 @@ fn bring_over(
         (Some(_), Some(_), _) => folder.exchange(name, &aside, aside_name).map(drop),
         (None, Some(_), _) => aside.rename_noreplace(aside_name, &folder, name),
     };
-    moved.at("restore", intent.path.as_path())?;
+    moved.at("restore", exchange.path.as_path())?;
     keep_newest(&folder, name, &aside, aside_name, from)?;
-    folder.sync().at("bring to the disk", intent.path.as_path())
+    folder.sync().at("bring to the disk", exchange.path.as_path())
 }
 
 /// Exchanges once more if a person saved over the document since we looked: what came out is then the newest.
@@ -124,26 +161,37 @@ fn keep_newest(
         .at("restore", name)
 }
 
-/// Gives the index of a committed mutation its name, or works it out anew where somebody removed our lock.
+/// Gives a committed transaction's entries to the index, unless it has them.
 fn publish_index(library: &Library, intent: &Intent) -> Result<(), Failure> {
     let lock = index_lock(library);
-    if lock.is_ours() {
-        return lock.publish();
-    }
-    let path = library.repository.git_path(&intent.path);
-    let old = transaction::read_index(library)?;
-    let entry = index_file::look_up(&old, &path).map_err(transaction::index_failure)?;
-    if entry != intent.kept_before || entry == intent.kept_after {
-        return Ok(());
-    }
+    lock.release()?;
     let mut held = lock.clone().acquire()?;
-    let old = transaction::read_index(library)?;
-    // Without what the system says of the file, git looks at its content once and fills that in.
-    let entry = intent.kept_after.map(|kept| Entry {
+    let mut index = Index::read(&lock.target)?.bytes;
+    let old = library.repository.own(OLD_INDEX);
+    if let Err(IndexError::Damaged(_)) = index_file::look_up(&index, "") {
+        // A power failure can lose the bytes of a file that has just got its name.
+        index = Index::read(&old)?.bytes;
+    }
+    let mut paths = Vec::new();
+    for exchange in &intent.documents {
+        let path = library.repository.git_path(&exchange.path);
+        if index_file::look_up(&index, &path).map_err(index_failure)? != exchange.kept_after {
+            paths.push((path, exchange.kept_after));
+        }
+    }
+    if paths.is_empty() {
+        return lock.release();
+    }
+    // Without what the system says of a file, git looks at its content once and fills that in.
+    let entry = |kept| Entry {
         kept,
         stat: FileStat::default(),
-    });
-    let new = index_file::with(&old, &path, entry.as_ref(), &[]).map_err(transaction::index_failure)?;
+    };
+    let changes: Vec<_> = paths
+        .iter()
+        .map(|(path, kept)| (&**path, kept.map(entry)))
+        .collect();
+    let new = index_file::with(&index, &changes, &Folders::new()).map_err(index_failure)?;
     held.write(&new)?;
     durable::sync_all(&[held.content()])?;
     lock.publish()
@@ -156,47 +204,63 @@ fn release_locks(library: &Library, intent: &Intent) -> Result<(), Failure> {
         .try_for_each(|lock| lock.release())
 }
 
-/// Removes the file aside, up to `folders` folders on the way to the document that are empty, and the intent.
-fn end(library: &Library, intent: &Intent, folders: usize) -> Result<(), Failure> {
-    drop_aside(library, intent)?;
-    document::remove_empty_folders(library, &intent.path, folders)?;
-    remove_if_there(&library.repository.own(INTENT))
+/// Removes the file aside, and up to `folders` folders on the way to the document that are empty.
+fn end(library: &Library, exchange: &Exchange, folders: usize) -> Result<(), Failure> {
+    drop_aside(library, exchange)?;
+    document::remove_empty_folders(library, &exchange.path, folders)
+}
+
+/// Says that nothing is under way.
+fn clear(library: &Library) -> Result<(), Failure> {
+    let path = library.repository.own(INTENT);
+    let file = OpenOptions::new().write(true).open(&path).at("open", &path)?;
+    file.set_len(0).at("clear", &path)
 }
 
 /// Removes the file aside. Bytes that are neither side's are a person's that came too late for anything else: they are
 /// kept.
-fn drop_aside(library: &Library, intent: &Intent) -> Result<(), Failure> {
-    let place = Place::of(library, intent);
+fn drop_aside(library: &Library, exchange: &Exchange) -> Result<(), Failure> {
+    let place = Place::of(library, exchange);
     let Some(folder) = place.aside_folder()? else {
         return Ok(());
     };
-    if place.is_beside() && document::look(Some(&folder), place.unfinished())? != Found::Nothing {
-        folder
-            .remove_file(place.unfinished())
-            .at("remove", place.aside_path())?;
+    let unfinished = place.unfinished();
+    if document::look(Some(&folder), &unfinished)? != Found::Nothing {
+        folder.remove_file(&unfinished).at("remove", place.aside_path())?;
     }
-    let late = match document::look(Some(&folder), place.aside())? {
-        Found::Nothing => return Ok(()),
-        Found::Bytes(id) if [intent.old, intent.new].contains(&Some(id)) => {
-            return folder.remove_file(place.aside()).at("remove", place.aside_path());
+    match document::look(Some(&folder), place.aside())? {
+        Found::Nothing => Ok(()),
+        Found::Bytes(id) if [exchange.old, exchange.new].contains(&Some(id)) => {
+            folder.remove_file(place.aside()).at("remove", place.aside_path())
         }
-        Found::Bytes(id) => format!("late-{id}.md"),
-        Found::Other => format!("late-{}", intent.next),
+        Found::Bytes(id) => keep(library, exchange, &format!("late-{id}.md")),
+        Found::Other => keep(library, exchange, &format!("late-{}", exchange.aside)),
+    }
+}
+
+/// Keeps the file aside, which a person has saved to, as `name`: in our own folder, or hidden beside the document.
+pub(super) fn keep(library: &Library, exchange: &Exchange, name: &str) -> Result<(), Failure> {
+    let place = Place::of(library, exchange);
+    let Some(folder) = place.aside_folder()? else {
+        return Ok(());
     };
     let own = library.repository.own("");
-    let to = Dir::open(&own).at("open", &own)?;
-    let kept = own.join(&late);
-    folder
-        .rename_noreplace(place.aside(), &to, &late)
-        .at("keep", &kept)?;
-    tracing::warn!(path = %intent.path, kept = %kept.display(),
+    let moved = if exchange.beside {
+        // A name can't be moved to another device.
+        folder.rename_noreplace(place.aside(), &folder, &format!(".tabellion-{name}"))
+    } else {
+        Dir::open(&own).and_then(|to| folder.rename_noreplace(place.aside(), &to, name))
+    };
+    let kept = place.aside_path().with_file_name(name);
+    moved.at("keep", &kept)?;
+    tracing::warn!(path = %exchange.path, kept = %kept.display(),
         "a save came while the file was being replaced; it was kept");
     Ok(())
 }
 
 /// Where the file system exchanges in steps, brings a half done one to its end.
-fn finish_exchange(library: &Library, intent: &Intent) -> Result<(), Failure> {
-    let place = Place::of(library, intent);
+fn finish_exchange(library: &Library, exchange: &Exchange) -> Result<(), Failure> {
+    let place = Place::of(library, exchange);
     let Some(aside) = place.aside_folder()? else {
         return Ok(());
     };
@@ -210,14 +274,18 @@ fn finish_exchange(library: &Library, intent: &Intent) -> Result<(), Failure> {
     }
 }
 
-/// Removes what a mutation leaves that died before its intent had a name.
+/// Removes what a transaction leaves that died before there was an intent.
 fn tidy(library: &Library) -> Result<(), Failure> {
     let own = library.repository.own("");
     for entry in fs::read_dir(&own).at("look into", &own)? {
         let entry = entry.at("look into", &own)?;
         let name = entry.file_name();
-        let is_left =
-            |name: &str| name.starts_with("object-") || name == document::ASIDE || name.ends_with(".new");
+        let is_left = |name: &str| {
+            name.starts_with("object-")
+                || name.starts_with(document::ASIDE)
+                || name.ends_with(document::UNFINISHED)
+                || name == OLD_INDEX
+        };
         if name.to_str().is_some_and(is_left) {
             remove_if_there(&entry.path())?;
         }
@@ -225,20 +293,19 @@ fn tidy(library: &Library) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The intent that is in place, if one is.
+/// Whether a transaction is under way, or was cut off.
+pub(super) fn is_under_way(library: &Library) -> bool {
+    fs::metadata(library.repository.own(INTENT)).is_ok_and(|found| found.len() > 0)
+}
+
+/// The intent, if there is one.
 fn read(library: &Library) -> Result<Option<Intent>, Failure> {
     let path = library.repository.own(INTENT);
     let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        // What is torn was never durable, so that nothing had begun.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => String::new(),
         text => text.at("read", &path)?,
     };
-    if let Some(intent) = Intent::parse(&text) {
-        return Ok(Some(intent));
-    }
-    // It had been durable before it got its name: this is a damaged disk, or not ours.
-    let damaged = library.repository.own("intent.damaged");
-    fs::rename(&path, &damaged).at("rename", &path)?;
-    index_lock(library).release()?;
-    tracing::error!(file = %damaged.display(), "the record of an interrupted change is damaged; look at it by hand");
-    Ok(None)
+    Ok(Intent::parse(&text))
 }

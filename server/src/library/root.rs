@@ -131,14 +131,26 @@ impl Root {
     ///
     /// [`FileError`] when something is there that is not a readable regular file of at most [`MAX_FILE_BYTES`].
     pub fn read(&self, path: &LibraryPath) -> Result<Option<FileBytes>, FileError> {
+        self.open_document(path)?
+            .map(|file| Self::read_open(path, file))
+            .transpose()
+    }
+
+    /// The file at `path`, open for reading; `None` when there is none.
+    pub(super) fn open_document(&self, path: &LibraryPath) -> Result<Option<File>, FileError> {
         let shown = || path.to_string();
-        let file = match self.dir.open_file(path.as_str()) {
-            Ok(file) => file,
-            Err(OpenError::Io(error)) if is_missing(&error) => return Ok(None),
-            Err(OpenError::Io(error)) => return Err(FileError::io(path, error)),
-            Err(OpenError::Symlink) => return Err(FileError::Symlink { path: shown() }),
-            Err(OpenError::Special) => return Err(FileError::NotRegular { path: shown() }),
-        };
+        match self.dir.open_file(path.as_str()) {
+            Ok(file) => Ok(Some(file)),
+            Err(OpenError::Io(error)) if is_missing(&error) => Ok(None),
+            Err(OpenError::Io(error)) => Err(FileError::io(path, error)),
+            Err(OpenError::Symlink) => Err(FileError::Symlink { path: shown() }),
+            Err(OpenError::Special) => Err(FileError::NotRegular { path: shown() }),
+        }
+    }
+
+    /// What `file`, which was opened at `path`, holds.
+    pub(super) fn read_open(path: &LibraryPath, file: File) -> Result<FileBytes, FileError> {
+        let shown = || path.to_string();
         let metadata = file.metadata().map_err(|error| FileError::io(path, error))?;
         if !metadata.is_file() {
             return Err(FileError::NotRegular { path: shown() });
@@ -157,12 +169,12 @@ impl Root {
             return Err(too_large(bytes.len() as u64));
         }
         let modified = metadata.modified().map_err(|error| FileError::io(path, error))?;
-        Ok(Some(FileBytes {
+        Ok(FileBytes {
             bytes,
             modified,
             mode: platform::mode(&metadata),
             id: platform::file_id(&metadata),
-        }))
+        })
     }
 
     /// The existing file or folder that some system takes for the one at `path`, or for a folder on the way, though it is
@@ -203,6 +215,19 @@ impl Root {
         }
         Ok(None)
     }
+}
+
+/// The part of `other` that some system takes for the same part of `path`, though it is spelt otherwise.
+pub(super) fn twin_among(path: &LibraryPath, other: &LibraryPath) -> Option<String> {
+    let mut same = String::new();
+    for (segment, twin) in path.components().zip(other.components()) {
+        if segment != twin {
+            return (fold(segment) == fold(twin)).then(|| same + twin);
+        }
+        same.push_str(segment);
+        same.push('/');
+    }
+    None
 }
 
 /// Whether nothing stands at the path: the last segment, a folder on the way, or a file where a folder would have to be.

@@ -1,36 +1,114 @@
 //! The sole right to change the library: what a handler reads through it is what its change will be applied to.
+//!
+//! Callers that wait at the same time are published together. Each plans in its turn, on top of those before it; then it
+//! lets the others have theirs, and whoever comes back first publishes for all. What can't be made together is made
+//! alone, so that nobody fails because of somebody else.
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    mem,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use gix::{ObjectId, ThreadSafeRepository};
 use tabellion_schemas::{
-    Change, Document, Entry, Failure, FailureKind, Prepared, Replay, Session, Setback, Snapshot,
+    BoxFuture, Change, Document, Entry, Failure, FailureKind, Prepared, Replay, Session, Setback, Snapshot,
 };
 
 use super::{
     Library, blocking,
     objects::blob_id,
+    pending::Pending,
     plan::{self, Plan},
     root::FileBytes,
     transaction, tree,
-    trouble::{InRepository, invalid_path, refused, unreadable},
+    trouble::{InRepository, invalid_path, refused},
 };
 use crate::{path::LibraryPath, platform::FileLock};
 
-/// A turn at changing the library. Nobody else of this program or of another has one meanwhile.
-pub(super) struct Turn<'a> {
-    pub(super) library: &'a Library,
-    pub(super) _among_us: tokio::sync::MutexGuard<'a, ()>,
-    pub(super) _among_processes: FileLock,
-    /// The documents as they were handed out.
-    pub(super) seen: Mutex<HashMap<LibraryPath, Option<FileBytes>>>,
-    pub(super) plan: Option<Plan>,
+/// The most changes that are published together.
+const MOST: usize = 64;
+
+/// What became of a change; unset until it was published.
+type Outcome = OnceLock<Result<(), Setback>>;
+
+/// Changes that wait to be published together.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// Keeps other processes out, from the first plan on.
+    lock: Option<FileLock>,
+    pending: Option<Pending>,
+    members: Vec<Arc<Outcome>>,
 }
 
-impl Turn<'_> {
+impl Batch {
+    /// Publishes what waits, and tells those who wait for it.
+    fn flush(&mut self, library: &Library) {
+        let Self {
+            lock,
+            pending,
+            members,
+        } = mem::take(self);
+        let Some(pending) = pending.filter(|_| !members.is_empty()) else {
+            return;
+        };
+        let outcome = blocking(|| {
+            let work = pending.into_work(library)?;
+            transaction::publish(library, &work)
+        });
+        drop(lock);
+        let outcome = match outcome {
+            // Whose failure it is shows when each is made alone.
+            Err(_) if members.len() > 1 => Err(Setback::Moved),
+            outcome => outcome,
+        };
+        for member in members {
+            // Set here alone, so it is unset.
+            let _ = member.set(outcome.clone());
+        }
+    }
+
+    /// Whether nobody waits any more for what is in here.
+    fn is_abandoned(&self) -> bool {
+        self.members.iter().all(|member| Arc::strong_count(member) == 1)
+    }
+}
+
+/// A turn at changing the library. Nobody else of this program or of another has one meanwhile.
+pub(super) struct Turn<'a> {
+    library: &'a Library,
+    /// `None` when it is over.
+    batch: Option<tokio::sync::MutexGuard<'a, Batch>>,
+    /// Whether the change is to be made by itself.
+    alone: bool,
+    /// The documents as they were handed out.
+    seen: Mutex<HashMap<LibraryPath, Option<FileBytes>>>,
+    plan: Option<Plan>,
+}
+
+impl<'a> Turn<'a> {
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    /// When another process does not let go of the library.
+    pub(super) async fn begin(library: &'a Library, alone: bool) -> Result<Self, Failure> {
+        let mut batch = library.turn.lock().await;
+        if batch.lock.is_none() {
+            batch.lock = Some(blocking(|| library.lock_within(super::PATIENCE))?);
+        }
+        Ok(Self {
+            library,
+            batch: Some(batch),
+            alone,
+            seen: Mutex::default(),
+            plan: None,
+        })
+    }
+
+    fn pending(&self) -> Option<&Pending> {
+        self.batch.as_ref()?.pending.as_ref()
+    }
+
     fn seen(&self) -> MutexGuard<'_, HashMap<LibraryPath, Option<FileBytes>>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -40,9 +118,22 @@ impl Turn<'_> {
         if let Some(file) = self.seen().get(path) {
             return Ok(file.clone());
         }
-        let file = self.library.root.read(path).map_err(|error| unreadable(&error))?;
+        let file = match self.pending().and_then(|pending| pending.document(path)) {
+            Some(file) => file,
+            None => blocking(|| self.library.read_unwritten(path))?,
+        };
         self.seen().insert(path.clone(), file.clone());
         Ok(file)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let Some(batch) = &mut self.batch else { return };
+        // Those who wait for the others' changes publish them when this turn is over.
+        if batch.is_abandoned() {
+            batch.flush(self.library);
+        }
     }
 }
 
@@ -54,7 +145,10 @@ impl Snapshot for Turn<'_> {
 }
 
 impl Session for Turn<'_> {
-    fn replay(&self, key: &str, request: &str) -> Result<Option<Replay>, Failure> {
+    fn replay(&self, key: &str, request: &str) -> Result<Option<Replay>, Setback> {
+        if self.pending().is_some_and(|pending| pending.has_key(key)) {
+            return Err(Setback::Moved);
+        }
         let Some(entry) = blocking(|| self.library.entry_with_key(key))? else {
             return Ok(None);
         };
@@ -63,7 +157,9 @@ impl Session for Turn<'_> {
                 "the idempotency key `{}` was used for another request; use a new key for a new request",
                 key.escape_debug()
             );
-            return Err(Failure::new(FailureKind::Conflict, message).with("commit", entry.commit.clone()));
+            return Err(Failure::new(FailureKind::Conflict, message)
+                .with("commit", entry.commit.clone())
+                .into());
         }
         let commit = ObjectId::from_hex(entry.commit.as_bytes()).reading("the log")?;
         let before = Past::before(self.library, commit)?;
@@ -76,20 +172,71 @@ impl Session for Turn<'_> {
     fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, Setback> {
         let path = LibraryPath::parse(&change.path).map_err(|error| invalid_path(&error))?;
         let old = self.document(&path)?;
-        let plan = plan::plan(self.library, path, old.as_ref(), change, entry)?;
+        let library = self.library;
+        let batch = self.batch.as_mut().ok_or_else(over)?;
+        let pending = match &mut batch.pending {
+            Some(pending) => pending,
+            none => none.insert(Pending::begin(library)?),
+        };
+        let plan = blocking(|| plan::plan(library, pending, path, old.as_ref(), change, entry))?;
         let prepared = Prepared {
-            commit: plan.intent.next.to_string(),
-            base: plan.intent.old.map(|id| id.to_string()),
-            content: plan.intent.new.map(|id| id.to_string()),
+            commit: plan.logged.commit.to_string(),
+            base: plan.old.map(|id| id.to_string()),
+            content: plan.new.map(|id| id.to_string()),
         };
         self.plan = Some(plan);
         Ok(prepared)
     }
 
-    fn publish(&mut self) -> Result<(), Setback> {
-        let plan = self.plan.take().ok_or_else(|| refused("nothing was prepared"))?;
-        blocking(|| transaction::publish(self.library, plan))
+    fn publish<'a>(mut self: Box<Self>) -> BoxFuture<'a, Result<(), Setback>>
+    where
+        Self: 'a,
+    {
+        Box::pin(async move {
+            let plan = self.plan.take().ok_or_else(|| refused("nothing was prepared"))?;
+            let mut batch = self.batch.take().ok_or_else(over)?;
+            let (library, alone) = (self.library, self.alone);
+            drop(self);
+            let outcome = Arc::new(Outcome::new());
+            batch.pending.as_mut().ok_or_else(over)?.add(plan);
+            batch.members.push(Arc::clone(&outcome));
+            if alone || batch.members.len() == MOST {
+                batch.flush(library);
+                drop(batch);
+            } else {
+                drop(batch);
+                let abandoned = Abandoned(library);
+                // Those who wait now have their turns before this one.
+                let mut batch = library.turn.lock().await;
+                if outcome.get().is_none() {
+                    batch.flush(library);
+                }
+                mem::forget(abandoned);
+            }
+            outcome
+                .get()
+                .cloned()
+                .unwrap_or_else(|| Err(refused("the change was not published").into()))
+        })
     }
+}
+
+/// Sees to changes whose caller has gone while they wait.
+struct Abandoned<'a>(&'a Library);
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        // Whoever has a turn now looks for himself when it is over.
+        if let Ok(mut batch) = self.0.turn.try_lock()
+            && batch.members.len() <= 1
+        {
+            batch.flush(self.0);
+        }
+    }
+}
+
+fn over() -> Failure {
+    refused("the turn is over")
 }
 
 /// The documents of a commit.

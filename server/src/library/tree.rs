@@ -27,11 +27,14 @@ pub(super) struct Kept {
 /// Trees, from the repository and from what is about to be added to it.
 pub(super) struct Trees<'a> {
     pub(super) git: &'a gix::Repository,
+    /// Objects of changes that come first.
+    pub(super) pending: &'a NewObjects,
     pub(super) new: &'a mut NewObjects,
 }
 
-/// A tree of the way to a path, before and after the path changed; `None` where there is none.
-pub(super) type Step = (Option<ObjectId>, Option<ObjectId>);
+/// A folder of the way to a path, with its tree before and after the path changed; `None` where there is none. The
+/// topmost folder is the empty text.
+pub(super) type Step = (String, Option<ObjectId>, Option<ObjectId>);
 
 /// What `tree` holds at `path`; `None` when there is nothing, or it is not a file (a link, a sub-module, a folder).
 pub(super) fn look_up(git: &gix::Repository, tree: ObjectId, path: &str) -> Result<Option<Kept>, Failure> {
@@ -63,7 +66,24 @@ fn find(entries: TreeRefIter<'_>, name: &str) -> Result<Option<(EntryMode, Objec
 }
 
 impl Trees<'_> {
-    /// The tree that is `root` but for `path`, which is `leaf`; and the trees on the way, the top one first.
+    /// As [`look_up`], also in trees that are not written yet.
+    pub(super) fn look_up(&self, tree: ObjectId, path: &str) -> Result<Option<Kept>, Failure> {
+        let entries = self.entries(tree)?;
+        let (name, below) = split(path);
+        let Some(entry) = entries.iter().find(|entry| entry.filename == name) else {
+            return Ok(None);
+        };
+        match below {
+            Some(below) if entry.mode.is_tree() => self.look_up(entry.oid, below),
+            None if entry.mode.is_blob() => Ok(Some(Kept {
+                blob: entry.oid,
+                mode: entry.mode,
+            })),
+            _ => Ok(None),
+        }
+    }
+
+    /// The tree that is `root` but for `path`, which is `leaf`; and the trees on the way.
     /// A folder that would be empty is left out, as git does.
     ///
     /// # Errors
@@ -80,7 +100,6 @@ impl Trees<'_> {
             Some(tree) => tree,
             None => self.new.add(&Tree::empty())?,
         };
-        steps.reverse();
         Ok((new, steps))
     }
 
@@ -93,9 +112,7 @@ impl Trees<'_> {
         steps: &mut Vec<Step>,
     ) -> Result<Option<ObjectId>, Failure> {
         let mut entries = tree.map(|id| self.entries(id)).transpose()?.unwrap_or_default();
-        let (name, below) = rest
-            .split_once('/')
-            .map_or((rest, None), |(name, below)| (name, Some(below)));
+        let (name, below) = split(rest);
         let at = entries.iter().position(|entry| entry.filename == name);
         let found = at.map(|at| entries.remove(at));
         let new = match below {
@@ -129,13 +146,14 @@ impl Trees<'_> {
         } else {
             Some(self.new.add(&Tree { entries })?)
         };
-        steps.push((tree, new));
+        let folder = path[..path.len() - rest.len()].trim_end_matches('/');
+        steps.push((folder.to_owned(), tree, new));
         Ok(new)
     }
 
     fn entries(&self, tree: ObjectId) -> Result<Vec<Entry>, Failure> {
         let mut buffer = Vec::new();
-        let entries = match self.new.data(tree) {
+        let entries = match self.new.data(tree).or_else(|| self.pending.data(tree)) {
             Some(data) => TreeRefIter::from_bytes(data, tree.kind()),
             None => self
                 .git
@@ -147,6 +165,12 @@ impl Trees<'_> {
             .map(|entry| entry.map(Entry::from).reading("a tree"))
             .collect()
     }
+}
+
+/// The first name of a path, and what is below it.
+fn split(path: &str) -> (&str, Option<&str>) {
+    path.split_once('/')
+        .map_or((path, None), |(name, below)| (name, Some(below)))
 }
 
 fn not_a_folder(path: &str, below: &str) -> Failure {

@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RawDir, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use super::{Exchange, Kind, OpenError};
+use super::{Exchange, Kind, Leased, OpenError};
 
 /// Space for folder entries: some 500 a system call.
 const ENTRIES_BYTES: usize = 32 * 1024;
@@ -262,6 +262,75 @@ impl Dir {
             Ok(_) => open_error(Errno::NOTDIR),
         }
     }
+}
+
+/// The right to be asked before anybody writes to a file: who opens it for writing waits until this is dropped.
+///
+/// Names may be renamed over the file's own meanwhile; that is another file. The kernel ends a lease that somebody waits
+/// for after 45 seconds (`/proc/sys/fs/lease-break-time`).
+#[derive(Debug)]
+pub struct Lease(File);
+
+/// The command of `fcntl` that chooses a lease's signal, from `<fcntl.h>`.
+const F_SETSIG: i32 = 10;
+
+impl Lease {
+    /// Leases `file`, which is open for reading only.
+    pub fn take(file: File) -> Leased {
+        // A wish for the file is asked for, not signalled: `SIGURG` is ignored unless somebody handles it.
+        if control(&file, F_SETSIG, libc::SIGURG).is_err() {
+            return Leased::Unsupported;
+        }
+        match control(&file, libc::F_SETLEASE, libc::F_RDLCK) {
+            Ok(_) => Leased::Yes(Self(file)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && !is_remote(&file) => {
+                Leased::BeingWritten
+            }
+            Err(_) => Leased::Unsupported,
+        }
+    }
+
+    /// The leased file.
+    pub fn file(&self) -> &File {
+        &self.0
+    }
+
+    /// Whether somebody waits to write to the file.
+    pub fn is_wanted(&self) -> bool {
+        // While one waits, the kernel tells what the lease is to become.
+        control(&self.0, libc::F_GETLEASE, 0).ok() != Some(libc::F_RDLCK)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // The file may be held open by others of our own threads; without this the lease would last as long.
+        let _ = control(&self.0, libc::F_SETLEASE, libc::F_UNLCK);
+    }
+}
+
+/// Whether the file is on another machine, where "try again" may also mean "never".
+fn is_remote(file: &File) -> bool {
+    const NFS: u32 = 0x6969;
+    const SMB: [u32; 3] = [0x517b, 0xff53_4d42, 0xfe53_4d42];
+    sys::fstatfs(file).is_ok_and(|found| {
+        let kind = found.f_type as u32;
+        kind == NFS || SMB.contains(&kind)
+    })
+}
+
+fn control(file: &File, command: i32, argument: i32) -> io::Result<i32> {
+    // SAFETY: these commands of `fcntl` take an open descriptor and an integer, and touch no memory of ours.
+    match unsafe { libc::fcntl(file.as_raw_fd(), command, argument) } {
+        -1 => Err(io::Error::last_os_error()),
+        done => Ok(done),
+    }
+}
+
+/// Asks the system to begin writing what it has buffered of `file`. Best effort: it says nothing of when it is done.
+pub fn start_writing(file: &File) {
+    // SAFETY: the call takes an open descriptor and integers, and touches no memory of ours.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
 fn is_symlink(folder: &OwnedFd, name: &str) -> bool {

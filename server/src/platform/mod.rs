@@ -8,7 +8,7 @@
 mod linux;
 // Compiled for Linux's tests too, so that the fallback cannot rot where it is not used.
 #[cfg(any(test, not(target_os = "linux")))]
-#[cfg_attr(target_os = "linux", allow(unreachable_pub))]
+#[cfg_attr(target_os = "linux", allow(unreachable_pub, dead_code))]
 mod portable;
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
@@ -16,9 +16,9 @@ use std::io;
 use std::path::Path;
 
 #[cfg(target_os = "linux")]
-pub use linux::Dir;
+pub use linux::{Dir, Lease, start_writing};
 #[cfg(not(target_os = "linux"))]
-pub use portable::Dir;
+pub use portable::{Dir, Lease, start_writing};
 
 /// What stands under a name in a folder, by the folder's own word; a symbolic link is not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +152,17 @@ pub fn make_like(new: &File, old: &Metadata) -> io::Result<()> {
         }
     }
     new.set_permissions(old.permissions())
+}
+
+/// What came of asking for a [`Lease`].
+#[derive(Debug)]
+pub enum Leased {
+    /// Nobody has the file open for writing, and whoever opens it so waits until the lease ends.
+    Yes(Lease),
+    /// Somebody has it open for writing.
+    BeingWritten,
+    /// The system has no leases for this file: anybody may write to it at any time.
+    Unsupported,
 }
 
 /// A lock on a file that other processes honour too; released when dropped, or when the process dies.

@@ -7,7 +7,31 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Exchange, Kind, OpenError};
+use super::{Exchange, Kind, Leased, OpenError};
+
+/// There are no leases here.
+#[derive(Debug)]
+pub enum Lease {}
+
+impl Lease {
+    /// Says that there are none.
+    pub fn take(_: File) -> Leased {
+        Leased::Unsupported
+    }
+
+    /// The leased file.
+    pub fn file(&self) -> &File {
+        match *self {}
+    }
+
+    /// Whether somebody waits to write to the file.
+    pub fn is_wanted(&self) -> bool {
+        match *self {}
+    }
+}
+
+/// The system writes when it is asked to wait for it.
+pub fn start_writing(_: &File) {}
 
 /// A folder by its path. If something else takes that path, this is that folder.
 #[derive(Debug)]

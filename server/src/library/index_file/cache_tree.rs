@@ -6,49 +6,40 @@
 use gix::ObjectId;
 
 use super::extensions::Changed;
-use crate::library::tree::Step;
 
 const ID_BYTES: usize = 20;
 const UNKNOWN: &[u8] = b"-1";
 
 /// The extension's content after the change; `None` when `old` can't be read.
 pub(super) fn changed(old: &[u8], changed: Changed<'_>) -> Option<Vec<u8>> {
-    let folders: Vec<&str> = changed.path.split('/').collect();
-    let folders = &folders[..folders.len() - 1];
     let mut new = Vec::with_capacity(old.len());
     let mut rest = old;
-    // For each folder that we are in: how many below it are still to come, and whether it is on the way to the path.
-    let mut open: Vec<(usize, bool)> = Vec::new();
+    let mut path = String::new();
+    // For each folder that we are in: how many below it are still to come, and how long its path is.
+    let mut open: Vec<(usize, usize)> = Vec::new();
     while !rest.is_empty() {
         let node = Node::read(&mut rest)?;
-        let depth = open.len();
-        let on_way = match open.last_mut() {
-            None => node.name.is_empty(),
-            Some((left, above)) => {
-                *left = left.checked_sub(1)?;
-                *above
-                    && folders
-                        .get(depth - 1)
-                        .is_some_and(|folder| folder.as_bytes() == node.name)
+        if let Some((left, length)) = open.last_mut() {
+            *left = left.checked_sub(1)?;
+            path.truncate(*length);
+            if *length > 0 {
+                path.push('/');
             }
-        };
-        let known = if on_way && changed.set { None } else { node.id };
-        let id = if on_way {
-            known.and_then(|id| successor(changed.trees.get(depth), id))
-        } else {
-            known
+            // What is no UTF-8 is on the way to no document.
+            path.push_str(std::str::from_utf8(node.name).unwrap_or("\0"));
+        }
+        let id = match changed.folders.get(&*path) {
+            None => node.id,
+            Some((_, true)) | Some((None, false)) => None,
+            Some((Some((before, after)), false)) => node.id.filter(|id| Some(*id) == *before).and(*after),
         };
         node.write(id, &mut new);
-        open.push((node.folders, on_way));
+        open.push((node.folders, path.len()));
         while open.last().is_some_and(|(left, _)| *left == 0) {
             open.pop();
         }
     }
     open.is_empty().then_some(new)
-}
-
-fn successor(step: Option<&Step>, id: ObjectId) -> Option<ObjectId> {
-    step.filter(|(old, _)| *old == Some(id)).and_then(|(_, new)| *new)
 }
 
 /// A folder of the extension: name, how many entries are below it, how many folders are in it, and its tree's id, which

@@ -1,20 +1,17 @@
 //! The extensions behind an index's entries: which stay as they are, which change, and which must go.
 
-use super::{IndexError, be32, cache_tree};
-use crate::library::tree::Step;
+use super::{IndexError, Touched, be32, cache_tree};
 
 const HEADER_BYTES: usize = 8;
 
 /// What changed among the entries.
 #[derive(Clone, Copy)]
 pub(super) struct Changed<'a> {
-    /// The path whose entry changed.
-    pub(super) path: &'a str,
-    /// The trees on the way to it.
-    pub(super) trees: &'a [Step],
-    /// Whether it came or went.
+    /// The folders on the way to the changed entries.
+    pub(super) folders: &'a Touched<'a>,
+    /// Whether an entry came or went.
     pub(super) set: bool,
-    /// Whether other entries lie elsewhere now.
+    /// Whether the extensions lie elsewhere now.
     pub(super) moved: bool,
 }
 

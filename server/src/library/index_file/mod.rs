@@ -8,13 +8,16 @@ mod cache_tree;
 mod entries;
 mod extensions;
 
+use std::collections::BTreeMap;
+
+use gix::ObjectId;
 use sha1::{Digest, Sha1};
 
 use self::{
     entries::{Layout, scan},
     extensions::Changed,
 };
-use super::tree::{Kept, Step};
+use super::tree::Kept;
 use crate::platform::FileStat;
 
 const SIGNATURE: &[u8; 4] = b"DIRC";
@@ -56,6 +59,14 @@ pub(super) struct Entry {
     pub(super) stat: FileStat,
 }
 
+/// The trees of folders, in the commit that the index was compared with, before and after the change. The topmost folder
+/// is the empty text.
+pub(super) type Folders = BTreeMap<String, (Option<ObjectId>, Option<ObjectId>)>;
+
+/// What becomes of the folders on the way to changed entries: their trees as far as they are known, and whether entries
+/// came or went below them.
+type Touched<'a> = BTreeMap<&'a str, (Option<(Option<ObjectId>, Option<ObjectId>)>, bool)>;
+
 /// An index without entries.
 pub(super) fn empty() -> Vec<u8> {
     let mut index = Vec::from(*SIGNATURE);
@@ -76,37 +87,55 @@ pub(super) fn look_up(index: &[u8], path: &str) -> Result<Option<Kept>, IndexErr
     Ok(found.entry.map(|entry| entries::kept(&entries[entry.span])))
 }
 
-/// The index with `entry` at `path`, or without `path`. `trees` are the trees on the way to `path` in the commit that
-/// the index was compared with, before and after the change.
+/// The index with these entries at these paths, or without a path where there is none. `folders` are those on the way, as
+/// far as they are known.
 ///
-/// The flags "skip worktree" and "intent to add" are cleared: the file is there, and committed.
+/// The flags "skip worktree" and "intent to add" are cleared: the file is there, and committed. There must be at least
+/// one change.
 ///
 /// # Errors
 /// [`IndexError`].
 pub(super) fn with(
     index: &[u8],
-    path: &str,
-    entry: Option<&Entry>,
-    trees: &[Step],
+    changes: &[(&str, Option<Entry>)],
+    folders: &Folders,
 ) -> Result<Vec<u8>, IndexError> {
-    let (layout, body) = open(index)?;
-    let found = scan(body, layout, path)?;
-    let end = found.end;
-    let (was, is) = (found.entry.is_some(), entry.is_some());
+    let (mut layout, body) = open(index)?;
+    let mut touched = Touched::new();
+    let mut moved = false;
+    let mut new = Vec::new();
+    let mut end = 0;
+    for (path, entry) in changes {
+        let before = if new.is_empty() {
+            body
+        } else {
+            &new[HEADER_BYTES..]
+        };
+        let found = scan(before, layout, path)?;
+        let (was, is) = (found.entry.is_some(), entry.is_some());
+        let mut changed = Vec::with_capacity(index.len() + path.len() + 80);
+        changed.extend_from_slice(&index[..HEADER_BYTES]);
+        entries::write_changed(&mut changed, before, layout, path, &found, entry.as_ref());
+        end = changed.len();
+        moved |= end != HEADER_BYTES + found.end;
+        changed.extend_from_slice(&before[found.end..]);
+        new = changed;
+        layout.count = layout.count + u32::from(is) - u32::from(was);
+        for folder in folders_of(path) {
+            let known = folders.get(folder).copied();
+            touched.entry(folder).or_insert((known, false)).1 |= was != is;
+        }
+    }
 
-    let mut new = Vec::with_capacity(index.len() + path.len() + 80);
-    new.extend_from_slice(&index[..HEADER_BYTES]);
-    entries::write_changed(&mut new, body, layout, path, &found, entry);
-    let count = layout.count + u32::from(is) - u32::from(was);
-    new[8..HEADER_BYTES].copy_from_slice(&count.to_be_bytes());
-    let moved = new.len() != HEADER_BYTES + end;
+    let extensions = new.split_off(end);
+    new[8..HEADER_BYTES].copy_from_slice(&layout.count.to_be_bytes());
+    let set = touched.values().any(|(_, set)| *set);
     extensions::write_changed(
         &mut new,
-        &body[end..],
+        &extensions,
         Changed {
-            path,
-            trees,
-            set: was != is,
+            folders: &touched,
+            set,
             moved,
         },
     )?;
@@ -120,6 +149,12 @@ pub(super) fn with(
     };
     new.extend_from_slice(&checksum);
     Ok(new)
+}
+
+/// The folders on the way to `path`, the topmost first.
+fn folders_of(path: &str) -> impl Iterator<Item = &str> {
+    let below = path.match_indices('/').map(|(at, _)| &path[..at]);
+    std::iter::once("").chain(below)
 }
 
 /// What the header says, and the bytes between header and checksum.

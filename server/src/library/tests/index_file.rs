@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use gix::{ObjectId, objs::tree::EntryKind};
 use proptest::prelude::*;
 
-use super::{Entry, IndexError, empty, look_up, with};
+use super::{Entry, Folders, IndexError, empty, look_up};
 use crate::{
     library::{tests::support::Bench, tree::Kept},
     platform::FileStat,
@@ -20,6 +20,10 @@ fn entry(digit: char) -> Entry {
         },
         stat: FileStat::default(),
     }
+}
+
+fn with(index: &[u8], path: &str, entry: Option<Entry>) -> Result<Vec<u8>, IndexError> {
+    super::with(index, &[(path, entry)], &Folders::new())
 }
 
 fn index_path(bench: &Bench) -> PathBuf {
@@ -83,7 +87,7 @@ proptest! {
             let blob = bench.git(&["hash-object", "-w", ".git/blob"]);
             let kept = Kept { blob: ObjectId::from_hex(blob.as_bytes()).unwrap(), mode: EntryKind::Blob.into() };
             let change = Entry { kept, stat: FileStat::default() };
-            let ours = with(&index, &path, is.then_some(&change), &[]).unwrap();
+            let ours = with(&index, &path, is.then_some(change)).unwrap();
             let mode = if is { "100644" } else { "0" };
             bench.write(".git/lines", &format!("{mode} {blob}\t{path}\n"));
             feed(&bench, &["update-index", "--add", "--index-info"]);
@@ -97,13 +101,13 @@ proptest! {
 
     #[test]
     fn damage_is_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), cut in 0_usize..400) {
-        let _ = with(&bytes, "a/b.md", Some(&entry('a')), &[]);
+        let _ = with(&bytes, "a/b.md", Some(entry('a')));
         let mut index = empty();
         for path in ["a/b.md", "a/c.md", "b.md"] {
-            index = with(&index, path, Some(&entry('a')), &[]).unwrap();
+            index = with(&index, path, Some(entry('a'))).unwrap();
         }
         index.truncate(cut.min(index.len()));
-        let _ = with(&index, "a/b.md", None, &[]);
+        let _ = with(&index, "a/b.md", None);
         let _ = look_up(&index, "a/b.md");
     }
 }
@@ -112,19 +116,19 @@ proptest! {
 fn what_cannot_be_changed_is_said() {
     let mut index = empty();
     for path in ["a.md", "b/c.md"] {
-        index = with(&index, path, Some(&entry('a')), &[]).unwrap();
+        index = with(&index, path, Some(entry('a'))).unwrap();
     }
-    let refused = |path: &str| with(&index, path, Some(&entry('a')), &[]).unwrap_err();
+    let refused = |path: &str| with(&index, path, Some(entry('a'))).unwrap_err();
     assert_eq!(refused("a.md/x.md"), IndexError::InTheWay("a.md".into()));
     assert_eq!(refused("b"), IndexError::InTheWay("b/c.md".into()));
-    assert!(matches!(with(b"", "a", None, &[]), Err(IndexError::Damaged(_))));
+    assert!(matches!(with(b"", "a", None), Err(IndexError::Damaged(_))));
     let mut newer = index.clone();
     newer[7] = 5;
-    assert_eq!(with(&newer, "a", None, &[]), Err(IndexError::Version(5)));
+    assert_eq!(with(&newer, "a", None), Err(IndexError::Version(5)));
     let mut split = index[..index.len() - 20].to_vec();
     split.extend(b"link\0\0\0\0");
     split.extend([0; 20]);
-    assert_eq!(with(&split, "a", None, &[]), Err(IndexError::Split));
+    assert_eq!(with(&split, "a", None), Err(IndexError::Split));
 }
 
 #[test]
@@ -141,12 +145,12 @@ fn extensions_and_a_missing_checksum_stay() {
         kept: found,
         stat: FileStat::default(),
     };
-    let changed = with(&index, "notes/a.md", Some(&same), &[]).unwrap();
+    let changed = with(&index, "notes/a.md", Some(same)).unwrap();
     for name in [b"TREE", b"UNTR"] {
         let has = |index: &[u8]| index.windows(4).any(|window| window == name);
         assert!(has(&index) && has(&changed), "{name:?}");
     }
     assert_eq!(changed[changed.len() - 20..], [0; 20]);
-    let without = with(&index, "notes/a.md", None, &[]).unwrap();
+    let without = with(&index, "notes/a.md", None).unwrap();
     assert!(!without.windows(4).any(|window| window == b"UNTR"));
 }

@@ -2,7 +2,7 @@
 
 use gix::{ObjectId, objs::tree::EntryKind};
 
-use super::Intent;
+use super::{Exchange, Intent, Logged};
 use crate::{library::tree::Kept, path::LibraryPath};
 
 fn id(digit: char) -> ObjectId {
@@ -10,36 +10,52 @@ fn id(digit: char) -> ObjectId {
 }
 
 fn intents() -> [Intent; 2] {
-    let create = Intent {
-        branch: "refs/heads/main".into(),
-        base: None,
-        next: id('a'),
+    let kept = |blob, kind: EntryKind| Kept {
+        blob: id(blob),
+        mode: kind.into(),
+    };
+    let create = Exchange {
         path: LibraryPath::parse("notes/ä b.md").unwrap(),
         old: None,
         new: Some(id('b')),
         kept_before: None,
-        kept_after: Some(Kept {
-            blob: id('b'),
-            mode: EntryKind::Blob.into(),
-        }),
-        beside: Some(".tabellion-content".into()),
+        kept_after: Some(kept('b', EntryKind::Blob)),
+        aside: ".tabellion-content-0".into(),
+        beside: true,
         folders: 1,
-        log_line: "Tabellion <t@l> 1 +0000\tcommit: write: notes/ä b.md".into(),
     };
-    let delete = Intent {
-        base: Some(id('c')),
+    let delete = Exchange {
+        path: LibraryPath::parse("a.md").unwrap(),
         old: create.new,
         new: None,
-        kept_before: Some(Kept {
-            blob: id('b'),
-            mode: EntryKind::BlobExecutable.into(),
-        }),
+        kept_before: Some(kept('b', EntryKind::BlobExecutable)),
         kept_after: None,
-        beside: None,
+        aside: "content-1".into(),
+        beside: false,
         folders: 0,
-        ..create.clone()
     };
-    [create, delete]
+    let logged = |commit, line: &str| Logged {
+        commit: id(commit),
+        line: line.into(),
+    };
+    let first = Intent {
+        branch: "refs/heads/main".into(),
+        base: None,
+        commits: vec![logged(
+            'a',
+            "Tabellion <t@l> 1 +0000\tcommit: write: notes/ä b.md",
+        )],
+        objects: vec![id('a'), id('b')],
+        documents: vec![create.clone()],
+    };
+    let second = Intent {
+        base: Some(id('c')),
+        commits: vec![logged('d', "one"), logged('e', "object")],
+        objects: vec![],
+        documents: vec![delete, create],
+        ..first.clone()
+    };
+    [first, second]
 }
 
 #[test]

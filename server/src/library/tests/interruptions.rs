@@ -4,9 +4,8 @@ use super::support::{Bench, change, make};
 use crate::library::transaction::{Step, Stop, Watch};
 use tabellion_schemas::{Change, Failure, FailureKind, Setback};
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 6] = [
     Step::Written,
-    Step::Announced,
     Step::Locked,
     Step::Swapped,
     Step::Indexed,

@@ -22,8 +22,7 @@ fn a_save_between_reading_and_publishing_is_seen() {
         session.read("notes/a.md").unwrap();
         bench.write("notes/a.md", "mine\n");
         prepare(&mut *session, &change("notes/a.md", content)).unwrap();
-        assert_eq!(session.publish(), Err(Setback::Moved));
-        drop(session);
+        assert_eq!(wait(session.publish()), Err(Setback::Moved));
         assert_eq!(bench.read("notes/a.md").as_deref(), Some("mine\n"));
         assert_eq!(bench.status(), " M notes/a.md");
         bench.assert_sound();
@@ -49,11 +48,11 @@ fn whoever_comes_in_between_wins() {
         ("deletes", Step::Locked, |top| {
             std::fs::remove_file(top.join("notes/a.md")).unwrap()
         }),
-        ("commits", Step::Announced, |top| {
+        ("commits", Step::Written, |top| {
             let (ok, output) = super::support::git(top, &["commit", "-q", "--allow-empty", "-m", "theirs"]);
             assert!(ok, "{output}");
         }),
-        ("switches", Step::Announced, |top| {
+        ("switches", Step::Written, |top| {
             let (ok, output) = super::support::git(top, &["switch", "-q", "-c", "other"]);
             assert!(ok, "{output}");
         }),
@@ -108,7 +107,7 @@ fn append(library: &Library, line: &str) {
             Err(Setback::Moved) => continue,
             Err(other) => panic!("{other:?}"),
         };
-        match session.publish() {
+        match wait(session.publish()) {
             Ok(()) => {
                 assert_eq!(prepared.commit.len(), 40);
                 return;
@@ -167,7 +166,7 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
             .prepare(&change("notes/a.md", Some("new\n")), &entry)
             .unwrap()
             .commit;
-        session.publish().unwrap();
+        wait(session.publish()).unwrap();
         commit
     };
     bench.write("plan.md", "theirs\n");
@@ -182,8 +181,10 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
         b"dirty\n"
     );
     assert_eq!(replay.before.read("nothing.md").unwrap(), None);
-    let failure = session.replay("k-1", "{\"a\":2}").err().unwrap();
-    assert_eq!(failure.kind, tabellion_schemas::FailureKind::Conflict);
+    match session.replay("k-1", "{\"a\":2}").err().unwrap() {
+        Setback::Failure(failure) => assert_eq!(failure.kind, tabellion_schemas::FailureKind::Conflict),
+        Setback::Moved => panic!("it can be told"),
+    }
 }
 
 #[test]
