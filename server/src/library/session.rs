@@ -92,6 +92,10 @@ impl<'a> Turn<'a> {
     /// # Errors
     /// When another process does not let go of the library.
     pub(super) async fn begin(library: &'a Library, alone: bool) -> Result<Self, Failure> {
+        let _vigil = Vigil {
+            library,
+            outcome: None,
+        };
         let mut batch = library.turn.lock().await;
         if batch.lock.is_none() {
             batch.lock = Some(blocking(|| library.lock_within(super::PATIENCE))?);
@@ -205,13 +209,15 @@ impl Session for Turn<'_> {
                 drop(batch);
             } else {
                 drop(batch);
-                let abandoned = Abandoned(library);
+                let _vigil = Vigil {
+                    library,
+                    outcome: Some(Arc::clone(&outcome)),
+                };
                 // Those who wait now have their turns before this one.
                 let mut batch = library.turn.lock().await;
                 if outcome.get().is_none() {
                     batch.flush(library);
                 }
-                mem::forget(abandoned);
             }
             outcome
                 .get()
@@ -221,16 +227,22 @@ impl Session for Turn<'_> {
     }
 }
 
-/// Sees to changes whose caller has gone while they wait.
-struct Abandoned<'a>(&'a Library);
+/// Kept by who waits for a turn. Should he go away instead, and nobody else be left to do it, it publishes what waits.
+struct Vigil<'a> {
+    library: &'a Library,
+    /// What he waits for, if it is the outcome of a change.
+    outcome: Option<Arc<Outcome>>,
+}
 
-impl Drop for Abandoned<'_> {
+impl Drop for Vigil<'_> {
     fn drop(&mut self) {
+        self.outcome = None;
         // Whoever has a turn now looks for himself when it is over.
-        if let Ok(mut batch) = self.0.turn.try_lock()
-            && batch.members.len() <= 1
+        if let Ok(mut batch) = self.library.turn.try_lock()
+            && !batch.members.is_empty()
+            && batch.is_abandoned()
         {
-            batch.flush(self.0);
+            batch.flush(self.library);
         }
     }
 }

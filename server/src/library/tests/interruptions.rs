@@ -211,3 +211,43 @@ fn what_a_person_does_after_a_crash_stays() {
         bench.assert_sound();
     }
 }
+
+/// What a power failure before the answer can do where the file system does not keep the order of names.
+#[test]
+fn a_branch_without_its_objects_is_taken_back() {
+    for commits in [0, 1] {
+        let bench = if commits == 0 {
+            Bench::unborn()
+        } else {
+            Bench::new()
+        };
+        let before = bench.try_git(&["rev-parse", "--verify", "HEAD"]);
+        let library = bench.watched(stop_at(Step::Committed, || Stop::Death));
+        make(&library, &change("notes/new.md", Some("new\n"))).unwrap_err();
+        drop(library);
+        let tree = bench.git(&["rev-parse", "HEAD:notes"]);
+        std::fs::remove_file(bench.path(&format!(".git/objects/{}/{}", &tree[..2], &tree[2..]))).unwrap();
+
+        drop(bench.library());
+
+        assert_eq!(bench.try_git(&["rev-parse", "--verify", "HEAD"]), before);
+        assert_eq!(bench.read("notes/new.md"), None);
+        make(&bench.library(), &change("notes/new.md", Some("new\n"))).unwrap();
+        assert_eq!(bench.status(), "");
+        bench.assert_sound();
+    }
+}
+
+#[test]
+fn an_index_that_lost_its_bytes_is_made_from_the_one_before() {
+    let bench = Bench::new();
+    bench.write("plan.md", "staged\n");
+    bench.git(&["add", "plan.md"]);
+    let library = bench.watched(stop_at(Step::Published, || Stop::Death));
+    make(&library, &change("notes/a.md", Some("new\n"))).unwrap_err();
+    drop(library);
+    std::fs::write(bench.path(".git/index"), "").unwrap();
+    drop(bench.library());
+    assert_eq!(bench.status(), "M  plan.md");
+    bench.assert_sound();
+}

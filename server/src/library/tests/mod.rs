@@ -6,3 +6,6 @@ mod line_endings;
 mod others;
 mod refusals;
 pub(in crate::library) mod support;
+mod together;
+#[cfg(target_os = "linux")]
+mod writers;

@@ -29,7 +29,14 @@ impl Bench {
         bench.filled()
     }
 
-    /// The same, its `.git` on another device; `None` where there is no other.
+    /// A repository without a commit.
+    pub(in crate::library) fn unborn() -> Self {
+        let bench = Self::empty();
+        bench.git(&["init", "-q", "-b", "main"]);
+        bench
+    }
+
+    /// As [`Self::new`], its `.git` on another device; `None` where there is no other.
     pub(in crate::library) fn on_two_devices() -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
         let mut bench = Self::empty();
