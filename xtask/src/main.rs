@@ -59,15 +59,8 @@ enum Task {
     },
     /// Show the whole way once, on a throw-away library
     Demo,
-    /// Time read calls and mutations beside git, on one or more libraries
-    Bench {
-        /// Folder of Markdown files to copy into a throw-away library; may be repeated
-        #[arg(long, value_name = "DIR", required = true)]
-        documents: Vec<PathBuf>,
-        /// How many calls to time of each kind
-        #[arg(long, value_name = "N", default_value_t = 100)]
-        calls: usize,
-    },
+    /// Time calls beside git, ripgrep and hand-written loops, on libraries of several sizes
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
@@ -79,7 +72,7 @@ fn main() -> ExitCode {
         Task::Test => test::all(),
         Task::Torture { seed, each, only } => torture::all(seed, each, &only),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
-        Task::Bench { documents, calls } => bench::all(&documents, calls),
+        Task::Bench(options) => bench::all(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

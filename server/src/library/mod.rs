@@ -13,6 +13,7 @@
 //! | `document`, `intent` | what a transaction exchanges on the disk, and its record of what it is about to do |
 //! | `objects`, `tree`, `commit`, `index_file`, `branch`, `lock`, `line_endings` | git's files, one each |
 //! | `commit_message`, `history` | the log |
+//! | `maintenance` | git's own housekeeping |
 
 mod branch;
 mod commit;
@@ -26,6 +27,7 @@ mod init;
 mod intent;
 mod line_endings;
 mod lock;
+mod maintenance;
 mod objects;
 mod pending;
 mod plan;
@@ -56,6 +58,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use self::{
     history::History,
     ignore::IgnoreRules,
+    maintenance::Maintenance,
     objects::blob_id,
     repository::Repository,
     root::{FileBytes, Root},
@@ -107,6 +110,7 @@ pub struct Library {
     options: Options,
     history: Mutex<History>,
     turn: tokio::sync::Mutex<Batch>,
+    maintenance: Maintenance,
     watch: Watch,
 }
 
@@ -160,6 +164,7 @@ impl Library {
             options,
             history,
             turn,
+            maintenance: Maintenance::default(),
             watch,
         };
         library.recover_if_free().map_err(OpenError::Recovery)?;

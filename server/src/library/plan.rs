@@ -32,6 +32,9 @@ const OWNER_EXECUTES: u32 = 0o100;
 /// The permission bits of a new file, before the system takes away what its user does not want.
 const NEW_FILE: u32 = 0o666;
 
+/// How many bytes of git's objects are remembered while a mutation is worked out.
+const CACHE_BYTES: usize = 8 << 20;
+
 /// A mutation, worked out, on top of those that come first.
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -70,7 +73,9 @@ pub(super) fn plan(
     change: &Change,
     entry: &Entry<'_>,
 ) -> Result<Plan, Failure> {
-    let git = library.repository.git();
+    let mut git = library.repository.git();
+    // The trees on the way are looked through and then changed.
+    git.object_cache_size(CACHE_BYTES);
     let mut planner = Planner {
         library,
         git: &git,

@@ -54,7 +54,11 @@ impl Batch {
         };
         let outcome = blocking(|| {
             let work = pending.into_work(library)?;
-            transaction::publish(library, &work)
+            transaction::publish(library, &work)?;
+            library
+                .maintenance
+                .consider(&library.repository, &work.intent.objects);
+            Ok(())
         });
         drop(lock);
         let outcome = match outcome {

@@ -1,0 +1,88 @@
+//! Housekeeping of the repository, as git itself does it after a commit: by git's own program, in the background, and under
+//! the owner's own settings (`gc.auto`, `maintenance.*`). Without it each edit would leave half a dozen files for ever.
+//!
+//! It takes no lock of ours: changes and reading go on meanwhile. Where there is no git program nothing happens.
+
+use std::{
+    env, fs,
+    process::{Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use gix::ObjectId;
+
+use super::repository::Repository;
+
+/// What git takes for too many loose objects.
+const TOO_MANY: i64 = 6700;
+/// The folder of loose objects whose share stands for all, as it does for git; there are 256.
+const SAMPLE: u8 = 0x17;
+
+/// Whether housekeeping goes on.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Maintenance(Arc<AtomicBool>);
+
+impl Maintenance {
+    /// Begins housekeeping if these new `objects` may have made it due: looks only when one of them is in the folder that
+    /// is counted, which happens once in a few dozen changes.
+    pub(super) fn consider(&self, repository: &Repository, objects: &[ObjectId]) {
+        let may_be_due = objects.iter().any(|id| id.as_bytes()[0] == SAMPLE);
+        if may_be_due && is_due(repository) && !self.0.swap(true, Ordering::AcqRel) {
+            let (running, mut git) = (self.clone(), command(repository));
+            thread::spawn(move || {
+                match git.status() {
+                    Ok(status) => tracing::debug!(%status, "git's maintenance ended"),
+                    Err(error) => tracing::debug!(%error, "git's maintenance can't be run"),
+                }
+                running.0.store(false, Ordering::Release);
+            });
+        }
+    }
+}
+
+fn is_due(repository: &Repository) -> bool {
+    let limit = repository
+        .git()
+        .config_snapshot()
+        .integer("gc.auto")
+        .unwrap_or(TOO_MANY);
+    let sample = repository.objects().join(format!("{SAMPLE:02x}"));
+    let found = fs::read_dir(sample).map_or(0, Iterator::count);
+    limit > 0 && found as i64 > limit / 256
+}
+
+/// What git runs after a commit, without hooks and monitors, and with nothing of ours to write to.
+fn command(repository: &Repository) -> Command {
+    let mut git = Command::new("git");
+    git.arg("--git-dir").arg(repository.git_dir()).args([
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "gc.autoDetach=false",
+        "-c",
+        "maintenance.autoDetach=false",
+        "maintenance",
+        "run",
+        "--auto",
+        "--quiet",
+    ]);
+    for (name, _) in env::vars_os() {
+        if name.to_string_lossy().starts_with("GIT_") {
+            git.env_remove(name);
+        }
+    }
+    git.stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    git
+}
+
+#[cfg(test)]
+#[path = "tests/maintenance.rs"]
+mod tests;

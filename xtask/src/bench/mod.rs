@@ -1,0 +1,263 @@
+//! What Tabellion costs, beside what does the same without it, in one run: libraries of several sizes, histories of
+//! several lengths, and for each row the least, the median and the 99th percentile, ours and the peer's by turns.
+//!
+//! Ratios are of medians of the same run, so that they say the same on any machine. `table.rs` prints, `library.rs` makes
+//! libraries, `peers.rs` does without Tabellion what it is compared with.
+
+mod library;
+mod peers;
+mod table;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Map, Value, json};
+use tabellion_conformance::Target;
+
+use self::{
+    library::Library,
+    peers::Floor,
+    table::{Row, Table},
+};
+use crate::{Outcome, root, run};
+
+/// A word that no document has.
+const RARE: &str = "quinquagenary";
+/// How many calls are under way at once in the row that says so.
+const IN_FLIGHT: usize = 32;
+
+/// What to measure on.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Sizes of the libraries to make, in files
+    #[arg(long, value_delimiter = ',', default_value = "100,10000,100000")]
+    files: Vec<usize>,
+    /// Lengths of their histories, in commits; the longer ones are measured on the middle size
+    #[arg(long, value_delimiter = ',', default_value = "10,100000")]
+    commits: Vec<usize>,
+    /// How many calls to time of each kind
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    calls: usize,
+    /// Where to write the figures as JSON
+    #[arg(long, value_name = "FILE", default_value = "target/bench.json")]
+    json: PathBuf,
+}
+
+/// Measures, prints a table for each library, and writes all of them.
+pub(crate) fn all(options: &Options) -> Outcome {
+    run::cargo(&["build", "--release", "--quiet"])?;
+    run::cargo(&[
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        "tabellion-conformance",
+        "--example",
+        "floor",
+    ])?;
+    let middle = options.files.get(options.files.len() / 2).copied().unwrap_or(100);
+    let shortest = options.commits.iter().min().copied().unwrap_or(10);
+    let mut tables = Vec::new();
+    let shapes = options.files.iter().map(|files| (*files, shortest));
+    let longer = options.commits.iter().filter(|commits| **commits != shortest);
+    for (files, commits) in shapes.chain(longer.map(|commits| (middle, *commits))) {
+        let library = Library::make(files, commits)?;
+        let table = measure(&library, options.calls)?;
+        println!("{table}");
+        tables.push(table.to_json());
+    }
+    tables.push(documents(options.calls)?.to_json());
+    let path = root().join(&options.json);
+    fs::write(&path, serde_json::to_string_pretty(&tables)? + "\n")?;
+    println!("written to {}", path.display());
+    Ok(())
+}
+
+fn measure(library: &Library, calls: usize) -> Outcome<Table> {
+    let root = library.root();
+    let mut table = Table::new(format!(
+        "{} files, {} commits",
+        library.files(),
+        library.commits()
+    ));
+    table.add(starts(root)?);
+
+    let mut server = Server::start(root)?;
+    let mut floor = Floor::start(root)?;
+    let mut read = Row::new("read call over stdio", "hand-written line loop", "≤ 2×");
+    for i in 0..calls * 5 {
+        let path = library.path(i);
+        read.ours(server.time("read_markdown", json!({ "path": path }))?);
+        read.peer(floor.read(&path)?);
+    }
+    table.add(read);
+    table.note(
+        "memory at rest",
+        format!("{:.1} MB (aim ≤ 30 MB)", server.megabytes()?),
+    );
+
+    let mut edit = Row::new(
+        "edit, durable",
+        "`git add` + `git commit`, as durable",
+        "≥ 5 to 20× faster",
+    );
+    let mut least = Row::new(
+        "edit, durable",
+        "write, fsync, rename, fsync of the folder",
+        "≤ 2×",
+    );
+    for i in 0..calls {
+        let ours = server.time("edit_markdown", append(&library.path(i), i))?;
+        edit.ours(ours);
+        least.ours(ours);
+        least.peer(peers::replace(root, &library.path(i + 7))?);
+        if i % 4 == 0 {
+            edit.peer(peers::commit_with_git(root, &library.path(i + 13), i)?);
+        }
+    }
+    table.add(edit);
+    table.add(least);
+    table.add(in_flight(library, &mut server, calls)?);
+
+    let mut search = Row::new("search, a word that is nowhere", "`rg -F`, warm", "≤ 0.7×");
+    for _ in 0..calls.min(20) {
+        search.ours(server.time("search_markdown", json!({ "query": RARE }))?);
+        if let Some(time) = peers::rg(root, RARE)? {
+            search.peer(time);
+        }
+    }
+    table.add(search);
+
+    let mut log = Row::alone("log, 50 entries");
+    for _ in 0..calls {
+        log.ours(server.time("get_markdown_activity_log", json!({ "limit": 50 }))?);
+    }
+    table.add(log);
+    let mut key = Row::alone("edit with a new idempotency key");
+    for i in 0..calls.min(50) {
+        let meta = json!({ "tabellion/idempotencyKey": format!("bench-{i}") });
+        key.ours(server.time_with("edit_markdown", append(&library.path(i), i), meta)?);
+    }
+    table.add(key);
+    Ok(table)
+}
+
+/// Starting and answering the first `tools/list`.
+fn starts(root: &Path) -> Outcome<Row> {
+    let mut row = Row::new(
+        "start to the first `tools/list`",
+        "hand-written line loop",
+        "≤ 10 ms more",
+    );
+    for _ in 0..20 {
+        let since = Instant::now();
+        let mut server = Server::start(root)?;
+        server.target.request("tools/list", json!({}))?;
+        row.ours(since.elapsed());
+        let since = Instant::now();
+        Floor::start(root)?.list()?;
+        row.peer(since.elapsed());
+    }
+    Ok(row)
+}
+
+/// Many edits that wait at the same time: the time that each takes of the whole.
+fn in_flight(library: &Library, server: &mut Server, calls: usize) -> Outcome<Row> {
+    let mut row = Row::new("edit, 32 in flight, each", "one at a time", "less than alone");
+    for round in 0..(calls / IN_FLIGHT).max(3) {
+        let since = Instant::now();
+        for i in 0..IN_FLIGHT {
+            let arguments = append(&library.path(round * 100 + i), i);
+            let params = json!({ "name": "edit_markdown", "arguments": arguments });
+            server.target.post("tools/call", params)?;
+        }
+        for _ in 0..IN_FLIGHT {
+            succeeded(&server.target.receive()?)?;
+        }
+        row.ours(since.elapsed() / IN_FLIGHT as u32);
+        for i in 0..4 {
+            row.peer(server.time("edit_markdown", append(&library.path(round * 100 + 50 + i), i))?);
+        }
+    }
+    Ok(row)
+}
+
+/// One document that grows: previews of a change in it.
+fn documents(calls: usize) -> Outcome<Table> {
+    let mut table = Table::new("one document".to_owned());
+    let scratch = tempfile::tempdir_in(root().join("target"))?;
+    for (name, megabytes) in [("one.md", 1), ("ten.md", 10)] {
+        let text: String = (0..megabytes * 1000)
+            .map(|i| format!("## Section {i}\n\n{}\n\n", library::words(i, 985)))
+            .collect();
+        fs::write(scratch.path().join(name), text)?;
+    }
+    let mut server = Server::start(scratch.path())?;
+    let preview = |name: &str| json!({ "path": name, "operation": { "type": "replace_section", "target": "## Section 500", "content": "## Section 500\n\nnew\n" } });
+    let mut row = Row::new(
+        "preview in a document of 10 MB",
+        "the same of 1 MB",
+        "10× (linear)",
+    );
+    for _ in 0..calls.min(10) {
+        row.ours(server.time("preview_markdown_change", preview("ten.md"))?);
+        row.peer(server.time("preview_markdown_change", preview("one.md"))?);
+    }
+    table.add(row);
+    println!("{table}");
+    Ok(table)
+}
+
+fn append(path: &str, i: usize) -> Value {
+    json!({ "path": path, "operation": { "type": "append", "content": format!("\nline {i}\n") } })
+}
+
+fn succeeded(answer: &Value) -> Outcome {
+    if answer["result"]["isError"] == true || answer.get("error").is_some() {
+        return Err(answer.to_string().into());
+    }
+    Ok(())
+}
+
+/// A server under measurement.
+struct Server {
+    target: Target,
+}
+
+impl Server {
+    fn start(library: &Path) -> Outcome<Self> {
+        let mut command = Command::new(root().join("target/release/tabellion"));
+        let command = command.arg("serve").arg("--library").arg(library);
+        let mut target = Target::start(command.stderr(Stdio::inherit()))?;
+        target.initialize("2025-11-25")?;
+        Ok(Self { target })
+    }
+
+    fn time(&mut self, tool: &str, arguments: Value) -> Outcome<Duration> {
+        self.time_with(tool, arguments, json!({}))
+    }
+
+    fn time_with(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<Duration> {
+        let meta: Map<String, Value> = meta.as_object().cloned().unwrap_or_default();
+        let since = Instant::now();
+        let answer = self.target.call(tool, arguments, meta)?;
+        let elapsed = since.elapsed();
+        succeeded(&answer)?;
+        Ok(elapsed)
+    }
+
+    /// What the process has in memory.
+    fn megabytes(&self) -> Outcome<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.target.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes: f64 = line
+            .and_then(|line| line.split_whitespace().next())
+            .unwrap_or("0")
+            .parse()?;
+        Ok(kilobytes / 1024.0)
+    }
+}

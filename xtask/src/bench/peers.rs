@@ -1,0 +1,91 @@
+//! What Tabellion is compared with: git, ripgrep, a loop over lines, and the least that a disk must do.
+
+use std::{
+    fs,
+    io::{ErrorKind, Write},
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Map, json};
+use tabellion_conformance::{Target, ledger};
+
+use crate::{Outcome, root};
+
+/// Options with which git makes a commit as durable as ours, and does nothing else.
+const DURABLE: [&str; 6] = [
+    "-c",
+    "core.fsync=all",
+    "-c",
+    "core.fsyncMethod=fsync",
+    "-c",
+    "maintenance.auto=false",
+];
+
+/// A loop over lines that reads files.
+pub(super) struct Floor(Target);
+
+impl Floor {
+    pub(super) fn start(library: &Path) -> Outcome<Self> {
+        let mut command = Command::new(root().join("target/release/examples/floor"));
+        Ok(Self(Target::start(
+            command.arg(library).stderr(Stdio::inherit()),
+        )?))
+    }
+
+    pub(super) fn list(&mut self) -> Outcome {
+        self.0.request("tools/list", json!({}))?;
+        Ok(())
+    }
+
+    pub(super) fn read(&mut self, path: &str) -> Outcome<Duration> {
+        let since = Instant::now();
+        self.0.call("read", json!({ "path": path }), Map::new())?;
+        Ok(since.elapsed())
+    }
+}
+
+/// What no durable replacement of a file can do without. It puts the same bytes there.
+pub(super) fn replace(library: &Path, file: &str) -> Outcome<Duration> {
+    // In git's folder, so that no file is seen that is none of the library's.
+    let (path, aside) = (library.join(file), library.join(".git/bench-aside"));
+    let text = fs::read(&path)?;
+    let folder = fs::File::open(path.parent().unwrap_or(library))?;
+    let since = Instant::now();
+    let mut new = fs::File::create(&aside)?;
+    new.write_all(&text)?;
+    new.sync_all()?;
+    fs::rename(&aside, &path)?;
+    folder.sync_all()?;
+    Ok(since.elapsed())
+}
+
+/// Appends to a file and commits it with git.
+pub(super) fn commit_with_git(library: &Path, file: &str, i: usize) -> Outcome<Duration> {
+    let path = library.join(file);
+    let mut text = fs::read(&path)?;
+    text.extend_from_slice(format!("\ngit {i}\n").as_bytes());
+    let since = Instant::now();
+    fs::write(&path, text)?;
+    ledger::git(library, &[&DURABLE[..], &["add", "--", file]].concat())?;
+    let commit = ["commit", "--quiet", "-m", "edit"];
+    ledger::git(library, &[&DURABLE[..], &commit].concat())?;
+    Ok(since.elapsed())
+}
+
+/// Searches with ripgrep; `None` where there is none.
+pub(super) fn rg(library: &Path, word: &str) -> Outcome<Option<Duration>> {
+    let since = Instant::now();
+    let found = Command::new("rg")
+        .args(["-F", "-i", "-n", "-g", "*.md", word])
+        .current_dir(library)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match found {
+        Ok(_) => Ok(Some(since.elapsed())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

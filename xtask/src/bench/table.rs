@@ -1,0 +1,153 @@
+//! A table of measurements, for people and for programs.
+
+use std::{fmt, time::Duration};
+
+use serde_json::{Value, json};
+
+/// Measurements on one library.
+pub(super) struct Table {
+    title: String,
+    rows: Vec<Row>,
+    notes: Vec<(&'static str, String)>,
+}
+
+/// One thing measured, and what does the same without us.
+pub(super) struct Row {
+    what: &'static str,
+    ours: Vec<Duration>,
+    peer: Option<(&'static str, &'static str, Vec<Duration>)>,
+}
+
+impl Table {
+    pub(super) fn new(title: String) -> Self {
+        Self {
+            title,
+            rows: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, mut row: Row) {
+        row.ours.sort_unstable();
+        if let Some((_, _, times)) = &mut row.peer {
+            times.sort_unstable();
+        }
+        self.rows.push(row);
+    }
+
+    pub(super) fn note(&mut self, what: &'static str, value: String) {
+        self.notes.push((what, value));
+    }
+
+    /// All figures, in microseconds.
+    pub(super) fn to_json(&self) -> Value {
+        let rows: Vec<_> = self
+            .rows
+            .iter()
+            .map(|row| {
+                json!({
+                    "what": row.what,
+                    "ours": spread(&row.ours),
+                    "peer": row.peer.as_ref().map(|(name, aim, times)| {
+                        json!({ "name": name, "aim": aim, "times": spread(times), "ratio": row.ratio() })
+                    }),
+                })
+            })
+            .collect();
+        let notes: serde_json::Map<_, _> = self
+            .notes
+            .iter()
+            .map(|(what, value)| ((*what).to_owned(), value.clone().into()))
+            .collect();
+        json!({ "on": self.title, "rows": rows, "notes": notes })
+    }
+}
+
+impl Row {
+    /// A row that is compared with `peer`; `aim` is what the ratio should be.
+    pub(super) fn new(what: &'static str, peer: &'static str, aim: &'static str) -> Self {
+        Self {
+            what,
+            ours: Vec::new(),
+            peer: Some((peer, aim, Vec::new())),
+        }
+    }
+
+    /// A row that stands alone.
+    pub(super) fn alone(what: &'static str) -> Self {
+        Self {
+            what,
+            ours: Vec::new(),
+            peer: None,
+        }
+    }
+
+    pub(super) fn ours(&mut self, time: Duration) {
+        self.ours.push(time);
+    }
+
+    pub(super) fn peer(&mut self, time: Duration) {
+        if let Some((_, _, times)) = &mut self.peer {
+            times.push(time);
+        }
+    }
+
+    /// Our median by the peer's.
+    fn ratio(&self) -> Option<f64> {
+        let (_, _, times) = self.peer.as_ref()?;
+        Some(at(&self.ours, 50)?.as_secs_f64() / at(times, 50)?.as_secs_f64())
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\n### {}\n", self.title)?;
+        writeln!(
+            f,
+            "| what | min | median | p99 | beside | its median | ratio | aim |"
+        )?;
+        writeln!(f, "|---|---|---|---|---|---|---|---|")?;
+        for row in &self.rows {
+            let shown = |share| at(&row.ours, share).map_or("-".to_owned(), shown);
+            write!(
+                f,
+                "| {} | {} | {} | {} |",
+                row.what,
+                shown(0),
+                shown(50),
+                shown(99)
+            )?;
+            match &row.peer {
+                Some((name, aim, times)) => {
+                    let median = at(times, 50).map_or("not found".to_owned(), self::shown);
+                    let ratio = row.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.2}×"));
+                    writeln!(f, " {name} | {median} | {ratio} | {aim} |")?;
+                }
+                None => writeln!(f, " | | | |")?,
+            }
+        }
+        for (what, value) in &self.notes {
+            writeln!(f, "| {what} | | {value} | | | | | |")?;
+        }
+        Ok(())
+    }
+}
+
+/// The time that `share` hundredths of the sorted `times` do not exceed.
+fn at(times: &[Duration], share: usize) -> Option<Duration> {
+    times
+        .get((times.len() * share / 100).min(times.len().saturating_sub(1)))
+        .copied()
+}
+
+fn spread(times: &[Duration]) -> Value {
+    let micros = |share| at(times, share).map(|time| time.as_secs_f64() * 1e6);
+    json!({ "count": times.len(), "min": micros(0), "median": micros(50), "p99": micros(99) })
+}
+
+fn shown(time: Duration) -> String {
+    match time.as_micros() {
+        micros if micros < 1000 => format!("{micros} µs"),
+        micros => format!("{:.1} ms", micros as f64 / 1000.0),
+    }
+}
