@@ -139,6 +139,65 @@ fn only_the_library_writes() {
     assert_eq!(mentions("server/src", &WRITES, library), NONE);
 }
 
+/// The modules of the library that change files, and what of.
+const WRITERS: [(&str, &str); 10] = [
+    ("init.rs", "a repository where there is none"),
+    (
+        "mod.rs",
+        "the folder that a library or our own files are to be in",
+    ),
+    ("durable.rs", "files of our own"),
+    ("objects.rs", "git's objects"),
+    ("lock.rs", "git's locks"),
+    ("branch.rs", "the branch and its logs"),
+    ("document.rs", "folders on the way to a document"),
+    ("transaction.rs", "documents"),
+    ("recovery.rs", "documents, back or forth"),
+    ("maintenance.rs", "nothing itself; git's program"),
+];
+
+/// What changes a file through a folder held open.
+const WRITES_IN_FOLDERS: [&str; 5] = [
+    ".create_file(",
+    ".exchange(",
+    ".rename_noreplace(",
+    ".remove_file(",
+    "Command::new(",
+];
+
+#[test]
+fn only_named_modules_of_the_library_write() {
+    let named = |file: &Path| {
+        let name = file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        is_test(file) || WRITERS.iter().any(|(writer, _)| *writer == name)
+    };
+    let words = [&WRITES[..], &WRITES_IN_FOLDERS].concat();
+    assert_eq!(mentions("server/src/library", &words, named), NONE);
+}
+
+#[test]
+fn only_the_transaction_commits() {
+    let elsewhere = |allowed: &'static str| {
+        move |file: &Path| is_test(file) || file.ends_with(Path::new("library").join(allowed))
+    };
+    for (word, allowed) in [
+        ("branch::commit(", "transaction.rs"),
+        ("BranchMove::prepare(", "transaction.rs"),
+        ("transaction::publish(", "session.rs"),
+        ("branch::take_back(", "recovery.rs"),
+    ] {
+        assert_eq!(
+            mentions("server/src", &[word], elsewhere(allowed)),
+            NONE,
+            "{word}"
+        );
+        assert_ne!(mentions("server/src", &[word], |_| false), NONE, "{word} is gone");
+    }
+}
+
 #[test]
 fn nothing_prints_to_standard_output_but_the_protocol_and_the_demo() {
     let demo = |file: &Path| file.starts_with(workspace().join("server/src/demo"));
