@@ -91,7 +91,7 @@ pub(super) fn take_back(
 ) -> Result<(), Failure> {
     let [_, files] = locks(repository, branch);
     let at = fs::read_to_string(&files.target).unwrap_or_default();
-    if at.trim_end() != next.to_string() {
+    if ObjectId::from_hex(at.trim_end().as_bytes()).ok() != Some(next) {
         return Ok(());
     }
     let Some(base) = base else {

@@ -31,7 +31,7 @@ use super::{
     recovery,
     trouble::{At, refused},
 };
-use crate::platform::{self, Dir, FileStat, Lease, Leased, OpenError};
+use crate::platform::{self, Dir, FileId, FileStat, Lease, Leased, OpenError};
 
 /// Name of the intent in our own folder. An empty one is none.
 pub(super) const INTENT: &str = "intent";
@@ -137,7 +137,17 @@ struct DocumentSwap<'a> {
     exchange: &'a Exchange,
     bytes: Option<&'a [u8]>,
     content: Option<WrittenContent>,
-    /// Keeps others from writing to the old document, wherever it is.
+    /// The document that was looked at.
+    looked_at: Option<LookedAt>,
+}
+
+/// A document, and the folders of the exchange, held open.
+struct LookedAt {
+    folder: Dir,
+    aside: Dir,
+    /// Which file it is; `None` where there is none.
+    id: Option<FileId>,
+    /// Keeps others from writing to it, wherever it is.
     lease: Option<Lease>,
 }
 
@@ -167,7 +177,7 @@ impl<'a> Transaction<'a> {
                 exchange,
                 bytes: bytes.as_deref(),
                 content: None,
-                lease: None,
+                looked_at: None,
             })
             .collect();
         for document in documents.iter_mut().filter(|document| !document.exchange.beside) {
@@ -311,41 +321,51 @@ impl DocumentSwap<'_> {
 
     /// Looks at the document, which nobody can write to from then on.
     fn check(&mut self) -> Result<(), Setback> {
-        let folder = self.place.folder()?;
         let name = self.place.name();
-        let found = match folder.map(|folder| folder.open_entry(name)) {
-            None => Found::Nothing,
-            Some(Err(OpenError::Io(error))) if error.kind() == io::ErrorKind::NotFound => Found::Nothing,
-            Some(Err(OpenError::Io(error))) => return Err(error).at("read", name).map_err(Setback::Failure),
-            Some(Err(_)) => Found::Other,
-            Some(Ok(file)) => match Lease::take(file.try_clone().at("read", name)?) {
-                Leased::BeingWritten => return Err(Setback::Moved),
-                Leased::Yes(lease) => {
-                    self.lease = Some(lease);
-                    document::look_at(&file, name)?
-                }
-                Leased::Unsupported => document::look_at(&file, name)?,
-            },
-        };
-        if found == Found::from(self.exchange.old) {
-            Ok(())
-        } else {
-            Err(Setback::Moved)
-        }
-    }
-
-    /// Exchanges the document with the file aside, and looks at what came out. What is not what we looked at before goes
-    /// back at once.
-    fn swap(&self) -> Result<(), Setback> {
-        let Exchange { path, old, new, .. } = self.exchange;
-        let (name, aside_name) = (self.place.name(), self.place.aside());
         let (Some(folder), Some(aside)) = (self.place.folder()?, self.place.aside_folder()?) else {
             return Err(Setback::Moved);
         };
+        let id = folder.file_id(name).at("look at", name)?;
+        let (found, lease) = match folder.open_entry(name) {
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => (Found::Nothing, None),
+            Err(OpenError::Io(error)) => Err(error).at("read", name)?,
+            Err(_) => (Found::Other, None),
+            Ok(file) => match Lease::take(file.try_clone().at("read", name)?) {
+                Leased::BeingWritten => return Err(Setback::Moved),
+                Leased::Yes(lease) => (document::look_at(&file, name)?, Some(lease)),
+                Leased::Unsupported => (document::look_at(&file, name)?, None),
+            },
+        };
+        if found != Found::from(self.exchange.old) {
+            return Err(Setback::Moved);
+        }
+        self.looked_at = Some(LookedAt {
+            folder,
+            aside,
+            id,
+            lease,
+        });
+        Ok(())
+    }
+
+    /// Exchanges the document with the file aside. That it is the one we looked at is seen just before and just after; what
+    /// came out by mistake goes back at once, so that hardly anybody can have read what was never committed.
+    fn swap(&self) -> Result<(), Setback> {
+        let Exchange { path, old, new, .. } = self.exchange;
+        let (name, aside_name) = (self.place.name(), self.place.aside());
+        let Some(LookedAt {
+            folder, aside, id, ..
+        }) = &self.looked_at
+        else {
+            return Err(Setback::Moved);
+        };
+        if folder.file_id(name).at("look at", name)? != *id {
+            return Err(Setback::Moved);
+        }
         let swapped = match (old, new) {
-            (Some(_), Some(_)) => folder.exchange(name, &aside, aside_name).map(drop),
-            (None, Some(_)) => aside.rename_noreplace(aside_name, &folder, name),
-            (Some(_), None) => folder.rename_noreplace(name, &aside, aside_name),
+            (Some(_), Some(_)) => folder.exchange(name, aside, aside_name).map(drop),
+            (None, Some(_)) => aside.rename_noreplace(aside_name, folder, name),
+            (Some(_), None) => folder.rename_noreplace(name, aside, aside_name),
             (None, None) => Ok(()),
         };
         match swapped {
@@ -359,12 +379,12 @@ impl DocumentSwap<'_> {
             }
             other => other.at("replace", path.as_path())?,
         }
-        if self.is_what_came_out(&aside)? && !self.is_wanted() {
+        if self.is_what_came_out()? && !self.is_wanted() {
             return Ok(());
         }
         let back = match (old, new) {
-            (Some(_), Some(_)) => folder.exchange(name, &aside, aside_name).map(drop),
-            (Some(_), None) => aside.rename_noreplace(aside_name, &folder, name),
+            (Some(_), Some(_)) => folder.exchange(name, aside, aside_name).map(drop),
+            (Some(_), None) => aside.rename_noreplace(aside_name, folder, name),
             (None, _) => Ok(()),
         };
         back.at("restore", path.as_path())?;
@@ -372,23 +392,28 @@ impl DocumentSwap<'_> {
     }
 
     /// Whether the file aside is the document that we looked at.
-    fn is_what_came_out(&self, aside: &Dir) -> Result<bool, Failure> {
+    fn is_what_came_out(&self) -> Result<bool, Failure> {
         let name = self.place.aside();
-        let (Some(lease), Some(_)) = (&self.lease, self.exchange.old) else {
-            return Ok(document::look(Some(aside), name)? == Found::from(self.exchange.old));
-        };
-        // Nobody has written to the leased file, so it is enough that it is this one.
-        let id = |file: &File| file.metadata().map(|found| platform::file_id(&found));
-        match aside.open_entry(name) {
-            Ok(came_out) => Ok(id(&came_out).at("look at", name)? == id(lease.file()).at("look at", name)?),
-            Err(OpenError::Io(error)) => Err(error).at("read", name),
-            Err(_) => Ok(false),
+        match (&self.looked_at, self.exchange.old) {
+            (_, None) => Ok(true),
+            (None, Some(_)) => Ok(false),
+            (Some(looked_at), old) => {
+                let same = looked_at.aside.file_id(name).at("look at", name)? == looked_at.id;
+                // A leased file has the bytes that we looked at; any other may have been written to since.
+                Ok(same
+                    && (looked_at.lease.is_some()
+                        || document::look(Some(&looked_at.aside), name)? == Found::from(old)))
+            }
         }
     }
 
     /// Whether somebody waits to write to the old document.
     fn is_wanted(&self) -> bool {
-        self.lease.as_ref().is_some_and(Lease::is_wanted)
+        let lease = self
+            .looked_at
+            .as_ref()
+            .and_then(|looked_at| looked_at.lease.as_ref());
+        lease.is_some_and(Lease::is_wanted)
     }
 
     /// What the index may say of the document: nothing, if it was written to since we did.

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RawDir, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use super::{Exchange, Kind, Leased, OpenError};
+use super::{Exchange, FileId, Kind, Leased, OpenError};
 
 /// Space for folder entries: some 500 a system call.
 const ENTRIES_BYTES: usize = 32 * 1024;
@@ -104,6 +104,22 @@ impl Dir {
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
         match sys::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(kind_of(FileType::from_raw_mode(found.st_mode)))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Which file stands under the one-segment `name`; `None` when nothing does.
+    ///
+    /// # Errors
+    ///
+    /// When the system doesn't tell.
+    pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
+        match sys::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(FileId {
+                device: found.st_dev,
+                inode: found.st_ino,
+            })),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -288,11 +304,6 @@ impl Lease {
             }
             Err(_) => Leased::Unsupported,
         }
-    }
-
-    /// The leased file.
-    pub fn file(&self) -> &File {
-        &self.0
     }
 
     /// Whether somebody waits to write to the file.

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Exchange, Kind, Leased, OpenError};
+use super::{Exchange, FileId, Kind, Leased, OpenError};
 
 /// There are no leases here.
 #[derive(Debug)]
@@ -17,11 +17,6 @@ impl Lease {
     /// Says that there are none.
     pub fn take(_: File) -> Leased {
         Leased::Unsupported
-    }
-
-    /// The leased file.
-    pub fn file(&self) -> &File {
-        match *self {}
     }
 
     /// Whether somebody waits to write to the file.
@@ -117,6 +112,19 @@ impl Dir {
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
         match fs::symlink_metadata(self.0.join(name)) {
             Ok(found) => Ok(Some(kind_of(found.file_type()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Which file stands under the one-segment `name`; `None` when nothing does, or the system has no such thing.
+    ///
+    /// # Errors
+    ///
+    /// When the system doesn't tell.
+    pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
+        match fs::symlink_metadata(self.0.join(name)) {
+            Ok(found) => Ok(super::file_id(&found)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
