@@ -3,6 +3,13 @@
 //! Each test has a short form, which every run of the tests makes, and a long one, which `cargo xtask torture` makes. A
 //! failure names its seed: `cargo xtask torture --seed N` repeats it.
 
+mod calls;
+mod client;
+mod crowds;
+mod described;
+mod dice;
+mod history;
+
 use std::{
     env,
     time::{Duration, Instant},

@@ -1,0 +1,151 @@
+//! What git has of a library, read in one go: commits with what each changed, and every version of every document.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::{self, Seek, SeekFrom, Write},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use tabellion_conformance::ledger;
+
+/// All that anything names: branches, stashes and git's own logs of where they were.
+pub(super) const ANYWHERE: &[&str] = &["--all", "--reflog", "HEAD"];
+/// What the current branch has.
+pub(super) const HERE: &[&str] = &["HEAD"];
+
+/// A commit and what it changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Commit {
+    pub(super) id: String,
+    pub(super) message: String,
+    pub(super) paths: BTreeSet<String>,
+    /// Lines that it added.
+    pub(super) added: Vec<String>,
+    /// Lines that it removed.
+    pub(super) removed: Vec<String>,
+}
+
+impl Commit {
+    /// What a line of its message says that begins with `Tabellion-` and `name`.
+    pub(super) fn said(&self, name: &str) -> Option<&str> {
+        self.message.lines().find_map(|line| {
+            line.strip_prefix("Tabellion-")?
+                .strip_prefix(name)?
+                .strip_prefix(": ")
+        })
+    }
+
+    fn parse(record: &str) -> Option<Self> {
+        let mut parts = record.splitn(3, '\u{2}');
+        let (id, message, diff) = (parts.next()?, parts.next()?, parts.next()?);
+        let mut commit = Self {
+            id: id.to_owned(),
+            message: message.to_owned(),
+            ..Self::default()
+        };
+        let mut in_content = false;
+        for line in diff.lines() {
+            if let Some(names) = line.strip_prefix("diff --git ") {
+                in_content = false;
+                commit
+                    .paths
+                    .extend(names.rsplit_once(" b/").map(|(_, path)| path.to_owned()));
+            } else if line.starts_with("@@ ") {
+                in_content = true;
+            } else if let (true, Some(added)) = (in_content, line.strip_prefix('+')) {
+                commit.added.push(added.to_owned());
+            } else if let (true, Some(removed)) = (in_content, line.strip_prefix('-')) {
+                commit.removed.push(removed.to_owned());
+            }
+        }
+        Some(commit)
+    }
+}
+
+/// The commits that `revisions` reach, newest first.
+pub(super) fn commits(root: &Path, revisions: &[&str]) -> Vec<Commit> {
+    let command = [
+        "log",
+        "--topo-order",
+        "--patch",
+        "--unified=0",
+        "--no-renames",
+        "--format=%x01%H%x02%B%x02",
+    ];
+    let log = ledger::git(root, &[&command, revisions].concat()).expect("git log");
+    log.split('\u{1}').filter_map(Commit::parse).collect()
+}
+
+/// Every version of every Markdown file that anything names, with a path that it has.
+pub(super) fn versions(root: &Path) -> Vec<(String, Vec<u8>)> {
+    let objects = ledger::git(root, &[&["rev-list", "--objects"], ANYWHERE].concat()).expect("git rev-list");
+    let documents: BTreeMap<&str, &str> = objects
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(_, path)| path.ends_with(".md"))
+        .collect();
+    let contents = contents(root, documents.keys().copied()).expect("git cat-file");
+    documents
+        .values()
+        .map(|path| (*path).to_owned())
+        .zip(contents)
+        .collect()
+}
+
+fn contents<'a>(root: &Path, ids: impl Iterator<Item = &'a str>) -> io::Result<Vec<Vec<u8>>> {
+    let mut list = tempfile::tempfile()?;
+    for id in ids {
+        writeln!(list, "{id}")?;
+    }
+    list.seek(SeekFrom::Start(0))?;
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args(["cat-file", "--batch"])
+        .stdin(Stdio::from(list))
+        .output()?;
+    let mut contents = vec![];
+    let mut rest = &output.stdout[..];
+    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        let head = String::from_utf8_lossy(&rest[..end]);
+        let size = head.rsplit(' ').next().and_then(|size| size.parse().ok());
+        let size: usize = size.ok_or_else(|| io::Error::other(head.clone().into_owned()))?;
+        contents.push(rest[end + 1..][..size].to_vec());
+        rest = &rest[end + 1 + size + 1..];
+    }
+    Ok(contents)
+}
+
+/// What is left behind in `root` that is no document, no file of git's, and none that the server keeps: locks and files
+/// that were on the way to something else.
+pub(super) fn leftovers(root: &Path) -> Vec<String> {
+    let mut left = vec![];
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let in_git = path.starts_with(root.join(".git"));
+            let is_ours = folder == root.join(".git/tabellion");
+            let is_left = match (in_git, is_ours) {
+                (_, true) => name != "lock" && !name.starts_with("late-"),
+                (true, _) => name.ends_with(".lock") || name.starts_with("tmp_"),
+                (false, _) => !name.ends_with(".md"),
+            };
+            if is_left {
+                left.push(path.strip_prefix(root).unwrap_or(&path).display().to_string());
+            }
+        }
+    }
+    left
+}
