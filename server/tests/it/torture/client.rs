@@ -2,13 +2,16 @@
 
 use std::{
     collections::HashMap,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
 use serde_json::json;
+use tabellion_conformance::Target;
 
 use super::calls::{Call, End};
-use crate::support::{Library, Server, outcome};
+use crate::support::{Library, Server, edit, outcome};
 
 /// A client and all calls that it ever made.
 pub(super) struct Client<'a> {
@@ -85,7 +88,7 @@ impl<'a> Client<'a> {
 
     /// Kills the server after a while. Nobody will know what became of the calls in flight.
     pub(super) fn kill_after(&mut self, while_: Duration) {
-        std::thread::sleep(while_);
+        thread::sleep(while_);
         if let Some(server) = self.server.take() {
             server.target.kill();
             self.kills += 1;
@@ -101,6 +104,47 @@ impl<'a> Client<'a> {
     }
 
     fn server(&mut self) -> &mut Server {
-        self.server.get_or_insert_with(|| self.library.serve())
+        self.server.get_or_insert_with(|| {
+            // That a save was kept aside is no news here.
+            let mut command = self.library.command();
+            let command = command.env("TABELLION_LOG", "tabellion=error");
+            let mut target = Target::start(command).expect("the server starts");
+            target.initialize("2025-11-25").expect("a handshake");
+            Server { target }
+        })
     }
+}
+
+/// Lets `servers` servers append to `path`, each one call after the other, for as long as `person` is busy. Returns the
+/// calls and what the person did.
+pub(super) fn append_beside<T: Send>(
+    library: &Library,
+    servers: usize,
+    path: &str,
+    person: impl FnOnce() -> T + Send,
+) -> (Vec<Call>, T) {
+    let over = AtomicBool::new(false);
+    let append = |name: usize| {
+        let mut client = Client::new(library);
+        while !over.load(Ordering::Relaxed) {
+            let token = format!("t{name}-{}", client.calls.len());
+            let request = edit(path, "append", "", &format!("- {token}\n"));
+            client.call(Call::new(&token, "edit_markdown", request));
+        }
+        client.close();
+        client.calls
+    };
+    let append = &append;
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..servers)
+            .map(|name| scope.spawn(move || append(name)))
+            .collect();
+        let did = scope.spawn(person).join();
+        over.store(true, Ordering::Relaxed);
+        let calls = clients
+            .into_iter()
+            .flat_map(|client| client.join().expect("a client"))
+            .collect();
+        (calls, did.expect("a person"))
+    })
 }

@@ -1,7 +1,7 @@
 //! What git has of a library, read in one go: commits with what each changed, and every version of every document.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fs,
     io::{self, Seek, SeekFrom, Write},
     path::Path,
@@ -78,20 +78,15 @@ pub(super) fn commits(root: &Path, revisions: &[&str]) -> Vec<Commit> {
     log.split('\u{1}').filter_map(Commit::parse).collect()
 }
 
-/// Every version of every Markdown file that anything names, with a path that it has.
-pub(super) fn versions(root: &Path) -> Vec<(String, Vec<u8>)> {
+/// Every version of every Markdown file that anything names.
+pub(super) fn versions(root: &Path) -> Vec<Vec<u8>> {
     let objects = ledger::git(root, &[&["rev-list", "--objects"], ANYWHERE].concat()).expect("git rev-list");
-    let documents: BTreeMap<&str, &str> = objects
+    let documents = objects
         .lines()
         .filter_map(|line| line.split_once(' '))
         .filter(|(_, path)| path.ends_with(".md"))
-        .collect();
-    let contents = contents(root, documents.keys().copied()).expect("git cat-file");
-    documents
-        .values()
-        .map(|path| (*path).to_owned())
-        .zip(contents)
-        .collect()
+        .map(|(id, _)| id);
+    contents(root, documents).expect("git cat-file")
 }
 
 fn contents<'a>(root: &Path, ids: impl Iterator<Item = &'a str>) -> io::Result<Vec<Vec<u8>>> {

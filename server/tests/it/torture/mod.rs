@@ -8,7 +8,10 @@ mod client;
 mod crowds;
 mod described;
 mod dice;
+mod editor;
 mod history;
+mod judge;
+mod person;
 
 use std::{
     env,

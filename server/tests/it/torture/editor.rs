@@ -1,0 +1,160 @@
+//! A person's editor: ways to save a file, and what must be found again of what was saved.
+
+use std::{
+    collections::HashSet,
+    fs::{self, OpenOptions},
+    io::{Read, Seek, Write},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+/// How an editor brings a file to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// It empties the file and writes into it.
+    InPlace,
+    /// It writes another file and renames that over it.
+    Rename,
+    /// It renames the file to a backup and writes a new one.
+    Backup,
+}
+
+/// A save that left the file half written for longer than this is not held against anybody: whoever replaces the file
+/// meanwhile can't know that more is to come.
+const PROMPT: Duration = Duration::from_millis(3);
+
+/// What was saved once.
+#[derive(Debug, Clone)]
+pub(super) struct Save {
+    pub(super) content: Vec<u8>,
+    /// Whether the person has overwritten it before anybody else touched it.
+    pub(super) overwritten: bool,
+    /// Whether it was written without a pause in the middle.
+    pub(super) prompt: bool,
+}
+
+impl Save {
+    /// What tells it from other saves.
+    pub(super) fn last_line(&self) -> String {
+        let text = String::from_utf8_lossy(&self.content);
+        text.lines().last().unwrap_or_default().to_owned()
+    }
+}
+
+/// An editor with one file open.
+#[derive(Debug)]
+pub(super) struct Editor {
+    path: PathBuf,
+    style: Style,
+    pub(super) saves: Vec<Save>,
+}
+
+impl Editor {
+    pub(super) fn new(path: PathBuf, style: Style) -> Self {
+        Self {
+            path,
+            style,
+            saves: vec![],
+        }
+    }
+
+    /// Saves `content`, whatever the file holds.
+    pub(super) fn save(&mut self, content: impl Into<Vec<u8>>) {
+        let content = content.into();
+        let (replaced, prompt) = match self.style {
+            Style::InPlace => write_in_place(&self.path, &content),
+            Style::Rename => (self.rename_over(&content), true),
+            Style::Backup => {
+                let backup = self.beside("~");
+                let there = fs::rename(&self.path, &backup).is_ok();
+                let (late, prompt) = write_in_place(&self.path, &content);
+                // Whoever made a file meanwhile has it overwritten.
+                let replaced = if there {
+                    fs::read(&backup).expect("a backup")
+                } else {
+                    late
+                };
+                (replaced, prompt)
+            }
+        };
+        if let Some(last) = self.saves.last_mut() {
+            last.overwritten = replaced == last.content;
+        }
+        self.saves.push(Save {
+            content,
+            overwritten: false,
+            prompt,
+        });
+    }
+
+    /// Puts a new file in the place of the old one, and looks at what it was.
+    fn rename_over(&self, content: &[u8]) -> Vec<u8> {
+        let aside = self.beside(".swp");
+        fs::write(&aside, content).expect("written");
+        // To others this is a rename; and it shows what was there in that very moment.
+        let exchanged = renameat_with(CWD, &aside, CWD, &self.path, RenameFlags::EXCHANGE);
+        if exchanged.is_err() {
+            fs::rename(&aside, &self.path).expect("renamed");
+            return vec![];
+        }
+        let replaced = fs::read(&aside).expect("what was there");
+        fs::remove_file(&aside).expect("removed");
+        replaced
+    }
+
+    /// Closes the file.
+    pub(super) fn close(self) -> Vec<Save> {
+        let _ = fs::remove_file(self.beside("~"));
+        self.saves
+    }
+
+    fn beside(&self, end: &str) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(end);
+        name.into()
+    }
+}
+
+/// Empties a file and writes into it; what it held, and whether that was prompt.
+fn write_in_place(path: &Path, content: &[u8]) -> (Vec<u8>, bool) {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    let mut file = options.open(path).expect("opened");
+    let since = Instant::now();
+    let mut replaced = vec![];
+    file.read_to_end(&mut replaced).expect("read");
+    file.set_len(0).expect("emptied");
+    file.rewind().expect("at its beginning");
+    file.write_all(content).expect("written");
+    (replaced, since.elapsed() < PROMPT)
+}
+
+/// The last lines of saves that are in none of `versions`, though the person had not overwritten them.
+pub(super) fn lost(saves: &[Save], versions: &HashSet<Vec<u8>>) -> Vec<String> {
+    saves
+        .iter()
+        .filter(|save| save.prompt && !save.overwritten && !versions.contains(&save.content))
+        .map(Save::last_line)
+        .collect()
+}
+
+#[test]
+fn a_save_that_nobody_has_is_lost() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    for style in [Style::InPlace, Style::Rename, Style::Backup] {
+        let path = folder.path().join("a.md");
+        let mut editor = Editor::new(path.clone(), style);
+        editor.save("one");
+        editor.save("two");
+        fs::write(&path, "somebody else's").expect("written");
+        editor.save("three");
+        for save in &mut editor.saves {
+            save.prompt = true;
+        }
+        let now = HashSet::from([fs::read(&path).expect("read")]);
+        let saves = editor.close();
+        assert_eq!(lost(&saves, &now), ["two"], "{style:?}");
+    }
+}

@@ -1,0 +1,144 @@
+//! A person who saves the very file that the server edits: no save is lost, no edit is lost or doubled.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    Effort,
+    calls::{self, Call, End},
+    client::{Client, append_beside},
+    dice::Dice,
+    editor::{self, Editor, Save, Style},
+    history, judge,
+};
+use crate::support::{Library, edit};
+
+const NOTE: &str = "note.md";
+const SERVERS: usize = 2;
+const STYLES: [Style; 3] = [Style::InPlace, Style::Rename, Style::Backup];
+/// How long a person rests between two saves, at least and at most, in milliseconds.
+const PACES: [(u64, u64); 2] = [(20, 200), (20, 20)];
+/// How long a person saves in one library.
+const SPELL: Duration = Duration::from_millis(900);
+
+#[test]
+fn saves_over_the_server_s_edits_are_never_lost() {
+    let effort = Effort::asked();
+    let mut tally = Tally::default();
+    while tally.spells == 0 || effort.pick(false, !effort.is_over()) {
+        for (style, pace) in STYLES.iter().flat_map(|style| PACES.map(|pace| (*style, pace))) {
+            let spell = Spell::new(effort, tally.spells, style, pace);
+            let faults = spell.run(&mut tally, editor::lost, |editor| {
+                editor.save(format!("# Note\n\nversion {}\n", editor.saves.len()));
+            });
+            assert!(
+                faults.is_empty(),
+                "{style:?} each {pace:?} ms: {faults:#?}\n{tally:?}"
+            );
+        }
+    }
+    println!("saves: seed {}, {tally:?}", effort.seed);
+}
+
+/// Names the saves that are missing from the versions that were kept.
+type Lost = fn(&[Save], &HashSet<Vec<u8>>) -> Vec<String>;
+
+/// A spell of saving beside servers that append.
+struct Spell {
+    library: Library,
+    style: Style,
+    dice: Dice,
+    pace: (u64, u64),
+}
+
+impl Spell {
+    fn new(effort: Effort, nth: usize, style: Style, pace: (u64, u64)) -> Self {
+        Self {
+            library: Library::with(&[(NOTE, "# Note\n")]),
+            style,
+            dice: Dice::new(effort, nth as u64),
+            pace,
+        }
+    }
+
+    /// Does `save` again and again; what is wrong after that, also by the measure of `lost`.
+    fn run(mut self, tally: &mut Tally, lost: Lost, mut save: impl FnMut(&mut Editor) + Send) -> Vec<String> {
+        let (least, most) = (self.pace.0, self.pace.1);
+        let mut editor = Editor::new(self.library.path(NOTE), self.style);
+        let dice = &mut self.dice;
+        let (mut calls, saves) = append_beside(&self.library, SERVERS, NOTE, || {
+            let since = Instant::now();
+            while since.elapsed() < SPELL {
+                save(&mut editor);
+                thread::sleep(dice.time(Duration::from_millis(least), Duration::from_millis(most)));
+            }
+            editor.close()
+        });
+        // Alone again, the server takes up whatever lies there.
+        let mut last = Client::new(&self.library);
+        let end = &last
+            .call(Call::new(
+                "last",
+                "edit_markdown",
+                edit(NOTE, "append", "", "- last\n"),
+            ))
+            .end;
+        assert!(matches!(end, End::Commit(_)), "{end:?}");
+        last.close();
+        calls.extend(last.calls);
+        tally.add(&self.library, &calls, &saves);
+        self.faults(&calls, &saves, lost)
+    }
+
+    fn faults(&self, calls: &[Call], saves: &[Save], lost: Lost) -> Vec<String> {
+        let root = self.library.root();
+        let versions = judge::kept_versions(&self.library);
+        let mut faults = calls::faults_of_commits(calls, &history::commits(root, history::ANYWHERE));
+        faults.extend(judge::faults_of_versions(calls, &versions));
+        faults.extend(judge::faults_of_library(
+            &self.library,
+            &history::commits(root, history::HERE),
+        ));
+        faults.extend(lost(saves, &versions).iter().map(|line| format!("lost: {line}")));
+        faults.extend(calls.iter().filter_map(|call| match &call.end {
+            End::Refused(name) if name == "CONFLICT" || name == "BUSY" => None,
+            // For a moment there is only the backup.
+            End::Refused(name) if name == "NOT_FOUND" && self.style == Style::Backup => None,
+            End::Commit(_) => None,
+            end => Some(format!("{}: {end:?}", call.token)),
+        }));
+        faults
+    }
+}
+
+/// What happened in all spells.
+#[derive(Debug, Default)]
+struct Tally {
+    spells: usize,
+    calls: BTreeMap<String, usize>,
+    longest_wait: Duration,
+    saves: usize,
+    /// Of the saves: overwritten by the person himself.
+    overwritten: usize,
+    /// Of the saves: with a pause in the middle.
+    slow: usize,
+    /// Saves that were kept aside.
+    late: usize,
+}
+
+impl Tally {
+    fn add(&mut self, library: &Library, calls: &[Call], saves: &[Save]) {
+        self.spells += 1;
+        for (end, count) in calls::ends(calls) {
+            *self.calls.entry(end).or_default() += count;
+        }
+        self.longest_wait = self.longest_wait.max(calls::longest_wait(calls));
+        self.saves += saves.len();
+        self.overwritten += saves.iter().filter(|save| save.overwritten).count();
+        self.slow += saves.iter().filter(|save| !save.prompt).count();
+        self.late += judge::late(library);
+    }
+}
