@@ -84,7 +84,7 @@ impl Call {
     }
 
     /// Whether `commit` is one that this call made.
-    fn made(&self, commit: &Commit) -> bool {
+    pub(super) fn made(&self, commit: &Commit) -> bool {
         self.lines_in(&commit.added) > 0 || commit.said("Key") == Some(&self.token)
     }
 }
@@ -108,9 +108,11 @@ pub(super) fn ends(calls: &[Call]) -> BTreeMap<String, usize> {
     counts
 }
 
-/// The longest that a call waited for its answer.
-pub(super) fn longest_wait(calls: &[Call]) -> Duration {
-    calls.iter().map(|call| call.waited).max().unwrap_or_default()
+/// How long calls waited for their answers: the median and the longest.
+pub(super) fn waits(calls: &[Call]) -> [Duration; 2] {
+    let mut waits: Vec<_> = calls.iter().map(|call| call.waited).collect();
+    waits.sort();
+    [waits.len() / 2, waits.len().saturating_sub(1)].map(|at| waits.get(at).copied().unwrap_or_default())
 }
 
 /// What is wrong with `commits` wherever they are: an acknowledged call without its commit, or with one that changes more

@@ -74,12 +74,12 @@ fn many_servers_lose_double_and_tear_nothing() {
     let kills: usize = clients.iter().map(|client| client.kills).sum();
     let calls: Vec<Call> = clients.into_iter().flat_map(|client| client.calls).collect();
     println!(
-        "crowds: seed {}, {} calls {:?}, {kills} kills, {:?} reads, longest wait {:?}",
+        "crowds: seed {}, {} calls {:?}, {kills} kills, {:?} reads, waits {:?}",
         effort.seed,
         calls.len(),
         calls::ends(&calls),
         reads,
-        calls::longest_wait(&calls)
+        calls::waits(&calls)
     );
     judge(library, &calls);
 }

@@ -29,13 +29,24 @@ const PROMPT: Duration = Duration::from_millis(3);
 #[derive(Debug, Clone)]
 pub(super) struct Save {
     pub(super) content: Vec<u8>,
-    /// Whether the person has overwritten it before anybody else touched it.
-    pub(super) overwritten: bool,
+    /// What the next save replaced.
+    pub(super) later: Option<Vec<u8>>,
     /// Whether it was written without a pause in the middle.
     pub(super) prompt: bool,
 }
 
 impl Save {
+    /// Whether the person has overwritten it before anybody else touched it.
+    pub(super) fn is_overwritten(&self) -> bool {
+        self.later.as_ref() == Some(&self.content)
+    }
+
+    /// Whether the person has overwritten a text with its last line.
+    pub(super) fn is_line_overwritten(&self) -> bool {
+        let later = self.later.as_deref().map(String::from_utf8_lossy);
+        later.is_some_and(|later| later.lines().any(|line| line == self.last_line()))
+    }
+
     /// What tells it from other saves.
     pub(super) fn last_line(&self) -> String {
         let text = String::from_utf8_lossy(&self.content);
@@ -80,11 +91,11 @@ impl Editor {
             }
         };
         if let Some(last) = self.saves.last_mut() {
-            last.overwritten = replaced == last.content;
+            last.later = Some(replaced);
         }
         self.saves.push(Save {
             content,
-            overwritten: false,
+            later: None,
             prompt,
         });
     }
@@ -135,9 +146,20 @@ fn write_in_place(path: &Path, content: &[u8]) -> (Vec<u8>, bool) {
 pub(super) fn lost(saves: &[Save], versions: &HashSet<Vec<u8>>) -> Vec<String> {
     saves
         .iter()
-        .filter(|save| save.prompt && !save.overwritten && !versions.contains(&save.content))
+        .filter(|save| save.prompt && !save.is_overwritten() && !versions.contains(&save.content))
         .map(Save::last_line)
         .collect()
+}
+
+/// The lines that were added in saves and that none of `versions` has.
+pub(super) fn lost_lines(saves: &[Save], versions: &HashSet<Vec<u8>>) -> Vec<String> {
+    let texts: Vec<_> = versions
+        .iter()
+        .map(|version| String::from_utf8_lossy(version))
+        .collect();
+    let lines: HashSet<&str> = texts.iter().flat_map(|text| text.lines()).collect();
+    let added = saves.iter().filter(|save| save.prompt).map(Save::last_line);
+    added.filter(|line| !lines.contains(&**line)).collect()
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod crowds;
 mod described;
 mod dice;
 mod editor;
+mod git_beside;
 mod history;
 mod judge;
 mod person;

@@ -135,9 +135,9 @@ impl Tally {
         for (end, count) in calls::ends(calls) {
             *self.calls.entry(end).or_default() += count;
         }
-        self.longest_wait = self.longest_wait.max(calls::longest_wait(calls));
+        self.longest_wait = self.longest_wait.max(calls::waits(calls)[1]);
         self.saves += saves.len();
-        self.overwritten += saves.iter().filter(|save| save.overwritten).count();
+        self.overwritten += saves.iter().filter(|save| save.is_overwritten()).count();
         self.slow += saves.iter().filter(|save| !save.prompt).count();
         self.late += judge::late(library);
     }

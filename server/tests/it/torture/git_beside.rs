@@ -1,0 +1,237 @@
+//! A person who uses git in the library while the server edits: nothing of either's is lost, and none sweeps up what the
+//! other has not committed.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use tabellion_conformance::ledger;
+
+use super::{
+    Effort,
+    calls::{self, Call, End},
+    client::{Client, append_beside},
+    dice::Dice,
+    editor::{self, Editor, Save, Style},
+    history, judge,
+};
+use crate::support::{Library, edit};
+
+/// The document that the server edits.
+const NOTE: &str = "note.md";
+/// A document that only the person edits.
+const MINE: &str = "mine.md";
+const SERVERS: usize = 2;
+/// What a person's commits are called.
+const BY_HAND: &str = "by hand";
+/// How long a person is at it in one library.
+const SPELL: Duration = Duration::from_millis(900);
+/// How often a person repeats a command while another program is in the way.
+const PATIENCE: usize = 50;
+
+const COMMIT: &[&str] = &["commit", "--quiet", "--all", "--message", BY_HAND];
+
+/// What the person does again and again, one git command after the other.
+const HABITS: [(&str, &[&[&str]]); 6] = [
+    ("commit", &[COMMIT]),
+    (
+        "switch",
+        &[
+            &["checkout", "--quiet", "other"],
+            &["checkout", "--quiet", "main"],
+        ],
+    ),
+    (
+        "stash",
+        &[&["stash", "push", "--quiet"], &["stash", "pop", "--quiet"]],
+    ),
+    ("rebase", &[COMMIT, &["rebase", "--quiet", "--no-ff", "HEAD~2"]]),
+    ("collect", &[COMMIT, &["gc", "--quiet"]]),
+    ("repack", &[COMMIT, &["repack", "-a", "-d", "--quiet"]]),
+];
+
+#[test]
+fn git_commands_and_calls_do_each_other_no_harm() {
+    let effort = Effort::asked();
+    let mut round = 0;
+    while round == 0 || effort.pick(false, !effort.is_over()) {
+        let documents = effort.pick(&[NOTE][..], &[MINE, NOTE]);
+        let cases = HABITS
+            .iter()
+            .flat_map(|habit| documents.iter().map(move |document| (habit, *document)));
+        for ((name, commands), document) in cases {
+            round += 1;
+            let library = library();
+            let mut person = Person::new(&library, document, Dice::new(effort, round));
+            let (mut calls, ()) = append_beside(&library, SERVERS, NOTE, || {
+                let since = Instant::now();
+                while since.elapsed() < SPELL {
+                    person.save();
+                    person.run(commands);
+                }
+            });
+            let mut last = Client::new(&library);
+            let end = &last
+                .call(Call::new(
+                    "last",
+                    "edit_markdown",
+                    edit(NOTE, "append", "", "- last\n"),
+                ))
+                .end;
+            assert!(matches!(end, End::Commit(_)), "{name}: {end:?}");
+            last.close();
+            calls.extend(last.calls);
+            println!(
+                "git: seed {}, {name}, saving {document}: calls {:?}, waits {:?}, {} saves, git {:?}",
+                effort.seed,
+                calls::ends(&calls),
+                calls::waits(&calls),
+                person.editor.saves.len(),
+                person.commands
+            );
+            let faults = faults(&library, &calls, &person);
+            assert!(faults.is_empty(), "{name}, saving {document}: {faults:#?}");
+        }
+    }
+}
+
+/// A library with two branches that differ in what the server edits.
+fn library() -> Library {
+    let library = Library::with(&[(NOTE, "# Note\n"), (MINE, "# Mine\n")]);
+    let git = |arguments: &[&str]| ledger::git(library.root(), arguments).expect("git");
+    // Git's own commands write the person's name too.
+    git(&["config", "user.name", "A Person"]);
+    git(&["config", "user.email", "person@localhost"]);
+    git(&["checkout", "--quiet", "-b", "other"]);
+    library.put(NOTE, "# Another note\n\nwith another text\n");
+    library.commit_all("other");
+    git(&["checkout", "--quiet", "main"]);
+    library.put("more.md", "# More\n");
+    library.commit_all("more");
+    library
+}
+
+struct Person<'a> {
+    root: &'a Path,
+    /// The document that the person edits.
+    document: &'static str,
+    editor: Editor,
+    dice: Dice,
+    /// How often each command was done, and was not.
+    commands: BTreeMap<String, [usize; 2]>,
+}
+
+impl<'a> Person<'a> {
+    fn new(library: &'a Library, document: &'static str, dice: Dice) -> Self {
+        Self {
+            root: library.root(),
+            document,
+            editor: Editor::new(library.path(document), Style::InPlace),
+            dice,
+            commands: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a line to the own document, or writes the one of the server anew.
+    fn save(&mut self) {
+        let line = format!("- h{}\n", self.editor.saves.len());
+        let before = match self.document {
+            MINE => fs::read_to_string(self.root.join(MINE)).expect("the own document"),
+            _ => "# Note\n\n".to_owned(),
+        };
+        self.editor.save(before + &line);
+    }
+
+    /// The lines that none of `versions` has, though the person has not overwritten them.
+    fn lost(&self, versions: &HashSet<Vec<u8>>) -> Vec<String> {
+        let mut lost = editor::lost_lines(&self.editor.saves, versions);
+        if self.document == NOTE {
+            let overwritten = self.editor.saves.iter().filter(|save| save.is_line_overwritten());
+            let overwritten: HashSet<_> = overwritten.map(Save::last_line).collect();
+            lost.retain(|line| !overwritten.contains(line));
+        }
+        lost
+    }
+
+    /// Does the commands, and cleans up where one could not be done.
+    fn run(&mut self, commands: &[&[&str]]) {
+        for command in commands {
+            self.rest();
+            let done = self.insist(command);
+            self.commands.entry(command[0].to_owned()).or_default()[usize::from(!done)] += 1;
+            if !done {
+                break;
+            }
+        }
+        self.rest();
+        self.clean_up();
+    }
+
+    /// Does a command, again where another program was in the way.
+    fn insist(&self, command: &[&str]) -> bool {
+        for _ in 0..PATIENCE {
+            match ledger::git(self.root, command) {
+                Ok(_) => return true,
+                Err(error) if is_in_the_way(&error.to_string()) => thread::sleep(Duration::from_millis(5)),
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+
+    /// Leaves a conflict, a rebase or another branch. What was stashed stays stashed.
+    fn clean_up(&self) {
+        if self.root.join(".git/rebase-merge").exists() {
+            self.insist(&["rebase", "--abort"]);
+        }
+        let unmerged = ledger::git(self.root, &["ls-files", "--unmerged"]).expect("git ls-files");
+        if !unmerged.is_empty() {
+            self.insist(&["reset", "--quiet", "--hard"]);
+        }
+        let branch = ledger::git(self.root, &["rev-parse", "--abbrev-ref", "HEAD"]).expect("git rev-parse");
+        if branch.trim() != "main" {
+            assert!(self.insist(&["checkout", "--quiet", "main"]), "back on main");
+        }
+    }
+
+    fn rest(&mut self) {
+        let rest = self
+            .dice
+            .time(Duration::from_millis(5), Duration::from_millis(60));
+        thread::sleep(rest);
+    }
+}
+
+/// Whether git gave up since somebody else was at work.
+fn is_in_the_way(error: &str) -> bool {
+    [".lock", "could not write index", "cannot lock ref"]
+        .iter()
+        .any(|sign| error.contains(sign))
+}
+
+fn faults(library: &Library, calls: &[Call], person: &Person<'_>) -> Vec<String> {
+    let everywhere = history::commits(library.root(), history::ANYWHERE);
+    let here = history::commits(library.root(), history::HERE);
+    let versions = judge::kept_versions(library);
+    let mut faults = calls::faults_of_commits(calls, &everywhere);
+    faults.extend(judge::faults_of_versions(calls, &versions));
+    faults.extend(judge::faults_of_library(library, &here));
+    faults.extend(person.lost(&versions).iter().map(|line| format!("lost: {line}")));
+    for commit in everywhere
+        .iter()
+        .filter(|commit| commit.message.starts_with(BY_HAND))
+    {
+        let swept = calls.iter().find(|call| call.made(commit));
+        faults.extend(swept.map(|call| format!("the person's commit {} has {}", commit.id, call.token)));
+    }
+    faults.extend(calls.iter().filter_map(|call| match &call.end {
+        End::Refused(name) if name != "IO_ERROR" => None,
+        End::Commit(_) => None,
+        end => Some(format!("{}: {end:?}", call.token)),
+    }));
+    faults
+}
