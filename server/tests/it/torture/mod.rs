@@ -3,6 +3,7 @@
 //! Each test has a short form, which every run of the tests makes, and a long one, which `cargo xtask torture` makes. A
 //! failure names its seed: `cargo xtask torture --seed N` repeats it.
 
+mod beginnings;
 mod calls;
 mod client;
 mod crowds;
