@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tabellion_conformance::Target;
 
 use super::calls::{Call, End};
@@ -84,6 +84,17 @@ impl<'a> Client<'a> {
         self.post(call);
         self.receive(0);
         self.calls.last().expect("a call")
+    }
+
+    /// Calls a tool that changes nothing, which must answer.
+    pub(super) fn read(&mut self, tool: &str, request: Value) {
+        let read = self.server().call(tool, request.clone());
+        read.unwrap_or_else(|refusal| panic!("{tool} {request}: {refusal:?}"));
+    }
+
+    /// The server's process id.
+    pub(super) fn id(&mut self) -> u32 {
+        self.server().target.id()
     }
 
     /// Kills the server after a while. Nobody will know what became of the calls in flight.

@@ -13,6 +13,7 @@ mod editor;
 mod git_beside;
 mod history;
 mod judge;
+mod life;
 mod person;
 
 use std::{
