@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -126,21 +126,23 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Lets `servers` servers append to `path`, each one call after the other, for as long as `person` is busy. Returns the
-/// calls and what the person did.
+/// Lets `servers` servers append to `path`, each one call after the other, for as long as `person` is busy, who can see how
+/// many answers there were. Returns the calls and what the person did.
 pub(super) fn append_beside<T: Send>(
     library: &Library,
     servers: usize,
     path: &str,
-    person: impl FnOnce() -> T + Send,
+    person: impl FnOnce(&AtomicUsize) -> T + Send,
 ) -> (Vec<Call>, T) {
     let over = AtomicBool::new(false);
+    let answers = AtomicUsize::new(0);
     let append = |name: usize| {
         let mut client = Client::new(library);
         while !over.load(Ordering::Relaxed) {
             let token = format!("t{name}-{}", client.calls.len());
             let request = edit(path, "append", "", &format!("- {token}\n"));
             client.call(Call::new(&token, "edit_markdown", request));
+            answers.fetch_add(1, Ordering::Relaxed);
         }
         client.close();
         client.calls
@@ -150,7 +152,7 @@ pub(super) fn append_beside<T: Send>(
         let clients: Vec<_> = (0..servers)
             .map(|name| scope.spawn(move || append(name)))
             .collect();
-        let did = scope.spawn(person).join();
+        let did = scope.spawn(|| person(&answers)).join();
         over.store(true, Ordering::Relaxed);
         let calls = clients
             .into_iter()

@@ -67,7 +67,7 @@ fn git_commands_and_calls_do_each_other_no_harm() {
             round += 1;
             let library = library();
             let mut person = Person::new(&library, document, Dice::new(effort, round));
-            let (mut calls, ()) = append_beside(&library, SERVERS, NOTE, || {
+            let (mut calls, ()) = append_beside(&library, SERVERS, NOTE, |_| {
                 let since = Instant::now();
                 while since.elapsed() < SPELL {
                     person.save();

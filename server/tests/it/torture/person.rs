@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    sync::atomic::Ordering,
     thread,
     time::{Duration, Instant},
 };
@@ -21,8 +22,10 @@ const SERVERS: usize = 2;
 const STYLES: [Style; 3] = [Style::InPlace, Style::Rename, Style::Backup];
 /// How long a person rests between two saves, at least and at most, in milliseconds.
 const PACES: [(u64, u64); 2] = [(20, 200), (20, 20)];
-/// How long a person saves in one library.
+/// How long a person saves in one library, and until how many calls were answered, where that is not too long.
 const SPELL: Duration = Duration::from_millis(900);
+const LONGEST_SPELL: Duration = Duration::from_secs(5);
+const CALLS: usize = 12;
 
 #[test]
 fn saves_over_the_server_s_edits_are_never_lost() {
@@ -69,9 +72,11 @@ impl Spell {
         let (least, most) = (self.pace.0, self.pace.1);
         let mut editor = Editor::new(self.library.path(NOTE), self.style);
         let dice = &mut self.dice;
-        let (mut calls, saves) = append_beside(&self.library, SERVERS, NOTE, || {
+        let (mut calls, saves) = append_beside(&self.library, SERVERS, NOTE, |answers| {
             let since = Instant::now();
-            while since.elapsed() < SPELL {
+            while since.elapsed() < SPELL
+                || answers.load(Ordering::Relaxed) < CALLS && since.elapsed() < LONGEST_SPELL
+            {
                 save(&mut editor);
                 thread::sleep(dice.time(Duration::from_millis(least), Duration::from_millis(most)));
             }
