@@ -10,6 +10,8 @@ use std::{
 
 use tabellion_conformance::ledger;
 
+use crate::support::Library;
+
 /// All that anything names: branches, stashes and git's own logs of where they were.
 pub(super) const ANYWHERE: &[&str] = &["--all", "--reflog", "HEAD"];
 /// What the current branch has.
@@ -143,4 +145,24 @@ pub(super) fn leftovers(root: &Path) -> Vec<String> {
         }
     }
     left
+}
+
+#[test]
+fn what_is_left_behind_shows() {
+    let library = Library::with(&[("a.md", "# A\n")]);
+    let left = [
+        ".git/index.lock",
+        ".git/refs/heads/main.lock",
+        ".git/tabellion/content",
+        "folder/.a.md.swp",
+    ];
+    library.put(".git/tabellion/lock", "");
+    library.put(".git/tabellion/late-1.md", "kept");
+    assert_eq!(leftovers(library.root()), [""; 0]);
+    for path in left {
+        library.put(path, "");
+    }
+    let mut found = leftovers(library.root());
+    found.sort();
+    assert_eq!(found, left);
 }
