@@ -115,6 +115,13 @@ impl Editor {
         replaced
     }
 
+    /// Reads the file, adds a line, and saves it.
+    pub(super) fn add(&mut self, line: &str) {
+        let mut content = fs::read(&self.path).expect("the file");
+        content.extend(format!("{line}\n").into_bytes());
+        self.save(content);
+    }
+
     /// Closes the file.
     pub(super) fn close(self) -> Vec<Save> {
         let _ = fs::remove_file(self.beside("~"));
@@ -179,4 +186,18 @@ fn a_save_that_nobody_has_is_lost() {
         let saves = editor.close();
         assert_eq!(lost(&saves, &now), ["two"], "{style:?}");
     }
+}
+
+#[test]
+fn a_line_that_nobody_has_is_lost() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let path = folder.path().join("a.md");
+    fs::write(&path, "").expect("written");
+    let mut editor = Editor::new(path.clone(), Style::Rename);
+    editor.add("one");
+    editor.add("two");
+    fs::write(&path, "one\n").expect("put back");
+    editor.add("three");
+    let now = HashSet::from([fs::read(&path).expect("read")]);
+    assert_eq!(lost_lines(&editor.close(), &now), ["two"]);
 }

@@ -22,6 +22,12 @@ const SERVERS: usize = 2;
 const STYLES: [Style; 3] = [Style::InPlace, Style::Rename, Style::Backup];
 /// How long a person rests between two saves, at least and at most, in milliseconds.
 const PACES: [(u64, u64); 2] = [(20, 200), (20, 20)];
+/// Spells of adding in the short form.
+const ADDING_SPELLS: usize = 4;
+/// Saves in quick succession, some 50 a second on average.
+const BURST: usize = 6;
+const BURST_GAP: Duration = Duration::from_micros(300);
+const ADDING_REST: (u64, u64) = (100, 100);
 /// How long a person saves in one library, and until how many calls were answered, where that is not too long.
 const SPELL: Duration = Duration::from_millis(900);
 const LONGEST_SPELL: Duration = Duration::from_secs(5);
@@ -44,6 +50,40 @@ fn saves_over_the_server_s_edits_are_never_lost() {
         }
     }
     println!("saves: seed {}, {tally:?}", effort.seed);
+}
+
+/// A known race: between our exchange of the file and its being taken back, an editor reads bytes that are never committed
+/// and saves on top of them. The edit is then made a second time, or a call that was refused has left its bytes, or what
+/// was saved before is put back and overwritten with what lacks it.
+#[test]
+fn lines_added_to_what_the_server_just_wrote_double_and_drop_nothing() {
+    let effort = Effort::asked();
+    let mut tally = Tally::default();
+    let mut broken = vec![];
+    while tally.spells < effort.pick(ADDING_SPELLS, usize::MAX) && !effort.is_over() {
+        let style = [Style::InPlace, Style::Rename][tally.spells % 2];
+        let spell = Spell::new(effort, tally.spells, style, ADDING_REST);
+        let mut dice = Dice::new(effort, u64::MAX >> 32);
+        let faults = spell.run(&mut tally, editor::lost_lines, |editor| {
+            for _ in 0..BURST {
+                let line = format!("- h{}", editor.saves.len());
+                editor.add(&line);
+                thread::sleep(dice.time(BURST_GAP / 2, BURST_GAP * 2));
+            }
+        });
+        broken.extend((!faults.is_empty()).then_some((style, faults)));
+    }
+    println!(
+        "additions: seed {}, {} spells broken, {tally:?}",
+        effort.seed,
+        broken.len()
+    );
+    assert!(
+        broken.is_empty(),
+        "{} of {} spells: {broken:#?}",
+        broken.len(),
+        tally.spells
+    );
 }
 
 /// Names the saves that are missing from the versions that were kept.
