@@ -134,8 +134,11 @@ pub(super) fn leftovers(root: &Path) -> Vec<String> {
                 .into_owned();
             let in_git = path.starts_with(root.join(".git"));
             let is_ours = folder == root.join(".git/tabellion");
+            // An empty intent is none.
+            let stays =
+                ["lock", "intent"].contains(&&*name) && fs::metadata(&path).is_ok_and(|m| m.len() == 0);
             let is_left = match (in_git, is_ours) {
-                (_, true) => name != "lock" && !name.starts_with("late-"),
+                (_, true) => !(stays || name.starts_with("late-") || name.starts_with("log.sqlite")),
                 (true, _) => name.ends_with(".lock") || name.starts_with("tmp_"),
                 (false, _) => !name.ends_with(".md"),
             };
@@ -153,15 +156,18 @@ fn what_is_left_behind_shows() {
     let left = [
         ".git/index.lock",
         ".git/refs/heads/main.lock",
-        ".git/tabellion/content",
+        ".git/tabellion/content-0",
+        ".git/tabellion/intent",
         "folder/.a.md.swp",
     ];
     library.put(".git/tabellion/lock", "");
+    library.put(".git/tabellion/intent", "");
     library.put(".git/tabellion/late-1.md", "kept");
     assert_eq!(leftovers(library.root()), [""; 0]);
     for path in left {
         library.put(path, "");
     }
+    library.put(".git/tabellion/intent", "something");
     let mut found = leftovers(library.root());
     found.sort();
     assert_eq!(found, left);
