@@ -15,6 +15,7 @@ mod history;
 mod judge;
 mod life;
 mod person;
+mod states;
 
 use std::{
     env,

@@ -1,0 +1,69 @@
+//! A repository that several users of the system share: what we make there, the others can change, as with git.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use serde_json::json;
+
+use super::{State, picture::Picture, scene::Scene};
+use crate::support::edit;
+
+/// How the repository is shared, and the modes of a new folder, of the index, and of an object there.
+const SHARING: [(&str, [u32; 3]); 4] = [
+    ("group", [0o2770, 0o660, 0o440]),
+    ("all", [0o2775, 0o664, 0o444]),
+    ("0640", [0o2750, 0o640, 0o440]),
+    ("umask", [0o700, 0o600, 0o400]),
+];
+
+fn mode(path: &Path) -> u32 {
+    let metadata = fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    metadata.permissions().mode() & 0o7777
+}
+
+#[test]
+fn what_is_made_in_a_shared_repository_is_shared() {
+    for (how, [folder, file, object]) in SHARING {
+        let mut scene = Scene::of(State::served("shared", ""));
+        scene.shell(
+            "lib",
+            &format!(
+                "umask 077; rm -rf .git; git init -q --template= --shared={how}; git add .; git commit -qm first
+                 git switch -q --orphan team/plan; touch x; git add .; git commit -qm second
+                 git pack-refs --all; git switch -q --orphan team/fresh; touch other.txt"
+            ),
+        );
+        let state = State::served("shared", "").within("umask 077");
+        scene.state = state;
+        let before = Picture::of(&scene);
+        let mut server = scene.serve();
+        for _ in 0..2 {
+            server
+                .call("write_markdown", json!({ "path": "new.md", "content": "new\n" }))
+                .expect("written");
+        }
+        server
+            .call("edit_markdown", edit("new.md", "append", "", "more\n"))
+            .expect("edited");
+        server.close();
+        let git = scene.library().join(".git");
+        assert_eq!(mode(&git), folder, "{how}: what git made");
+        for made in Picture::of(&scene).changed_since(&before) {
+            let path = scene.top().join(&made);
+            if !path.starts_with(&git) || path == git {
+                continue;
+            }
+            let expected = if path.is_dir() {
+                folder
+            } else if path.starts_with(git.join("objects")) {
+                object
+            } else {
+                file
+            };
+            assert_eq!(mode(&path), expected, "{how}: {}", made.display());
+        }
+        if how != "umask" {
+            assert_eq!(mode(&git.join("tabellion")), folder, "{how}");
+            assert_eq!(mode(&git.join("tabellion/lock")), file, "{how}");
+        }
+    }
+}
