@@ -11,13 +11,16 @@
 //! | `repository`, `init` | the git repository: opening it, its state; making one |
 //! | `plan`, `pending`, `transaction`, `recovery` | changes: worked out, put together, made, completed or undone |
 //! | `document`, `intent` | what a transaction exchanges on the disk, and its record of what it is about to do |
-//! | `objects`, `tree`, `commit`, `index_file`, `branch`, `lock`, `line_endings` | git's files, one each |
+//! | `objects`, `tree`, `commit`, `index_file`, `branch`, `lock` | git's files, one each |
+//! | `attributes`, `conversion` | what git keeps of a file's bytes |
 //! | `commit_message`, `history` | the log |
 //! | `maintenance` | git's own housekeeping |
 
+mod attributes;
 mod branch;
 mod commit;
 mod commit_message;
+mod conversion;
 mod document;
 mod durable;
 mod history;
@@ -25,7 +28,6 @@ pub mod ignore;
 mod index_file;
 mod init;
 mod intent;
-mod line_endings;
 mod lock;
 mod maintenance;
 mod objects;
@@ -288,7 +290,7 @@ impl Library {
             None => None,
         };
         let blob = blob_id(&file.bytes)?;
-        let as_kept = match line_endings::to_git(self, &git_path, &file.bytes)? {
+        let as_kept = match conversion::to_git(self, &git_path, &file.bytes)? {
             Cow::Borrowed(_) => blob,
             Cow::Owned(bytes) => blob_id(&bytes)?,
         };

@@ -15,8 +15,8 @@ use super::{
     ExternalPolicy, Library,
     commit::Authorship,
     commit_message::{EXTERNAL, Record},
+    conversion,
     intent::Logged,
-    line_endings,
     objects::{NewObjects, blob_id},
     pending::Pending,
     root::{FileBytes, MAX_FILE_BYTES},
@@ -186,6 +186,7 @@ impl Planner<'_> {
             Some(why) => return Err(refused(format!("`{path}` {why}"))),
             None => {}
         }
+        conversion::check(self.git, &self.git_path())?;
         match (old, content) {
             (Some(file), _) if file.mode & OWNER_WRITES == 0 => Err(refused(format!(
                 "`{path}` is read-only; make it writable first (`chmod u+w`)"
@@ -236,17 +237,13 @@ impl Planner<'_> {
             _ => EntryKind::Blob.into(),
         };
         // Not added to the objects: most often HEAD has it.
-        let blob = blob_id(&line_endings::to_git(
-            self.library,
-            &self.git_path(),
-            &file.bytes,
-        )?)?;
+        let blob = blob_id(&conversion::to_git(self.library, &self.git_path(), &file.bytes)?)?;
         Ok(Some(Kept { blob, mode }))
     }
 
     /// How git keeps a document of these bytes, which are added to the objects.
     fn keep(&mut self, bytes: &[u8], mode: EntryMode) -> Result<Kept, Failure> {
-        let bytes = line_endings::to_git(self.library, &self.git_path(), bytes)?;
+        let bytes = conversion::to_git(self.library, &self.git_path(), bytes)?;
         Ok(Kept {
             blob: self.objects.add_blob(&bytes)?,
             mode,

@@ -1,7 +1,7 @@
 //! The git repository that a library lies in: opening it, where its files are, and the state that it is in.
 //!
 //! Nothing that is configured ever runs: neither hooks nor filters nor monitors. Of the environment only `HOME` and
-//! `XDG_CONFIG_HOME` count, to find the user's own configuration; included files are not read.
+//! `XDG_CONFIG_HOME` count, to find the user's own configuration. The system's counts too, and what either includes.
 
 use std::path::{Path, PathBuf};
 
@@ -277,11 +277,14 @@ impl Repository {
 /// Name and address of the committer of every commit of ours.
 pub(super) const SELF: (&str, &str) = ("Tabellion", "tabellion@localhost");
 
-/// How we open repositories: with nothing of the environment but the home folder, and without included configuration.
+/// How we open repositories: with all configuration that git would read, and nothing of the environment but the home folder.
 fn options() -> Options {
     let mut permissions = Permissions::isolated();
-    permissions.config.git = true;
-    permissions.config.user = true;
+    permissions.config = gix::open::permissions::Config {
+        env: false,
+        ..Default::default()
+    };
+    permissions.attributes = Default::default();
     permissions.env.home = Permission::Allow;
     permissions.env.xdg_config_home = Permission::Allow;
     Options::default().permissions(permissions).with(Trust::Full)

@@ -341,8 +341,7 @@ fn configured_programs_do_not_run() {
     }
     for key in [
         "core.fsmonitor",
-        "filter.trap.clean",
-        "filter.trap.process",
+        "filter.trap.smudge",
         "gpg.program",
         "diff.external",
     ] {
