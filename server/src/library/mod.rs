@@ -38,6 +38,7 @@ mod repository;
 pub mod root;
 pub mod search;
 mod session;
+mod sparse;
 mod transaction;
 mod tree;
 mod trouble;

@@ -13,7 +13,7 @@ use tabellion_schemas::Failure;
 
 use super::{
     Library, document,
-    index_file::{self, Folders, IndexError},
+    index_file::{self, Folders, IndexError, Mark},
     intent::{Exchange, Intent, Logged},
     objects::NewObjects,
     plan::Plan,
@@ -140,12 +140,12 @@ impl Pending {
             .find_map(|(other, _)| twin_among(path, other))
     }
 
-    /// What the index has at `path`.
+    /// What the index has at `path`, and its mark.
     ///
     /// # Errors
     /// When the index can't be understood.
-    pub(super) fn staged(&self, path: &str) -> Result<Option<Kept>, Failure> {
-        index_file::look_up(&self.index.bytes, path).map_err(index_failure)
+    pub(super) fn staged(&self, path: &str) -> Result<Option<(Kept, Option<Mark>)>, Failure> {
+        index_file::look_up_marked(&self.index.bytes, path).map_err(index_failure)
     }
 
     /// Adds a mutation that was worked out on top of these.

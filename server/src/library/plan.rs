@@ -16,10 +16,12 @@ use super::{
     commit::Authorship,
     commit_message::{EXTERNAL, Record},
     conversion,
+    index_file::Mark,
     intent::Logged,
     objects::{NewObjects, blob_id},
     pending::Pending,
     root::{FileBytes, MAX_FILE_BYTES},
+    sparse,
     tree::{Kept, Step, Trees},
     trouble::{At, refused},
     walk::{self, Exclusion},
@@ -196,6 +198,12 @@ impl Planner<'_> {
                 format!("`{path}` does not exist"),
             )),
             (None, Content::Write(_)) => {
+                if sparse::leaves_out(&self.library.repository, self.git, &self.git_path()) {
+                    let message = format!(
+                        "`{path}` is outside of the sparse checkout; `git sparse-checkout add` its folder first"
+                    );
+                    return Err(refused(message));
+                }
                 let twin = match self.pending.case_twin(path) {
                     Some(twin) => Some(twin),
                     None => self.library.root.case_twin(path).at("look for", path.as_path())?,
@@ -214,7 +222,8 @@ impl Planner<'_> {
 
     /// A version that a person has staged, and that neither HEAD nor the disk has, would be lost with its index entry.
     fn check_staged(&self, kept: Option<Kept>, on_disk: Option<Kept>) -> Result<(), Failure> {
-        let staged = self.pending.staged(&self.git_path())?;
+        let (staged, mark) = self.pending.staged(&self.git_path())?.unzip();
+        self.check_mark(mark.flatten(), kept, on_disk)?;
         let blob = |kept: Option<Kept>| kept.map(|kept| kept.blob);
         if [blob(kept), blob(on_disk)].contains(&blob(staged)) {
             return Ok(());
@@ -224,6 +233,27 @@ impl Planner<'_> {
             self.path
         );
         Err(Failure::new(FailureKind::Conflict, message))
+    }
+
+    /// A file that a person has told git not to look at is only changed where nothing of it is hidden by that.
+    fn check_mark(
+        &self,
+        mark: Option<Mark>,
+        kept: Option<Kept>,
+        on_disk: Option<Kept>,
+    ) -> Result<(), Failure> {
+        let (name, option) = match mark {
+            // Git itself takes the mark off a file that is there all the same.
+            Some(Mark::SkipWorktree) if on_disk.is_some() && sparse::is_on(self.git) => return Ok(()),
+            Some(Mark::SkipWorktree) => ("skip-worktree", "--no-skip-worktree"),
+            Some(Mark::AssumeUnchanged) if on_disk != kept => ("assume-unchanged", "--no-assume-unchanged"),
+            _ => return Ok(()),
+        };
+        Err(refused(format!(
+            "`{}` is marked `{name}` in the index, so git does not look at it and no commit shall have it; \
+             `git update-index {option}` it first",
+            self.path
+        )))
     }
 
     /// How git would keep the document that is on the disk.

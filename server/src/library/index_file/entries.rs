@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use gix::{ObjectId, objs::tree::EntryKind};
 
-use super::{Entry, IndexError, be32};
+use super::{Entry, IndexError, Mark, be32};
 use crate::library::tree::Kept;
 
 const FIXED_BYTES: usize = 62;
@@ -16,6 +16,7 @@ const LONGEST_NAME: usize = 0xfff;
 const ASSUME_VALID: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const STAGE: u16 = 0x3000;
+const SKIP_WORKTREE: u16 = 0x4000;
 
 const DAMAGED: IndexError = IndexError::Damaged("an entry is cut off");
 
@@ -164,6 +165,20 @@ pub(super) fn kept(entry: &[u8]) -> Kept {
     }
 }
 
+/// What an entry is marked as.
+pub(super) fn mark(entry: &[u8]) -> Option<Mark> {
+    let flags = flags(entry);
+    let extended = if flags & EXTENDED != 0 {
+        be16(&entry[FIXED_BYTES..])
+    } else {
+        0
+    };
+    if extended & SKIP_WORKTREE != 0 {
+        return Some(Mark::SkipWorktree);
+    }
+    (flags & ASSUME_VALID != 0).then_some(Mark::AssumeUnchanged)
+}
+
 /// Writes the entries of `body`, that of `path` being `entry`.
 pub(super) fn write_changed(
     new: &mut Vec<u8>,
@@ -246,7 +261,11 @@ fn write_entry(new: &mut Vec<u8>, fixed: &[u8], layout: Layout, before: &[u8], n
 }
 
 fn flags(entry: &[u8]) -> u16 {
-    u16::from_be_bytes([entry[FLAGS.start], entry[FLAGS.start + 1]])
+    be16(&entry[FLAGS])
+}
+
+fn be16(bytes: &[u8]) -> u16 {
+    u16::from_be_bytes([bytes[0], bytes[1]])
 }
 
 /// One to eight NULs follow a name, so that entries start at multiples of eight.

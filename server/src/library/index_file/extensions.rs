@@ -61,6 +61,18 @@ fn write(new: &mut Vec<u8>, old: &[u8], changed: Changed<'_>) -> Result<(), Inde
     Ok(())
 }
 
+/// # Errors
+/// [`IndexError::Split`] when most entries are in another file.
+pub(super) fn check_whole(mut extensions: &[u8]) -> Result<(), IndexError> {
+    while let Some((name, _, after)) = split(extensions) {
+        if name == b"link" {
+            return Err(IndexError::Split);
+        }
+        extensions = after;
+    }
+    Ok(())
+}
+
 /// The first extension's name and content, and what follows it.
 fn split(extensions: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
     let (name, rest) = extensions.split_first_chunk::<4>()?;

@@ -77,14 +77,35 @@ pub(super) fn empty() -> Vec<u8> {
     index
 }
 
+/// What a person has told git of a file in the working tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// It is as the index has it, whatever it is.
+    AssumeUnchanged,
+    /// It is not there, whether it is or not.
+    SkipWorktree,
+}
+
 /// What the index has at `path`.
 ///
 /// # Errors
 /// [`IndexError`], also when the entry could not be changed.
 pub(super) fn look_up(index: &[u8], path: &str) -> Result<Option<Kept>, IndexError> {
-    let (layout, entries) = open(index)?;
-    let found = scan(entries, layout, path)?;
-    Ok(found.entry.map(|entry| entries::kept(&entries[entry.span])))
+    Ok(look_up_marked(index, path)?.map(|(kept, _)| kept))
+}
+
+/// As [`look_up`], with the entry's mark.
+///
+/// # Errors
+/// As [`look_up`].
+pub(super) fn look_up_marked(index: &[u8], path: &str) -> Result<Option<(Kept, Option<Mark>)>, IndexError> {
+    let (layout, body) = open(index)?;
+    let found = scan(body, layout, path)?;
+    extensions::check_whole(&body[found.end..])?;
+    Ok(found.entry.map(|entry| {
+        let entry = &body[entry.span];
+        (entries::kept(entry), entries::mark(entry))
+    }))
 }
 
 /// The index with these entries at these paths, or without a path where there is none. `folders` are those on the way, as

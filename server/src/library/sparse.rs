@@ -1,0 +1,48 @@
+//! Which files a sparse checkout leaves out of the working tree.
+
+use std::{fs, path::Path};
+
+use gix_ignore::{
+    glob::{
+        pattern::Case,
+        search::{Pattern, pattern::List},
+    },
+    search::Ignore,
+};
+
+use super::repository::Repository;
+
+/// Whether git has a sparse checkout of this working tree.
+pub(super) fn is_on(git: &gix::Repository) -> bool {
+    git.config_snapshot().boolean("core.sparseCheckout") == Some(true)
+}
+
+/// Whether the sparse checkout, if there is one, leaves out the file at `path` of the repository.
+///
+/// Its patterns are written like those of `.gitignore`, and say what is in. Those of cone mode are such patterns too.
+pub(super) fn leaves_out(repository: &Repository, git: &gix::Repository, path: &str) -> bool {
+    if !is_on(git) {
+        return false;
+    }
+    // Without a file, git leaves out nothing.
+    let Ok(text) = fs::read(repository.git_dir().join("info/sparse-checkout")) else {
+        return false;
+    };
+    let mut patterns = gix_ignore::Search::default();
+    patterns.patterns.push(List {
+        patterns: Ignore::default().bytes_to_patterns(&text, Path::new("")),
+        source: None,
+        base: None,
+    });
+    // The innermost folder of which a pattern says something decides.
+    let mut at = Some((path, false));
+    while let Some((path, is_folder)) = at {
+        if let Some(found) =
+            patterns.pattern_matching_relative_path(path.into(), Some(is_folder), Case::Sensitive)
+        {
+            return found.pattern.is_negative();
+        }
+        at = path.rsplit_once('/').map(|(above, _)| (above, true));
+    }
+    true
+}
