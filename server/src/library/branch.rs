@@ -162,6 +162,19 @@ fn append_once(log: &Path, lines: &str) -> io::Result<()> {
     })
 }
 
+/// Shares the branch, its logs, and the folders that were made for them.
+pub(super) fn share(repository: &Repository, branch: &str) {
+    for top in [
+        repository.common_dir().to_owned(),
+        repository.common_dir().join("logs"),
+    ] {
+        let file = top.join(branch);
+        let made = file.ancestors().take_while(|path| *path != top);
+        made.for_each(|path| repository.share(path));
+    }
+    repository.share(&repository.git_dir().join("logs/HEAD"));
+}
+
 /// The folder whose names tell where the branch is.
 pub(super) fn folder(repository: &Repository, branch: &str) -> PathBuf {
     let file = repository.common_dir().join(branch);

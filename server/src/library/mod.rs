@@ -12,7 +12,7 @@
 //! | `plan`, `pending`, `transaction`, `recovery` | changes: worked out, put together, made, completed or undone |
 //! | `document`, `intent` | what a transaction exchanges on the disk, and its record of what it is about to do |
 //! | `objects`, `tree`, `commit`, `index_file`, `branch`, `lock` | git's files, one each |
-//! | `attributes`, `conversion` | what git keeps of a file's bytes |
+//! | `attributes`, `conversion`, `sparse`, `sharing` | what of git's configuration bears on files: bytes, presence, modes |
 //! | `commit_message`, `history` | the log |
 //! | `maintenance` | git's own housekeeping |
 
@@ -38,6 +38,7 @@ mod repository;
 pub mod root;
 pub mod search;
 mod session;
+mod sharing;
 mod sparse;
 mod transaction;
 mod tree;
@@ -319,6 +320,8 @@ impl Library {
             Some(lock) => lock,
             None => wait_for_lock(path, patience)?,
         };
+        self.repository.share(&self.repository.own(""));
+        self.repository.share(&self.repository.own("lock"));
         recovery::recover(self)?;
         Ok(lock)
     }

@@ -182,6 +182,13 @@ impl StagedObjects {
         }
         Ok(())
     }
+
+    /// The objects and the folders that they are in.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.0
+            .iter()
+            .flat_map(|object| [object.home.as_path(), object.folder()])
+    }
 }
 
 impl StagedObject {

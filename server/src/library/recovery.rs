@@ -73,6 +73,8 @@ fn is_whole(library: &Library, intent: &Intent) -> bool {
 pub(super) fn complete(library: &Library, intent: &Intent, index: Option<Thing<'_>>) -> Result<(), Failure> {
     let repository = &library.repository;
     let logged = branch::log(repository, &intent.branch, intent.base, &intent.commits);
+    repository.share(&repository.index());
+    branch::share(repository, &intent.branch);
     release_locks(library, intent)?;
     let mut documents = Vec::new();
     for exchange in &intent.documents {

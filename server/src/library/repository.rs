@@ -16,6 +16,7 @@ use tabellion_schemas::Failure;
 
 use super::{
     init,
+    sharing::Sharing,
     trouble::{InRepository, refused},
 };
 use crate::path::LibraryPath;
@@ -66,6 +67,7 @@ pub(super) struct Repository {
     prefix: String,
     keeps_logs: bool,
     keeps_modes: bool,
+    sharing: Sharing,
 }
 
 /// Where HEAD is.
@@ -144,6 +146,7 @@ impl Repository {
                 .string("core.logAllRefUpdates")
                 .is_none_or(|value| value != "false"),
             keeps_modes: config.boolean("core.fileMode").unwrap_or(true),
+            sharing: Sharing::configured(&config),
             git,
         })
     }
@@ -195,6 +198,11 @@ impl Repository {
     /// What git calls the document at `path`.
     pub(super) fn git_path(&self, path: &LibraryPath) -> String {
         format!("{}{path}", self.prefix)
+    }
+
+    /// Lets others use the file or folder at `path`, which we have made, as `core.sharedRepository` has it.
+    pub(super) fn share(&self, path: &Path) {
+        self.sharing.apply(path);
     }
 
     /// Whether git keeps logs of where the branches were.

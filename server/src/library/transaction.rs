@@ -186,6 +186,7 @@ impl<'a> Transaction<'a> {
         let intent_path = repository.own(INTENT);
         let is_new = !intent_path.exists();
         let intent_file = durable::write(&intent_path, intent.render().as_bytes())?;
+        repository.share(&intent_path);
 
         let mut things: Vec<_> = objects.contents().collect();
         things.extend([Thing::File(&intent_file, &intent_path), branch.content()]);
@@ -193,6 +194,7 @@ impl<'a> Transaction<'a> {
         things.extend(is_new.then_some(Thing::Names(&own)));
         durable::sync_all(&things)?;
         objects.place()?;
+        objects.paths().for_each(|path| repository.share(path));
         for document in documents.iter().filter(|document| !document.exchange.beside) {
             document.name_content()?;
         }
