@@ -69,7 +69,7 @@ use self::{
     search::{Limits, SearchError, SearchResult},
     session::{Batch, Turn},
     transaction::Watch,
-    trouble::{At, InRepository, invalid_path, unreadable},
+    trouble::{At, InRepository, invalid_path, refused, unreadable},
     walk::{FolderError, Listing},
 };
 pub use self::{history::LogEntry, repository::OpenError};
@@ -183,6 +183,19 @@ impl Library {
         self.settled(path)
     }
 
+    /// What the file at `path` holds. What is another repository's is not looked at.
+    fn file(&self, path: &LibraryPath) -> Result<Option<FileBytes>, Failure> {
+        self.check_ours(path)?;
+        self.root.read(path).map_err(|error| unreadable(&error))
+    }
+
+    fn check_ours(&self, path: &LibraryPath) -> Result<(), Failure> {
+        match walk::other_repository(&self.root, path) {
+            Some(why) => Err(refused(format!("`{path}` {why}"))),
+            None => Ok(()),
+        }
+    }
+
     /// The Markdown files and folders in `dir`, or in all folders below it too.
     ///
     /// # Errors
@@ -234,7 +247,7 @@ impl Library {
         let mut waited = Duration::ZERO;
         loop {
             let head = self.head_now()?;
-            let file = self.root.read(path).map_err(|error| unreadable(&error))?;
+            let file = self.file(path)?;
             let state = file.map(|file| self.state(path, file, head)).transpose()?;
             let as_committed = state.as_ref().is_some_and(|state| !state.dirty);
             let moved = self.head_now()? != head;

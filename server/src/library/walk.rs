@@ -202,6 +202,16 @@ pub fn exclusion(
     }
 }
 
+/// [`Exclusion::OtherRepository`] when a folder on the way to `path` has a `.git`, asked at the price of a look per folder.
+pub(super) fn other_repository(root: &Root, path: &LibraryPath) -> Option<Exclusion> {
+    let has_git = |folder: LibraryDir| root.dir().kind(&format!("{folder}/.git"));
+    path.parent()
+        .ancestors()
+        // What can't be looked at can't be read either, and that then says why.
+        .any(|folder| matches!(has_git(folder), Ok(Some(_))))
+        .then_some(Exclusion::OtherRepository)
+}
+
 /// The scope that holds for the folder `dir` from above, and the folder itself if it is there.
 fn reach(
     root: &Root,
