@@ -171,6 +171,7 @@ impl Library {
             maintenance: Maintenance::default(),
             watch,
         };
+        library.check_carried()?;
         library.recover_if_free().map_err(OpenError::Recovery)?;
         Ok(library)
     }
@@ -315,6 +316,17 @@ impl Library {
             commit: head.map(|id| id.to_string()),
             dirty: kept.is_none_or(|kept| kept.blob != as_kept),
             bytes: file.bytes,
+        })
+    }
+
+    /// At start: an ignored folder is no library, unless a person has put something of it in all the same.
+    fn check_carried(&self) -> Result<(), OpenError> {
+        if self.rules.scope().is_some() || self.repository.tracks_library() {
+            return Ok(());
+        }
+        Err(OpenError::Ignored {
+            path: self.root.path().to_owned(),
+            top: self.repository.top().to_owned(),
         })
     }
 

@@ -51,6 +51,17 @@ pub enum OpenError {
         /// What is wrong with it.
         message: String,
     },
+    /// The repository around it ignores the folder.
+    #[error(
+        "`{path}` is ignored by the git repository at `{top}`, so that no commit would carry its files; make it a \
+         repository of its own (`git init` in it), or change the rule that ignores it (`git check-ignore -v` names it)"
+    )]
+    Ignored {
+        /// The library's folder.
+        path: PathBuf,
+        /// The top of the working tree that it is in.
+        top: PathBuf,
+    },
     /// A mutation that was cut off could not be finished or undone.
     #[error("an interrupted change could not be completed: {0}")]
     Recovery(Failure),
@@ -60,6 +71,7 @@ pub enum OpenError {
 #[derive(Debug)]
 pub(super) struct Repository {
     git: ThreadSafeRepository,
+    top: PathBuf,
     git_dir: PathBuf,
     common_dir: PathBuf,
     objects: PathBuf,
@@ -130,9 +142,13 @@ impl Repository {
         {
             return Err(unsupported("keeps its references in a format other than `files`"));
         }
+        if let Some(name) = unknown_extension(&config) {
+            return Err(unsupported(&format!("uses git's extension `{name}`")));
+        }
         let absolute = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let git_dir = absolute(local.git_dir());
         Ok(Self {
+            top: work_dir.clone(),
             common_dir: absolute(local.common_dir()),
             objects: absolute(local.objects.store_ref().path()),
             own: git_dir.join("tabellion"),
@@ -198,6 +214,25 @@ impl Repository {
     /// What git calls the document at `path`.
     pub(super) fn git_path(&self, path: &LibraryPath) -> String {
         format!("{}{path}", self.prefix)
+    }
+
+    /// The top of the working tree.
+    pub(super) fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// Whether the last commit has something of the library; if it can't be read, so it is.
+    pub(super) fn tracks_library(&self) -> bool {
+        let git = self.git();
+        let folder = self.prefix.trim_end_matches('/');
+        let in_commit = || {
+            let Some(commit) = self.head_commit(&git).ok()? else {
+                return Some(false);
+            };
+            let tree = git.find_commit(commit).ok()?.tree().ok()?;
+            Some(tree.lookup_entry_by_path(folder).ok()?.is_some())
+        };
+        in_commit().unwrap_or(true)
     }
 
     /// Lets others use the file or folder at `path`, which we have made, as `core.sharedRepository` has it.
@@ -323,6 +358,34 @@ fn cant_open(top: &Path, message: &str) -> OpenError {
         path,
         message: message.to_owned(),
     }
+}
+
+/// The extensions of git's that change nothing here, or that gix knows.
+const EXTENSIONS: [&str; 7] = [
+    "noop",
+    "objectFormat",
+    "partialClone",
+    "preciousObjects",
+    "refStorage",
+    "relativeWorktrees",
+    "worktreeConfig",
+];
+
+/// An extension by which the repository is kept in a way that we don't know. Before version 1 they mean nothing.
+fn unknown_extension(config: &gix::config::Snapshot<'_>) -> Option<String> {
+    if config.integer("core.repositoryFormatVersion").unwrap_or(0) < 1 {
+        return None;
+    }
+    let sections = config.plumbing().sections_by_name("extensions")?;
+    sections
+        .flat_map(|section| {
+            section
+                .body()
+                .value_names()
+                .map(|name| name.to_string())
+                .collect::<Vec<_>>()
+        })
+        .find(|name| !EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(name)))
 }
 
 fn in_progress(state: &InProgress) -> (&'static str, &'static str) {
