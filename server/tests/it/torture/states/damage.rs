@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{State, hold, picture::Picture, scene::Scene};
+use super::{State, hold, picture::Things, scene::Scene};
 use crate::support::edit;
 
 /// A script that empties or removes an object, whose file is `$f`.
@@ -64,7 +64,7 @@ fn what_is_not_needed_may_be_broken() {
 fn what_is_needed_and_broken_is_named() {
     let state = State::served("HEAD's tree is empty", "").then(object!("HEAD^{tree}", "touch $f"));
     let scene = Scene::of(state);
-    let before = Picture::of(&scene);
+    let before = Things::of(&scene);
     let mut server = scene.serve();
     for (tool, request) in [
         ("read_markdown", json!({ "path": "notes/a.md" })),
@@ -84,5 +84,5 @@ fn what_is_needed_and_broken_is_named() {
     ] {
         assert!(server.call(tool, request).is_ok(), "{tool}");
     }
-    assert_eq!(Picture::of(&scene), before);
+    assert_eq!(Things::of(&scene), before);
 }

@@ -1,6 +1,7 @@
 //! How git keeps its index, objects and branches.
 
 use super::{State, hold};
+use crate::torture::Effort;
 
 const INDEX: &[State] = &[
     State::served("index version 2", "git update-index --index-version 2"),
@@ -162,4 +163,25 @@ fn branches_of_any_name_and_place_move() {
 #[test]
 fn what_is_configured_is_kept_to() {
     hold(CONFIGURATION);
+}
+
+/// Two states at once, which are drawn: more pairs than anybody writes down.
+#[test]
+fn formats_go_together() {
+    let effort = Effort::asked();
+    let pairs = effort.pick(2, u64::MAX);
+    let draw = |states: &[State], at| states[effort.chance(at, states.len() as u64) as usize];
+    for at in (0..pairs).take_while(|_| !effort.is_over()) {
+        let index = draw(&INDEX[1..INDEX.len() - 1], 2 * at);
+        let configured = draw(CONFIGURATION, 2 * at + 1);
+        let leak = |text: String| -> &'static str { text.leak() };
+        hold(&[State {
+            name: leak(format!(
+                "{} + {} (seed {})",
+                configured.name, index.name, effort.seed
+            )),
+            make: leak(format!("{}\n{}", configured.make, index.make)),
+            ..index
+        }]);
+    }
 }

@@ -10,25 +10,23 @@ const SPARSE: &[State] = &[
         "mkdir far; cp notes/a.md far; git add .; git commit -qm far
          git sparse-checkout set --cone notes; test ! -e far",
     )
-    .but(&[("far/a.md", OUTSIDE)]),
+    .but(&[
+        ("far/a.md", OUTSIDE),
+        ("far/new.md", OUTSIDE),
+        ("deep/far/new.md", OUTSIDE),
+    ]),
     State::served(
         "sparse checkout by patterns",
         "mkdir far; cp notes/a.md far; git add .; git commit -qm far
          git sparse-checkout set --no-cone '/*' '!/far/'; test ! -e far",
     )
-    .but(&[("far/a.md", OUTSIDE)]),
-    State::served(
-        "a new file outside of the sparse checkout",
-        "mkdir far; cp notes/a.md far; git add .; git commit -qm far
-         git sparse-checkout set --cone notes",
-    )
-    .changing(["far/new.md", "notes/a.md", "notes/gone.md"]),
+    .but(&[("far/a.md", OUTSIDE), ("far/off/new.md", OUTSIDE)]),
     State::served(
         "a file put back outside of the sparse checkout",
         "mkdir far; cp notes/a.md far; git add .; git commit -qm far
          git sparse-checkout set --cone notes; mkdir far; cp notes/a.md far",
     )
-    .changing(["far/a.md", "notes/a.md", "notes/gone.md"]),
+    .changing(["notes/new.md", "far/a.md", "notes/gone.md"]),
     State::served(
         "sparse index",
         "mkdir far; cp notes/a.md far; git add .; git commit -qm far

@@ -1,4 +1,4 @@
-//! Everything that is on the disk at one moment, in the library and beside it.
+//! What is on the disk at one moment, in the library and beside it.
 
 use std::{
     collections::BTreeMap,
@@ -9,49 +9,23 @@ use std::{
 
 use super::scene::Scene;
 
-/// Two pictures that are equal show a scene that nobody touched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Picture {
-    /// Every file, folder and link below `$T`: its mode, and its bytes or where it leads. Our own folder is left out.
-    pub(super) things: BTreeMap<PathBuf, (u32, Vec<u8>)>,
-    /// What git says of the library.
-    pub(super) status: String,
-    /// Every entry of the index, with its marks.
-    pub(super) index: String,
-    /// Commits of HEAD, newest first.
-    pub(super) commits: Vec<String>,
-}
+/// Every file, folder and link below `$T`: its mode, and its bytes or where it leads. Our own folder is left out. Two that
+/// are equal show a scene that nobody touched.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Things(BTreeMap<PathBuf, (u32, Vec<u8>)>);
 
-impl Picture {
+impl Things {
     pub(super) fn of(scene: &Scene) -> Self {
         let mut things = BTreeMap::new();
         collect(&scene.top(), Path::new(""), &mut things);
-        Self {
-            things,
-            ..Self::of_git(scene)
-        }
-    }
-
-    /// What git says alone, even if it can't say all.
-    fn of_git(scene: &Scene) -> Self {
-        let said = |command: &str| scene.git(&format!("{command} 2>&1 || true"));
-        Self {
-            things: BTreeMap::new(),
-            status: said("status --porcelain --untracked-files=all"),
-            index: said("ls-files -v --stage"),
-            commits: said("rev-list HEAD --")
-                .lines()
-                .filter(|line| line.len() == 40)
-                .map(String::from)
-                .collect(),
-        }
+        Self(things)
     }
 
     /// The paths below `$T` that differ from `earlier`.
     pub(super) fn changed_since(&self, earlier: &Self) -> Vec<PathBuf> {
-        let all = self.things.keys().chain(earlier.things.keys());
+        let all = self.0.keys().chain(earlier.0.keys());
         let mut changed: Vec<_> = all
-            .filter(|path| self.things.get(*path) != earlier.things.get(*path))
+            .filter(|path| self.0.get(*path) != earlier.0.get(*path))
             .cloned()
             .collect();
         changed.sort();
@@ -63,18 +37,49 @@ impl Picture {
 fn collect(top: &Path, folder: &Path, things: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
     for entry in fs::read_dir(top.join(folder)).expect("a folder") {
         let name = folder.join(entry.expect("an entry").file_name());
-        let metadata = fs::symlink_metadata(top.join(&name)).expect("an entry");
+        if name.ends_with("tabellion") {
+            continue;
+        }
+        let path = top.join(&name);
+        let metadata = fs::symlink_metadata(&path).expect("an entry");
         let mut content = Vec::new();
         if metadata.is_symlink() {
-            let leads = fs::read_link(top.join(&name)).expect("a link");
+            let leads = fs::read_link(&path).expect("a link");
             content = leads.into_os_string().into_encoded_bytes();
         } else if metadata.is_file() {
-            content = fs::read(top.join(&name)).expect("a file");
-        } else if metadata.is_dir() && !name.ends_with("tabellion") {
+            content = fs::read(&path).expect("a file");
+        } else if metadata.is_dir() {
             collect(top, &name, things);
         }
-        if !name.ends_with("tabellion") {
-            things.insert(name, (metadata.permissions().mode(), content));
+        things.insert(name, (metadata.permissions().mode(), content));
+    }
+}
+
+/// The same, and what git makes of it.
+#[derive(Debug)]
+pub(super) struct Picture {
+    pub(super) things: Things,
+    /// What git says of the library.
+    pub(super) status: String,
+    /// Every entry of the index, with its marks.
+    pub(super) index: Vec<String>,
+    /// Commits of HEAD, newest first.
+    pub(super) commits: Vec<String>,
+}
+
+impl Picture {
+    pub(super) fn of(scene: &Scene) -> Self {
+        let [status, index, commits] = scene.parts([
+            "git status --porcelain --untracked-files=all",
+            "git ls-files -v --stage",
+            "git rev-list HEAD -- 2> /dev/null || true",
+        ]);
+        let lines = |text: String| text.lines().map(String::from).collect();
+        Self {
+            things: Things::of(scene),
+            status,
+            index: lines(index),
+            commits: lines(commits),
         }
     }
 }

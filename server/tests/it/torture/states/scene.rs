@@ -52,11 +52,21 @@ pub(super) struct Scene {
     dir: TempDir,
 }
 
+/// Memory, where the system offers it: how long a disk takes to sync is no matter here.
+fn base() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() {
+        memory
+    } else {
+        std::env::temp_dir()
+    }
+}
+
 impl Scene {
     pub(super) fn of(state: State) -> Self {
         let scene = Self {
             state,
-            dir: TempDir::new().expect("a temporary folder"),
+            dir: TempDir::new_in(base()).expect("a temporary folder"),
         };
         for folder in ["home", "lib"] {
             fs::create_dir_all(scene.top().join(folder)).expect("a folder");
@@ -103,16 +113,15 @@ impl Scene {
         self.shell(self.state.library, &format!("git {arguments}"))
     }
 
-    /// The paths that a commit changed, relative to the library.
-    pub(super) fn touched_by(&self, commit: &str) -> Vec<String> {
-        let prefix = self.git("rev-parse --show-prefix");
-        let prefix = prefix.trim_end();
-        self.git(&format!(
-            "diff-tree --root --no-commit-id -r --name-only {commit}"
-        ))
-        .lines()
-        .map(|path| path.strip_prefix(prefix).unwrap_or(path).to_owned())
-        .collect()
+    /// Runs scripts of the person's one after the other in the library; returns the output of each.
+    pub(super) fn parts<const N: usize>(&self, scripts: [&str; N]) -> [String; N] {
+        const BETWEEN: &str = "\u{1}";
+        let output = self.shell(
+            self.state.library,
+            &scripts.join(&format!("\nprintf '{BETWEEN}'\n")),
+        );
+        let parts: Vec<_> = output.split(BETWEEN).map(String::from).collect();
+        parts.try_into().expect("an output for each script")
     }
 
     pub(super) fn serve(&self) -> Server {

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tabellion_conformance::{Target, WireError};
 
-use super::{picture::Picture, scene::Scene};
+use super::{
+    picture::{Picture, Things},
+    scene::Scene,
+};
 use crate::support::{Server, edit};
 
 /// Each tool that changes, on the document at `path`.
@@ -19,32 +22,45 @@ fn changes(path: &str) -> [(&'static str, Value); 3] {
 
 /// Every tool works, and a person goes on with git.
 pub(super) fn as_any_other(scene: &Scene) {
-    let first = Picture::of(scene);
     let mut server = scene.serve();
     reads(scene, &mut server);
     for (path, said) in scene.state.refused {
         is_refused(scene, &mut server, path, said);
     }
-    let mut last = Vec::new();
+    let allowed = Allowed::of(scene);
+    let first = Picture::of(scene);
+    let untracked: Vec<_> = first
+        .status
+        .lines()
+        .filter(|line| line.starts_with("??"))
+        .map(String::from)
+        .collect();
+    let (mut before, mut last) = (first, Vec::new());
     for (path, (tool, request)) in scene.state.documents.iter().zip(in_turn(scene)) {
+        let commit;
+        (before, commit) = change(scene, &mut server, &allowed, before, (tool, path, request));
         last.retain(|(earlier, _)| earlier != path);
-        last.push((*path, change(scene, &mut server, tool, path, request)));
+        last.push((*path, commit));
     }
-    is_sound(scene);
     server.close();
-    assert!(
-        !scene.canary().exists(),
-        "{}: a configured program ran",
-        scene.state.name
-    );
-    goes_on(scene, &first, &last);
+    ran_nothing(scene);
+    goes_on(scene, &untracked, &last);
 
     let mut server = scene.serve();
     let path = scene.state.documents[0];
     let request = json!({ "path": path, "content": "again\n" });
-    change(scene, &mut server, "write_markdown", path, request);
+    let before = Picture::of(scene);
+    change(
+        scene,
+        &mut server,
+        &allowed,
+        before,
+        ("write_markdown", path, request),
+    );
     server.close();
-    is_sound(scene);
+    if !scene.state.damaged {
+        scene.git("fsck --strict --no-dangling --no-progress");
+    }
 }
 
 /// A creation, an edit and a deletion.
@@ -64,17 +80,18 @@ pub(super) fn only_reads(scene: &Scene) {
         is_refused(scene, &mut server, path, said);
     }
     server.close();
-    assert!(
-        !scene.canary().exists(),
-        "{}: a configured program ran",
-        scene.state.name
-    );
+    ran_nothing(scene);
+}
+
+fn ran_nothing(scene: &Scene) {
+    let name = scene.state.name;
+    assert!(!scene.canary().exists(), "{name}: a configured program ran");
 }
 
 /// The server ends at once, and says why.
 pub(super) fn does_not_start(scene: &Scene, said: &str) {
     let name = scene.state.name;
-    let before = Picture::of(scene);
+    let before = Things::of(scene);
     let mut target = Target::start(&mut scene.server()).expect("started");
     assert!(
         matches!(
@@ -87,7 +104,7 @@ pub(super) fn does_not_start(scene: &Scene, said: &str) {
     assert_eq!(status.code(), Some(1), "{name}");
     assert!(scene.said().contains(said), "{name}: {}", scene.said());
     assert_eq!(
-        Picture::of(scene).changed_since(&before),
+        Things::of(scene).changed_since(&before),
         <[PathBuf; 0]>::default(),
         "{name}"
     );
@@ -96,7 +113,7 @@ pub(super) fn does_not_start(scene: &Scene, said: &str) {
 /// Reading, listing, searching and the log work, and change nothing.
 fn reads(scene: &Scene, server: &mut Server) {
     let name = scene.state.name;
-    let before = Picture::of(scene);
+    let before = Things::of(scene);
     for path in scene.state.documents {
         let read = server.call("read_markdown", json!({ "path": path }));
         let content = read
@@ -113,7 +130,7 @@ fn reads(scene: &Scene, server: &mut Server) {
         assert!(answer.is_ok(), "{name}: {tool}: {answer:?}");
     }
     assert_eq!(
-        Picture::of(scene).changed_since(&before),
+        Things::of(scene).changed_since(&before),
         <[PathBuf; 0]>::default(),
         "{name}"
     );
@@ -122,7 +139,7 @@ fn reads(scene: &Scene, server: &mut Server) {
 /// No tool changes the document, each says why, and everything stays as it is.
 fn is_refused(scene: &Scene, server: &mut Server, path: &str, said: &str) {
     let name = scene.state.name;
-    let before = Picture::of(scene);
+    let before = Things::of(scene);
     let exists = scene.get(path).is_some();
     for (tool, request) in changes(path) {
         // What is not there is missed before anything else.
@@ -137,22 +154,25 @@ fn is_refused(scene: &Scene, server: &mut Server, path: &str, said: &str) {
             refusal.message.contains(said),
             "{name}: {path}: {tool}: {refusal:?}"
         );
-        let after = Picture::of(scene);
-        let mut changed = after.changed_since(&before);
+        let mut changed = Things::of(scene).changed_since(&before);
         if refusal.name == "BUSY" {
             // Who holds a lock is seen only after the objects were written.
             changed.retain(|path| !path.components().any(|part| part.as_os_str() == "objects"));
         }
         assert_eq!(changed, <[PathBuf; 0]>::default(), "{name}: {path}: {tool}");
-        assert_eq!(after.status, before.status, "{name}: {path}: {tool}");
     }
 }
 
 /// Makes one change and holds it against the disk: one commit that touches the document alone, one log entry that agrees
-/// with it, and nothing else anywhere. Returns the commit.
-fn change(scene: &Scene, server: &mut Server, tool: &str, path: &str, request: Value) -> String {
+/// with it, and nothing else anywhere. Returns what there is then, and the commit.
+fn change(
+    scene: &Scene,
+    server: &mut Server,
+    allowed: &Allowed,
+    before: Picture,
+    (tool, path, request): (&str, &str, Value),
+) -> (Picture, String) {
     let name = format!("{}: {tool} {path}", scene.state.name);
-    let before = Picture::of(scene);
     let answer = server
         .call(tool, request)
         .unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
@@ -165,17 +185,17 @@ fn change(scene: &Scene, server: &mut Server, tool: &str, path: &str, request: V
         "{name}: exactly one commit"
     );
     assert_eq!(after.commits[added..], before.commits, "{name}");
-    let touched = scene.touched_by(&commit);
-    assert_eq!(touched, [path], "{name}");
-    let author = scene.git(&format!("log -1 --format=%an {commit}"));
-    assert_ne!(author.trim(), "Environment", "{name}: its author");
+    let shown = scene.git(&format!("show --format=%an --name-only --no-renames {commit}"));
+    let (author, touched) = shown.split_once('\n').expect("an author");
+    assert_eq!(touched.trim(), format!("{}{path}", allowed.prefix), "{name}");
+    assert_ne!(author, "Environment", "{name}: its author");
     assert_eq!(after.status, before.status, "{name}");
-    let others = |index: &str| -> Vec<String> {
+    let others = |index: &[String]| -> Vec<String> {
         let ours = format!("\t{path}");
         index
-            .lines()
+            .iter()
             .filter(|line| !line.ends_with(&ours))
-            .map(String::from)
+            .cloned()
             .collect()
     };
     assert_eq!(
@@ -183,9 +203,12 @@ fn change(scene: &Scene, server: &mut Server, tool: &str, path: &str, request: V
         others(&before.index),
         "{name}: other entries"
     );
-    let allowed = Allowed::of(scene, path);
-    for changed in after.changed_since(&before) {
-        assert!(allowed.has(&changed), "{name}: {} changed", changed.display());
+    for changed in after.things.changed_since(&before.things) {
+        assert!(
+            allowed.has(&changed, path),
+            "{name}: {} changed",
+            changed.display()
+        );
     }
     let log = server
         .call("get_markdown_activity_log", json!({ "limit": 1 }))
@@ -196,90 +219,84 @@ fn change(scene: &Scene, server: &mut Server, tool: &str, path: &str, request: V
         (&json!(path), &json!(commit)),
         "{name}"
     );
-    commit
+    (after, commit)
 }
 
 /// What a change may touch.
 struct Allowed {
+    /// Where the library is in the repository.
+    prefix: String,
+    /// Where the library is below `$T`.
+    library: PathBuf,
     files: Vec<PathBuf>,
     folders: Vec<PathBuf>,
 }
 
 impl Allowed {
-    fn of(scene: &Scene, path: &str) -> Self {
-        let top = scene.top();
-        let below = |path: &str| {
-            let path = Path::new(path.trim()).canonicalize().expect("a folder");
-            let top = top.canonicalize().expect("a folder");
-            path.strip_prefix(top).expect("a folder in the scene").to_owned()
+    fn of(scene: &Scene) -> Self {
+        let top = scene.top().canonicalize().expect("a folder");
+        let below = |path: &Path| {
+            let path = path.canonicalize().expect("a folder");
+            path.strip_prefix(&top).expect("a folder in the scene").to_owned()
         };
-        let own = below(&scene.git("rev-parse --absolute-git-dir"));
-        let common = below(&scene.git("rev-parse --path-format=absolute --git-common-dir"));
-        let branch = scene.git("symbolic-ref HEAD");
-        let document = below(scene.library().to_str().expect("UTF-8")).join(path);
-        let mut files: Vec<_> = document.ancestors().map(Path::to_owned).collect();
-        files.extend([
+        let [prefix, own, common, branch] = scene.parts([
+            "git rev-parse --show-prefix",
+            "git rev-parse --absolute-git-dir",
+            "git rev-parse --path-format=absolute --git-common-dir",
+            "git symbolic-ref HEAD",
+        ]);
+        let (own, common) = (below(Path::new(own.trim())), below(Path::new(common.trim())));
+        let branch = common.join(branch.trim());
+        let mut files = vec![
             own.join("index"),
             own.join("logs"),
             own.join("logs/HEAD"),
             common.join("logs"),
             common.join("logs/refs"),
-        ]);
-        let branch = common.join(branch.trim());
+        ];
         files.extend(branch.ancestors().take(3).map(Path::to_owned));
         Self {
+            prefix: prefix.trim().to_owned(),
+            library: below(&scene.library()),
             files,
             folders: vec![common.join("objects"), common.join("logs/refs/heads")],
         }
     }
 
-    fn has(&self, path: &Path) -> bool {
-        self.files.iter().any(|file| file == path)
-            || self.folders.iter().any(|folder| path.starts_with(folder))
+    fn has(&self, changed: &Path, document: &str) -> bool {
+        self.library.join(document).starts_with(changed)
+            || self.files.iter().any(|file| file == changed)
+            || self.folders.iter().any(|folder| changed.starts_with(folder))
     }
 }
 
-fn is_sound(scene: &Scene) {
-    if !scene.state.damaged {
-        scene.git("fsck --strict --no-dangling --no-progress");
-    }
-}
-
-/// A person commits what they had, switches branches, and packs; nothing of ours is undone by that.
-fn goes_on(scene: &Scene, first: &Picture, last: &[(&str, String)]) {
+/// A person commits what they had, switches branches, and packs; nothing of ours is undone by that. Of what they had, only
+/// what was `untracked` is left.
+fn goes_on(scene: &Scene, untracked: &[String], last: &[(&str, String)]) {
     let name = scene.state.name;
-    let untracked = |status: &str| -> Vec<String> {
-        status
-            .lines()
-            .filter(|line| line.starts_with("??"))
-            .map(String::from)
-            .collect()
-    };
-    scene.git("-c commit.gpgSign=false commit -qam 'by a person'");
-    let touched = scene.touched_by("HEAD");
+    let [_, touched, _, _, status] = scene.parts([
+        "git -c commit.gpgSign=false commit -qam 'by a person'",
+        "git diff-tree --root --no-commit-id -r --name-only HEAD",
+        "branch=$(git branch --show-current); git switch -q -c later; git switch -q \"$branch\"",
+        if scene.state.damaged {
+            ""
+        } else {
+            "git gc -q --prune=now"
+        },
+        "git status --porcelain --untracked-files=all",
+    ]);
+    let ours = |touched: &str| scene.state.documents.iter().any(|path| touched.ends_with(path));
     assert!(
-        !touched
-            .iter()
-            .any(|path| scene.state.documents.contains(&&**path)),
-        "{name}: the person's commit has {touched:?}"
+        !touched.lines().any(ours),
+        "{name}: the person's commit has {touched}"
     );
-    let branch = scene.git("branch --show-current");
-    scene.git("switch -q -c later");
-    scene.git(&format!("switch -q {branch}"));
-    if !scene.state.damaged {
-        scene.git("gc -q --prune=now");
-    }
-    let status = scene.git("status --porcelain --untracked-files=all");
     assert_eq!(
         status.lines().collect::<Vec<_>>(),
-        untracked(&first.status),
+        untracked,
         "{name}: after the person went on"
     );
     for (path, commit) in last {
-        assert_eq!(
-            scene.git(&format!("rev-list -1 HEAD -- '{path}'")).trim(),
-            commit,
-            "{name}: {path}"
-        );
+        let now = scene.git(&format!("rev-list -1 HEAD -- '{path}'"));
+        assert_eq!(now.trim(), commit, "{name}: {path}");
     }
 }

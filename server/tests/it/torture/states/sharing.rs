@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use serde_json::json;
 
-use super::{State, picture::Picture, scene::Scene};
+use super::{State, picture::Things, scene::Scene};
 use crate::support::edit;
 
 /// How the repository is shared, and the modes of a new folder, of the index, and of an object there.
@@ -34,7 +34,7 @@ fn what_is_made_in_a_shared_repository_is_shared() {
         );
         let state = State::served("shared", "").within("umask 077");
         scene.state = state;
-        let before = Picture::of(&scene);
+        let before = Things::of(&scene);
         let mut server = scene.serve();
         for _ in 0..2 {
             server
@@ -47,7 +47,7 @@ fn what_is_made_in_a_shared_repository_is_shared() {
         server.close();
         let git = scene.library().join(".git");
         assert_eq!(mode(&git), folder, "{how}: what git made");
-        for made in Picture::of(&scene).changed_since(&before) {
+        for made in Things::of(&scene).changed_since(&before) {
             let path = scene.top().join(&made);
             if !path.starts_with(&git) || path == git {
                 continue;
