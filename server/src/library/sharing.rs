@@ -1,8 +1,10 @@
 //! `core.sharedRepository`: who besides the user may use what is made in the repository, whatever their umask is.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use gix::config::Snapshot;
+
+use crate::platform;
 
 /// The permission bits that what is made in the repository has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,25 +35,12 @@ impl Sharing {
 
     /// Gives the file or folder at `path` the bits that git would give it. Best effort: what is another user's has them.
     pub(super) fn apply(self, path: &Path) {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::{MetadataExt, PermissionsExt};
-            if self == Self::None {
-                return;
-            }
-            let Ok(found) = fs::symlink_metadata(path) else {
-                return;
-            };
-            let mode = found.mode() & 0o7777;
-            let new = self.mode(mode, found.is_dir());
-            if new != mode && !found.is_symlink() {
-                let _ = fs::set_permissions(path, fs::Permissions::from_mode(new));
-            }
+        if self != Self::None {
+            let _ = platform::change_mode(path, |mode, is_folder| self.mode(mode, is_folder));
         }
     }
 
     /// What git's `adjust_shared_perm` makes of `mode`.
-    #[cfg(unix)]
     fn mode(self, mode: u32, is_folder: bool) -> u32 {
         let (bits, kept) = match self {
             Self::None => return mode,

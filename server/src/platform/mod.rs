@@ -165,6 +165,28 @@ pub enum Leased {
     Unsupported,
 }
 
+/// Gives the file or folder at `path`, unless it is a symbolic link, the permission bits that `new` makes of its own and of
+/// whether it is a folder. Does nothing where the system has none.
+///
+/// # Errors
+///
+/// When they can't be set.
+pub fn change_mode(path: &Path, new: impl FnOnce(u32, bool) -> u32) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let found = std::fs::symlink_metadata(path)?;
+        let mode = found.permissions().mode() & 0o7777;
+        let new = new(mode, found.is_dir());
+        if new != mode && !found.is_symlink() {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(new))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (path, new);
+    Ok(())
+}
+
 /// A lock on a file that other processes honour too; released when dropped, or when the process dies.
 #[derive(Debug)]
 pub struct FileLock(#[expect(dead_code, reason = "held, never read: closing it releases the lock")] File);
