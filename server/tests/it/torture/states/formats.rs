@@ -178,9 +178,9 @@ fn formats_go_together() {
         hold(&[State {
             name: leak(format!(
                 "{} + {} (seed {})",
-                configured.name, index.name, effort.seed
+                index.name, configured.name, effort.seed
             )),
-            make: leak(format!("{}\n{}", configured.make, index.make)),
+            make: leak(format!("{}\n{}", index.make, configured.make)),
             ..index
         }]);
     }
