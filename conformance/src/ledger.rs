@@ -13,7 +13,7 @@ use std::{
 pub struct Ledger {
     /// Every file below the root outside of `.git`: its mode and bytes (a symbolic link: its target).
     pub files: BTreeMap<PathBuf, (u32, Vec<u8>)>,
-    /// Commits that HEAD reaches, newest first.
+    /// Commits that HEAD reaches, newest first; none in a repository that has none yet.
     pub commits: Vec<String>,
     /// What `git status` says of the index and the work tree.
     pub status: String,
@@ -31,7 +31,7 @@ impl Ledger {
         collect(root, root, &mut files)?;
         Ok(Self {
             files,
-            commits: git(root, &["rev-list", "HEAD"])?
+            commits: git(root, &["rev-list", "--ignore-missing", "HEAD", "--"])?
                 .lines()
                 .map(String::from)
                 .collect(),

@@ -2,13 +2,16 @@
 
 use std::{
     io::{self, BufRead, BufReader, Write},
-    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread,
     time::{Duration, Instant},
 };
 
 use serde_json::{Map, Value, json};
+
+use crate::stepper::{Counting, Stepper, StepperError};
 
 /// How long a target may take for an answer or its exit before it counts as hung.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -33,10 +36,16 @@ pub enum WireError {
 /// A running server and the client's side of its pipes.
 #[derive(Debug)]
 pub struct Target {
-    child: Child,
+    process: Process,
     stdin: Option<ChildStdin>,
     lines: Receiver<io::Result<String>>,
     next_id: i64,
+}
+
+#[derive(Debug)]
+enum Process {
+    Plain(Child),
+    Stepped(Stepper),
 }
 
 impl Target {
@@ -46,8 +55,32 @@ impl Target {
     /// When the process can't be started.
     pub fn start(command: &mut Command) -> Result<Self, WireError> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let stdin = child.stdin.take();
-        let stdout = child.stdout.take().ok_or(WireError::Closed)?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        Self::over(Process::Plain(child), stdin, stdout)
+    }
+
+    /// As [`start`](Self::start), but step by step: [`Stepper::start`] says what is counted.
+    ///
+    /// # Errors
+    /// When the process can't be started or traced.
+    pub fn start_stepped(
+        mut command: Command,
+        folders: &[&Path],
+        counting: Counting,
+    ) -> Result<(Self, Stepper), StepperError> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let (stepper, pipes) = Stepper::start(command, folders, counting)?;
+        let process = Process::Stepped(stepper.clone());
+        let target = Self::over(process, pipes.stdin, pipes.stdout).map_err(io::Error::other)?;
+        Ok((target, stepper))
+    }
+
+    fn over(
+        process: Process,
+        stdin: Option<ChildStdin>,
+        stdout: Option<ChildStdout>,
+    ) -> Result<Self, WireError> {
+        let stdout = stdout.ok_or(WireError::Closed)?;
         let (sender, lines) = channel();
         thread::spawn(move || {
             for line in BufReader::new(stdout).lines() {
@@ -57,7 +90,7 @@ impl Target {
             }
         });
         Ok(Self {
-            child,
+            process,
             stdin,
             lines,
             next_id: 0,
@@ -146,7 +179,10 @@ impl Target {
 
     /// The process id.
     pub fn id(&self) -> u32 {
-        self.child.id()
+        match &self.process {
+            Process::Plain(child) => child.id(),
+            Process::Stepped(stepper) => stepper.id(),
+        }
     }
 
     /// Closes the server's standard input and waits for its exit.
@@ -155,9 +191,13 @@ impl Target {
     /// When it does not exit within [`PATIENCE`]; it is killed then.
     pub fn close(mut self) -> Result<ExitStatus, WireError> {
         self.stdin = None;
+        let child = match &mut self.process {
+            Process::Stepped(stepper) => return stepper.wait(PATIENCE).ok_or(WireError::Silent),
+            Process::Plain(child) => child,
+        };
         let since = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait()? {
+            if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
             if since.elapsed() > PATIENCE {
@@ -174,7 +214,15 @@ impl Target {
 impl Drop for Target {
     fn drop(&mut self) {
         // It may have exited by itself; there is nobody to tell either way.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        match &mut self.process {
+            Process::Plain(child) => {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            Process::Stepped(stepper) => {
+                stepper.kill();
+                let _ = stepper.wait(PATIENCE);
+            }
+        }
     }
 }

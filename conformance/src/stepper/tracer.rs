@@ -1,0 +1,152 @@
+//! The thread that traces a command. Tracing belongs to a thread, so the one that starts the command sees it through.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Arc, mpsc},
+    thread,
+};
+
+use super::{
+    Call, Effect, Errno, Pipes, Shared, StepperError,
+    calls::{self, IO_URING_SETUP},
+    system::{self, Entry, Event},
+};
+
+/// Starts `command`, and traces it until it and all its children have ended.
+pub(super) fn start(
+    command: Command,
+    folders: Vec<PathBuf>,
+    shared: Arc<Shared>,
+) -> Result<Pipes, StepperError> {
+    let (sender, started) = mpsc::channel();
+    thread::spawn(move || match spawn(command, &shared) {
+        Ok(pipes) => {
+            // Whoever waits for the pipes is in the last line of this function.
+            let _ = sender.send(Ok(pipes));
+            Tracer { folders, shared }.run();
+        }
+        Err(error) => drop(sender.send(Err(error))),
+    });
+    started.recv().unwrap_or_else(|_| Err(ended_early().into()))
+}
+
+/// Starts the command; it waits before its first step.
+fn spawn(mut command: Command, shared: &Shared) -> Result<Pipes, StepperError> {
+    system::let_parent_trace(&mut command);
+    let mut child = command.spawn().map_err(|error| match error.raw_os_error() {
+        Some(libc::EPERM) => StepperError::Denied(error),
+        _ => StepperError::Io(error),
+    })?;
+    let root = i32::try_from(child.id()).map_err(io::Error::other)?;
+    match system::wait()? {
+        (process, Event::Signal(_)) if process == root => system::follow_children(root)?,
+        _ => return Err(ended_early().into()),
+    }
+    let mut state = shared.state();
+    state.root = root;
+    state.seen.push(root);
+    system::go_on(root, 0);
+    Ok(Pipes {
+        stdin: child.stdin.take(),
+        stdout: child.stdout.take(),
+    })
+}
+
+fn ended_early() -> io::Error {
+    io::Error::other("it ended before its first step")
+}
+
+struct Tracer {
+    folders: Vec<PathBuf>,
+    shared: Arc<Shared>,
+}
+
+impl Tracer {
+    fn run(self) {
+        while let Ok((thread, event)) = system::wait() {
+            let mut state = self.shared.state();
+            if let Event::Ended(status) = event {
+                state.seen.retain(|&seen| seen != thread);
+                if thread == state.root {
+                    state.status = Some(status);
+                }
+                continue;
+            }
+            if !state.seen.contains(&thread) {
+                state.seen.push(thread);
+            }
+            if state.killed {
+                system::kill(thread);
+                continue;
+            }
+            drop(state);
+            let signal = match event {
+                // Each new thread begins with a stop that is meant for us.
+                Event::Signal(libc::SIGSTOP) => 0,
+                Event::Signal(signal) => signal,
+                _ => 0,
+            };
+            if let Event::Call = event
+                && let Some(entry) = system::entry(thread)
+            {
+                self.before(thread, &entry);
+            }
+            system::go_on(thread, signal);
+        }
+        self.shared.state().is_over = true;
+        self.shared.ended.notify_all();
+    }
+
+    /// Counts the call and lets the fault strike, if it is one that counts.
+    fn before(&self, thread: i32, entry: &Entry) {
+        if entry.number == IO_URING_SETUP {
+            self.shared.state().asked_for_ring = true;
+            // It fails only for a thread that was killed meanwhile.
+            let _ = system::refuse(thread, Errno::ENOSYS);
+            return;
+        }
+        if !self.shared.state().armed {
+            return;
+        }
+        let Some((name, paths)) = calls::change(thread, entry) else {
+            return;
+        };
+        if !paths.iter().any(|path| self.inside(path).is_some()) {
+            return;
+        }
+        let relative = |path: PathBuf| self.inside(&path).map(Path::to_owned).unwrap_or(path);
+        let paths = paths.into_iter().map(relative).collect();
+        match self.count(name, paths) {
+            Some(Effect::Kill) => self.shared.kill(),
+            Some(Effect::Fail(errno) | Effect::FailOn(errno)) => {
+                // As above.
+                let _ = system::refuse(thread, errno);
+            }
+            None => {}
+        }
+    }
+
+    /// Records the call; returns what is done to it.
+    fn count(&self, name: &'static str, paths: Vec<PathBuf>) -> Option<Effect> {
+        let mut state = self.shared.state();
+        if !state.armed {
+            return None;
+        }
+        let number = state.calls.len() + 1;
+        let effect = state.fault.and_then(|fault| match fault.effect {
+            Effect::FailOn(_) => (number >= fault.at).then_some(fault.effect),
+            _ => (number == fault.at).then_some(fault.effect),
+        });
+        state.calls.push(Call { name, paths, effect });
+        effect
+    }
+
+    /// The path from the folder that it is in.
+    fn inside<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        self.folders
+            .iter()
+            .find_map(|folder| path.strip_prefix(folder).ok())
+    }
+}
