@@ -23,6 +23,13 @@ impl Library {
         }
     }
 
+    /// As [`empty`](Self::empty), in a folder of `place`.
+    pub(crate) fn empty_in(place: &Path) -> Self {
+        Self {
+            dir: TempDir::new_in(place).expect("a temporary folder"),
+        }
+    }
+
     /// A library that holds `files`, committed by a person.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let library = Self::empty();

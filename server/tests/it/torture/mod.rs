@@ -5,11 +5,14 @@
 
 mod beginnings;
 mod calls;
+mod cases;
 mod client;
 mod crowds;
 mod described;
 mod dice;
+mod disk;
 mod editor;
+mod faults;
 mod git_beside;
 mod history;
 mod judge;

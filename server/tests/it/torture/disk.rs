@@ -1,0 +1,222 @@
+//! What a library's folder holds, down to the last name in `.git`, and whether that is one side of a mutation.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    os::unix::fs::DirEntryExt,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+use tabellion_conformance::{Ledger, ledger};
+
+use crate::support::{Library, Server};
+
+/// A library at one moment.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    pub(crate) ledger: Ledger,
+    /// The folders, outside of `.git`.
+    folders: BTreeSet<PathBuf>,
+    /// Every name in `.git`.
+    git_names: BTreeSet<PathBuf>,
+    /// The commits that a tool made, newest last, as their messages say.
+    recorded: Vec<String>,
+}
+
+/// The two states between which there is none.
+#[derive(Debug)]
+pub(crate) struct Sides {
+    pub(crate) before: Disk,
+    pub(crate) after: Disk,
+    /// Whether the library's first commit is the server's own, with an id that differs from run to run.
+    pub(crate) makes_repository: bool,
+}
+
+/// Which of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Before,
+    After,
+}
+
+impl Disk {
+    pub(crate) fn read(library: &Library) -> io::Result<Self> {
+        let root = library.root();
+        let (mut folders, mut git_names) = (BTreeSet::new(), BTreeSet::new());
+        names(root, root, &mut |path, is_dir| {
+            if path.starts_with(".git") {
+                git_names.insert(path);
+            } else if is_dir {
+                folders.insert(path);
+            }
+        })?;
+        let ledger = Ledger::read(root)?;
+        let format = "--format=%H %(trailers:key=Tabellion-Tool,valueonly,separator=%x2C)";
+        let log = if ledger.commits.is_empty() {
+            String::new()
+        } else {
+            ledger::git(root, &["log", "--reverse", format])?
+        };
+        let recorded = log.lines().filter_map(|line| {
+            Some(
+                line.split_once(' ')
+                    .filter(|(_, tool)| !tool.is_empty())?
+                    .0
+                    .to_string(),
+            )
+        });
+        Ok(Self {
+            ledger,
+            folders,
+            git_names,
+            recorded: recorded.collect(),
+        })
+    }
+
+    /// The commit that HEAD is at; empty when there is none.
+    pub(crate) fn head(&self) -> &str {
+        self.ledger.commits.first().map_or("", String::as_str)
+    }
+
+    /// The bytes of a file.
+    pub(crate) fn document(&self, path: &str) -> Option<&[u8]> {
+        self.ledger
+            .files
+            .get(Path::new(path))
+            .map(|(_, bytes)| &bytes[..])
+    }
+}
+
+impl Sides {
+    /// Which side the library is at, and everything in which it is not quite that.
+    pub(crate) fn judge(&self, library: &Library, problems: &mut Vec<String>) -> (Side, Disk) {
+        let disk = match Disk::read(library) {
+            Ok(disk) => disk,
+            Err(error) => panic!("the library can't be read: {error}; {problems:?}"),
+        };
+        let side = if disk.ledger.commits.len() == self.before.ledger.commits.len() {
+            Side::Before
+        } else {
+            Side::After
+        };
+        let expected = match side {
+            Side::Before => &self.before,
+            Side::After => &self.after,
+        };
+        let mut hold = |what: &str, holds: bool, detail: &dyn Fn() -> String| {
+            if !holds {
+                problems.push(format!("{what}, as {side:?}: {}", detail()));
+            }
+        };
+        let (is, should) = (&disk.ledger, &expected.ledger);
+        hold(
+            "the number of commits",
+            is.commits.len() == should.commits.len(),
+            &|| format!("{} for {}", is.commits.len(), should.commits.len()),
+        );
+        let earlier = &self.before.ledger.commits;
+        hold(
+            "the earlier commits",
+            self.makes_repository || is.commits.ends_with(earlier),
+            &|| format!("{:?}", is.commits),
+        );
+        hold("the files", is.files == should.files, &|| {
+            format!("{:?} differ", is.changed_since(should))
+        });
+        hold("the folders", disk.folders == expected.folders, &|| {
+            format!("{:?}", disk.folders)
+        });
+        hold("git status", is.status == should.status, &|| is.status.clone());
+        hold("the index", is.index == should.index, &|| is.index.clone());
+        let left: Vec<_> = disk
+            .git_names
+            .iter()
+            .filter(|name| !self.before.git_names.contains(*name) && !is_gits_own(name))
+            .collect();
+        hold("leftovers in .git", left.is_empty(), &|| format!("{left:?}"));
+        let sound = ledger::fsck(library.root());
+        hold("git fsck", sound.is_ok(), &|| format!("{sound:?}"));
+        (side, disk)
+    }
+}
+
+/// Whether the activity log that a server tells is that of the commits.
+pub(crate) fn judge_log(server: &mut Server, disk: &Disk, problems: &mut Vec<String>) {
+    let log = match server.call("get_markdown_activity_log", json!({ "limit": 1000 })) {
+        Ok(log) => log,
+        Err(refusal) => return problems.push(format!("no log: {refusal:?}")),
+    };
+    let entries = log["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let told: Vec<_> = entries.iter().map(|entry| &entry["git_commit_sha"]).collect();
+    if told != disk.recorded.iter().collect::<Vec<_>>() {
+        problems.push(format!(
+            "the log tells {told:?}, and the commits are {:?}",
+            disk.recorded
+        ));
+    }
+}
+
+/// A fresh copy of `template`, with nothing shared. Two names of one file are so in the copy too.
+pub(crate) fn copy(template: &Path, to: &Path) -> io::Result<()> {
+    copy_folder(template, to, &mut BTreeMap::new())
+}
+
+fn copy_folder(from: &Path, to: &Path, copied: &mut BTreeMap<u64, PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            fs::create_dir(&target)?;
+            copy_folder(&entry.path(), &target, copied)?;
+        } else if let Some(first) = copied.get(&entry.ino()) {
+            fs::hard_link(first, &target)?;
+        } else {
+            fs::copy(entry.path(), &target)?;
+            copied.insert(entry.ino(), target);
+        }
+    }
+    Ok(())
+}
+
+/// What git has in `.git` for commits that are made, and our lock, which stays.
+fn is_gits_own(name: &Path) -> bool {
+    let text = name.to_string_lossy();
+    let parts: Vec<_> = text.split('/').collect();
+    let hex = |part: &str, length| part.len() == length && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match parts[..] {
+        [_, "objects", folder] => hex(folder, 2),
+        [_, "objects", folder, object] => hex(folder, 2) && hex(object, 38),
+        [_, "index" | "tabellion" | "logs"] | [_, "tabellion", "lock"] | [_, "logs", "HEAD" | "refs"] => true,
+        [_, "refs", "heads", "main"] | [_, "logs", "refs", "heads"] => true,
+        [_, "logs", "refs", "heads", "main"] => true,
+        _ => false,
+    }
+}
+
+fn names(root: &Path, dir: &Path, each: &mut dyn FnMut(PathBuf, bool)) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let is_dir = entry.file_type()?.is_dir();
+        let path = entry.path();
+        each(
+            path.strip_prefix(root).map_err(io::Error::other)?.to_path_buf(),
+            is_dir,
+        );
+        if is_dir {
+            names(root, &path, each)?;
+        }
+    }
+    Ok(())
+}
+
+/// The id of a document's content, as `tabellion/ifBase` wants it; null where there is no document.
+pub(crate) fn content_id(library: &Library, document: &str) -> Value {
+    if !library.path(document).exists() {
+        return Value::Null;
+    }
+    // A path from outside of the repository: its attributes do not count.
+    let id =
+        ledger::git(library.root(), &["hash-object", "--no-filters", document]).expect("git hash-object");
+    id.trim().into()
+}

@@ -1,0 +1,484 @@
+//! A crash, a full disk and a failing disk at each point at which a mutation, or its recovery, changes anything.
+//!
+//! Wherever it strikes, the library is as before or as after: files, index, commits and log agree, nothing is left over,
+//! what was acknowledged is there, and what was refused did not happen. The same call with the same idempotency key then
+//! leads to the one commit, and a call that stands on the other side's content is a conflict.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    sync::Mutex,
+    thread,
+    time::Instant,
+};
+
+use serde_json::{Value, json};
+use tabellion_conformance::{
+    Target,
+    stepper::{Call, Counting, Effect, Errno, Fault, Stepper, StepperError},
+};
+
+use super::{
+    Effort,
+    cases::{self, Case},
+    disk::{Disk, Side, Sides, content_id, copy, judge_log},
+};
+use crate::support::{Answer, Library, Outcome, Server, outcome};
+
+const EFFECTS: [Effect; 5] = [
+    Effect::Kill,
+    Effect::Fail(Errno::ENOSPC),
+    Effect::FailOn(Errno::ENOSPC),
+    Effect::Fail(Errno::EIO),
+    Effect::FailOn(Errno::EIO),
+];
+
+/// How many points are tried at the same time: each is a server that mostly waits.
+const WORKERS: usize = 3;
+/// More than a recovery makes.
+const MOST_RECOVERY_CALLS: usize = 60;
+
+/// A case with its library and both sides of its mutation.
+struct Sweep {
+    case: Case,
+    template: Library,
+    sides: Sides,
+    /// The ids of the document's content.
+    before: Value,
+    after: Value,
+    /// How many calls the mutation makes that change anything.
+    points: usize,
+}
+
+/// What came of one fault.
+struct Struck {
+    library: Library,
+    /// The server, if it is still there.
+    server: Option<Server>,
+    /// What it answered, if it did.
+    answer: Option<Outcome<Answer>>,
+    calls: Vec<Call>,
+}
+
+#[test]
+fn a_fault_at_any_point_of_a_mutation() {
+    let Some(sweeps) = sweeps(cases::all()) else {
+        return;
+    };
+    let effort = Effort::asked();
+    let longest = sweeps.iter().map(|sweep| sweep.points).max().unwrap_or_default();
+    // Point by point over all cases: when the time is over, each was tried as far as the others.
+    let all = (1..=longest).flat_map(|at| sweeps.iter().map(move |sweep| (sweep, at)));
+    let all = all.flat_map(|(sweep, at)| EFFECTS.map(|effect| (sweep, Fault { at, effect })));
+    let some = (0..).zip(&sweeps).map(|(number, sweep)| {
+        let chance = |at, below: usize| effort.chance(at, below as u64) as usize;
+        let (at, effect) = (
+            1 + chance(number, sweep.points),
+            EFFECTS[number as usize % EFFECTS.len()],
+        );
+        (sweep, Fault { at, effect })
+    });
+    let points: Vec<_> = effort.pick(some.collect(), all.collect());
+    let report = Report::new("mutation");
+    at_once(points, |(sweep, fault)| {
+        if !effort.is_over()
+            && let Some(struck) = sweep.strike(fault)
+        {
+            report.add(sweep, fault, struck);
+        }
+    });
+    report.finish();
+}
+
+#[test]
+fn a_fault_at_any_point_of_a_recovery() {
+    let effort = Effort::asked();
+    // Edits are overwritten documents, and recovered like them.
+    let cases = cases::all()
+        .into_iter()
+        .filter(|case| case.tool != "edit_markdown");
+    let Some(sweeps) = sweeps(cases.take(effort.pick(2, usize::MAX)).collect()) else {
+        return;
+    };
+    let effort = Effort::asked();
+    let kinds = Mutex::new(Kinds::new());
+    let deaths = sweeps
+        .iter()
+        .flat_map(|sweep| (1..=sweep.points).map(move |at| (sweep, at)));
+    at_once(
+        deaths.filter(|(_, at)| effort.pick(at % 9 == 0, true)).collect(),
+        |(sweep, at)| {
+            if let Some((kind, library)) = sweep.crash(at) {
+                let mut kinds = kinds.lock().expect("no panic");
+                kinds.entry((sweep.case.name, kind)).or_insert((sweep, library));
+            }
+        },
+    );
+    let crashes: Vec<_> = kinds.into_inner().expect("no panic").into_values().collect();
+    let report = Report::new("recovery");
+    let all = (1..MOST_RECOVERY_CALLS).flat_map(|at| crashes.iter().map(move |crash| (crash, at)));
+    let all = all.flat_map(|(crash, at)| EFFECTS.map(|effect| (crash, Fault { at, effect })));
+    let some = (0..).zip(&crashes).map(|(number, crash)| {
+        let effect = EFFECTS[number as usize % EFFECTS.len()];
+        (
+            crash,
+            Fault {
+                at: 4 + effort.chance(number, 6) as usize,
+                effect,
+            },
+        )
+    });
+    at_once(
+        effort.pick(some.collect(), all.collect()),
+        |((sweep, crashed), fault)| {
+            if !effort.is_over()
+                && let Some(struck) = sweep.strike_recovery(crashed, fault)
+            {
+                report.add(sweep, fault, struck);
+            }
+        },
+    );
+    report.finish();
+}
+
+/// Libraries in which a server died, by case and by what is left there.
+type Kinds<'a> = BTreeMap<(&'static str, Vec<String>), (&'a Sweep, Library)>;
+
+/// Does `work` for all of `what`, several at once.
+fn at_once<T: Send>(what: Vec<T>, work: impl Fn(T) + Sync) {
+    let left = Mutex::new(what.into_iter());
+    let next = || left.lock().expect("no panic").next();
+    thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                while let Some(one) = next() {
+                    work(one);
+                }
+            });
+        }
+    });
+}
+
+/// The cases, each done once without a fault; `None`, loudly, where a program can't be stepped through.
+fn sweeps(cases: Vec<Case>) -> Option<Vec<Sweep>> {
+    cases.into_iter().map(Sweep::new).collect()
+}
+
+impl Sweep {
+    fn new(case: Case) -> Option<Self> {
+        let template = fresh();
+        (case.prepare)(&template);
+        let undisturbed = copy_of(template.root());
+        if case.makes_repository {
+            undisturbed.serve().close();
+        }
+        let before_id = content_id(&undisturbed, case.path);
+        let before = Disk::read(&undisturbed).expect("a library");
+        undisturbed
+            .serve()
+            .call(case.tool, case.arguments.clone())
+            .unwrap_or_else(|refusal| panic!("{}: {refusal:?}", case.name));
+        let mut sweep = Self {
+            after: content_id(&undisturbed, case.path),
+            sides: Sides {
+                before,
+                after: Disk::read(&undisturbed).expect("a library"),
+                makes_repository: case.makes_repository,
+            },
+            before: before_id,
+            case,
+            template,
+            points: 0,
+        };
+        sweep.points = sweep.count()?;
+        Some(sweep)
+    }
+
+    /// How many points there are to strike at.
+    fn count(&self) -> Option<usize> {
+        let library = copy_of(self.template.root());
+        let (server, stepper) = step(&library, Counting::FromStart(None))?;
+        let mut server = server.expect("a handshake");
+        if !self.case.makes_repository {
+            stepper.arm(None);
+        }
+        self.call(&mut server).expect("an answer").expect("done");
+        Some(stepper.disarm().len())
+    }
+
+    fn call(&self, server: &mut Server) -> Option<Outcome<Answer>> {
+        let meta = json!({ "tabellion/idempotencyKey": "the-one" });
+        let meta = meta.as_object().cloned().unwrap_or_default();
+        let message = server
+            .target
+            .call(self.case.tool, self.case.arguments.clone(), meta);
+        Some(outcome(&message.ok()?))
+    }
+
+    /// Makes the call on a fresh copy of the library with a fault to come; `None` if there are not as many points.
+    fn strike(&self, fault: Fault) -> Option<Struck> {
+        let library = copy_of(self.template.root());
+        let counting = if self.case.makes_repository {
+            Counting::FromStart(Some(fault))
+        } else {
+            Counting::WhenArmed
+        };
+        let (mut server, stepper) = step(&library, counting)?;
+        if !self.case.makes_repository {
+            stepper.arm(Some(fault));
+        }
+        let answer = server.as_mut().and_then(|server| self.call(server));
+        Self::struck(library, server, stepper, answer)
+    }
+
+    /// Starts a server on a copy of a library in which another one died, with a fault to come.
+    fn strike_recovery(&self, crashed: &Library, fault: Fault) -> Option<Struck> {
+        let library = copy_of(crashed.root());
+        let (server, stepper) = step(&library, Counting::FromStart(Some(fault)))?;
+        Self::struck(library, server, stepper, None)
+    }
+
+    fn struck(
+        library: Library,
+        server: Option<Server>,
+        stepper: Stepper,
+        answer: Option<Outcome<Answer>>,
+    ) -> Option<Struck> {
+        let has_struck = stepper.has_struck();
+        // What fails from then on fails no more, from here on.
+        let calls = stepper.disarm();
+        let is_there = server.is_some() && !calls.iter().any(|call| call.effect == Some(Effect::Kill));
+        has_struck.then(|| Struck {
+            library,
+            server: server.filter(|_| is_there),
+            answer,
+            calls,
+        })
+    }
+
+    /// The library that a kill at this point leaves, if there is something to recover, and what is left there.
+    fn crash(&self, at: usize) -> Option<(Vec<String>, Library)> {
+        let effect = Effect::Kill;
+        let library = self.strike(Fault { at, effect })?.library;
+        let git = library.path(".git");
+        let mut left = vec![content_id(&library, self.case.path).to_string()];
+        for folder in ["", "tabellion", "refs/heads"] {
+            for entry in fs::read_dir(git.join(folder)).into_iter().flatten() {
+                left.push(entry.ok()?.file_name().to_string_lossy().into_owned());
+            }
+        }
+        left.sort();
+        git.join("tabellion/intent").exists().then_some((left, library))
+    }
+
+    /// Everything that is wrong after the fault.
+    fn judge(&self, struck: Struck) -> Vec<String> {
+        let mut problems = vec![];
+        let Struck {
+            library,
+            server,
+            answer,
+            calls,
+        } = struck;
+        let once = calls
+            .iter()
+            .any(|call| matches!(call.effect, Some(Effect::Fail(_))));
+
+        let document = fs::read(library.path(self.case.path)).ok();
+        let sides = [&self.sides.before, &self.sides.after].map(|side| side.document(self.case.path));
+        if !sides.contains(&document.as_deref()) {
+            problems.push(format!("the document is torn: {document:?}"));
+        }
+        if let Some(Err(refusal)) = &answer {
+            if refusal.name != "IO_ERROR" || !refusal.message.contains('`') {
+                problems.push(format!("the error does not say what and where: {refusal:?}"));
+            }
+            if once {
+                let (side, _) = self.sides.judge(&library, &mut problems);
+                if side == Side::After {
+                    problems.push("an error was answered, and the change was made".into());
+                }
+            }
+        }
+
+        // A server of its own, which recovers what is to be recovered.
+        let mut restarted = serve(&library);
+        let (side, disk) = self.sides.judge(&library, &mut problems);
+        judge_log(&mut restarted, &disk, &mut problems);
+        match &answer {
+            Some(Ok(answer)) if side == Side::Before || answer.response["git_commit_sha"] != disk.head() => {
+                problems.push(format!(
+                    "{} was acknowledged; HEAD is {}",
+                    answer.response,
+                    disk.head()
+                ));
+            }
+            Some(Err(refusal)) if side == Side::After => {
+                problems.push(format!("refused, and made all the same: {refusal:?}"));
+            }
+            _ => {}
+        }
+        self.judge_stale(&mut restarted, side, &mut problems);
+
+        // The same call again, of the server that had the fault if it is still there.
+        let mut again = match server {
+            Some(server) => {
+                restarted.close();
+                server
+            }
+            None => restarted,
+        };
+        self.judge_repeated(&library, &mut again, side, &disk, &mut problems);
+        problems
+    }
+
+    /// A call on the condition that the document is the other side's is a conflict.
+    fn judge_stale(&self, server: &mut Server, side: Side, problems: &mut Vec<String>) {
+        let other = match side {
+            Side::Before => &self.after,
+            Side::After => &self.before,
+        };
+        let request = json!({ "path": self.case.path, "content": "stale\n" });
+        match server.call_with("write_markdown", request, json!({ "tabellion/ifBase": other })) {
+            Err(refusal) if refusal.name == "CONFLICT" => {}
+            answer => problems.push(format!("`ifBase` is stale, and the answer {answer:?}")),
+        }
+    }
+
+    /// The same call with the same key: one commit in all, and the answer names it.
+    fn judge_repeated(
+        &self,
+        library: &Library,
+        server: &mut Server,
+        side: Side,
+        disk: &Disk,
+        problems: &mut Vec<String>,
+    ) {
+        let answer = match self.call(server) {
+            Some(Ok(answer)) => answer,
+            other => return problems.push(format!("the same call again: {other:?}")),
+        };
+        let (now, after) = self.sides.judge(library, problems);
+        let commit = &answer.response["git_commit_sha"];
+        if now == Side::Before || commit != after.head() {
+            problems.push(format!(
+                "the same call again named {commit}; HEAD is {}",
+                after.head()
+            ));
+        }
+        let replayed = answer.meta.get("tabellion/replayed") == Some(&json!(true));
+        if replayed != (side == Side::After) || replayed && commit != disk.head() {
+            problems.push(format!(
+                "the same call again was replayed: {replayed}, of {side:?}"
+            ));
+        }
+        judge_log(server, &after, problems);
+    }
+}
+
+/// Runs a server over `library` step by step: its session, if the handshake came about. `None`, loudly, where that is not
+/// possible.
+fn step(library: &Library, counting: Counting) -> Option<(Option<Server>, Stepper)> {
+    match Target::start_stepped(quiet(library), &[library.root()], counting) {
+        Err(error @ (StepperError::Denied(_) | StepperError::Unsupported)) => {
+            eprintln!("SKIPPED, no fault was tried: {error}");
+            None
+        }
+        started => {
+            let (mut target, stepper) = started.expect("the server starts");
+            let session = target
+                .initialize("2025-11-25")
+                .is_ok()
+                .then_some(Server { target });
+            Some((session, stepper))
+        }
+    }
+}
+
+fn serve(library: &Library) -> Server {
+    let mut target = Target::start(&mut quiet(library)).expect("the server starts");
+    target.initialize("2025-11-25").expect("a handshake");
+    Server { target }
+}
+
+/// What a server says of faults on standard error is expected here.
+fn quiet(library: &Library) -> Command {
+    let mut command = library.command();
+    command.stderr(Stdio::null());
+    command
+}
+
+/// A folder in memory where there is one: it is the calls that are tried here, not the disk.
+fn fresh() -> Library {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() {
+        Library::empty_in(memory)
+    } else {
+        Library::empty()
+    }
+}
+
+fn copy_of(template: &Path) -> Library {
+    let library = fresh();
+    copy(template, library.root()).expect("a copy");
+    library
+}
+
+/// How many points were tried of each case and effect, and which were bad.
+struct Report {
+    of: &'static str,
+    since: Instant,
+    found: Mutex<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    points: BTreeMap<(&'static str, String), (usize, usize)>,
+    bad: String,
+}
+
+impl Report {
+    fn new(of: &'static str) -> Self {
+        Self {
+            of,
+            since: Instant::now(),
+            found: Mutex::default(),
+        }
+    }
+
+    /// Judges what came of a fault.
+    fn add(&self, sweep: &Sweep, fault: Fault, struck: Struck) {
+        let calls: Vec<_> = struck.calls.iter().map(|call| format!("    {call}\n")).collect();
+        let problems = sweep.judge(struck);
+        let Fault { at, effect } = fault;
+        let mut found = self.found.lock().expect("no panic");
+        let (tried, bad) = found
+            .points
+            .entry((sweep.case.name, effect.to_string()))
+            .or_default();
+        *tried += 1;
+        if !problems.is_empty() {
+            *bad += 1;
+            let (problems, calls) = (problems.join("\n  "), calls.concat());
+            found.bad += &format!("{}, {effect} at {at}:\n  {problems}\n{calls}", sweep.case.name);
+        }
+    }
+
+    /// Prints what was tried; fails if anything was bad.
+    fn finish(self) {
+        let found = self.found.into_inner().expect("no panic");
+        let all: usize = found.points.values().map(|(tried, _)| tried).sum();
+        println!(
+            "{}: {all} points in {} s",
+            self.of,
+            self.since.elapsed().as_secs()
+        );
+        for ((case, effect), (tried, bad)) in &found.points {
+            println!("  {case}, {effect}: {tried} points, {bad} bad");
+        }
+        assert!(found.bad.is_empty(), "{}", found.bad);
+        assert!(all > 0, "no point was tried");
+    }
+}
