@@ -147,7 +147,8 @@ pub(super) fn make_folders(library: &Library, path: &LibraryPath, made: usize) -
     Ok(())
 }
 
-/// Removes up to `most` of the innermost folders on the way to `path`, as long as they are empty.
+/// Removes up to `most` of the innermost folders on the way to `path`, as long as they are empty and can be removed: one
+/// that something is mounted on can't, nor one whose own folder may not be written to.
 pub(super) fn remove_empty_folders(
     library: &Library,
     path: &LibraryPath,
@@ -157,10 +158,14 @@ pub(super) fn remove_empty_folders(
         let Some(above) = open_folder(library, above(folder))? else {
             continue;
         };
-        match above.remove_dir(folder.file_name()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(()),
-            removed => removed.at("remove", folder.as_str())?,
+        use io::ErrorKind::{DirectoryNotEmpty, NotFound, PermissionDenied, ResourceBusy};
+        match above
+            .remove_dir(folder.file_name())
+            .map_err(|error| (error.kind(), error))
+        {
+            Ok(()) | Err((NotFound, _)) => {}
+            Err((DirectoryNotEmpty | PermissionDenied | ResourceBusy, _)) => return Ok(()),
+            Err((_, error)) => return Err(error).at("remove", folder.as_str()),
         }
     }
     Ok(())
