@@ -17,6 +17,7 @@ use crate::{
     library::{Library, Options},
     mcp::{self, ServerInfo},
     parent::Parent,
+    platform,
 };
 
 /// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
@@ -45,6 +46,7 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
         tracing::error!(at = panic.location().map(ToString::to_string), "panic")
     }));
 
+    platform::outlive_file_size_limit();
     check_folder(&what.library)?;
     let options = Options {
         external: what.external.into(),

@@ -187,6 +187,15 @@ pub fn change_mode(path: &Path, new: impl FnOnce(u32, bool) -> u32) -> io::Resul
     Ok(())
 }
 
+/// Lets a write beyond the limit on file sizes (`ulimit -f`) fail as on a full disk, where it would kill the process.
+pub fn outlive_file_size_limit() {
+    #[cfg(unix)]
+    // SAFETY: no handler is set that could run at a bad moment: the signal is ignored.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
 /// A lock on a file that other processes honour too; released when dropped, or when the process dies.
 #[derive(Debug)]
 pub struct FileLock(#[expect(dead_code, reason = "held, never read: closing it releases the lock")] File);
