@@ -66,6 +66,27 @@ fn advice(error: &io::Error) -> &'static str {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space and try again",
         io::ErrorKind::PermissionDenied => "; give the server's user the right to write there",
         io::ErrorKind::ReadOnlyFilesystem => "; mount it writable and try again",
+        io::ErrorKind::FileTooLarge => {
+            "; write less, or start the server with a higher limit on file sizes (`ulimit -f`)"
+        }
+        _ => system_advice(error),
+    }
+}
+
+/// Advice on what the standard library has no name for.
+#[cfg(unix)]
+fn system_advice(error: &io::Error) -> &'static str {
+    use rustix::io::Errno;
+    match Errno::from_io_error(error) {
+        Some(Errno::MFILE | Errno::NFILE) => {
+            "; start the server with a higher limit on open files (`ulimit -n`)"
+        }
+        Some(Errno::IO) => "; the disk may be failing: save what is on it, and check it",
         _ => "",
     }
+}
+
+#[cfg(not(unix))]
+fn system_advice(_: &io::Error) -> &'static str {
+    ""
 }
