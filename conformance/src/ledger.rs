@@ -79,6 +79,9 @@ pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
             "user.name=A Person",
             "-c",
             "user.email=person@localhost",
+            // Also where a server runs as another user, who then owns the library.
+            "-c",
+            "safe.directory=*",
         ])
         .args(arguments)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")

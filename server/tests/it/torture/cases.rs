@@ -14,6 +14,8 @@ pub(crate) struct Case {
     pub(crate) arguments: Value,
     /// Makes the library as it is before.
     pub(crate) prepare: fn(&Library),
+    /// A folder that is a file system of its own, so that nothing can be renamed from `.git` into it.
+    pub(crate) mounted: Option<&'static str>,
     /// Whether the server makes the repository, so that its start belongs to the mutation.
     pub(crate) makes_repository: bool,
 }
@@ -30,6 +32,7 @@ pub(crate) fn all() -> Vec<Case> {
         tool,
         arguments,
         prepare,
+        mounted: None,
         makes_repository: false,
     };
     let (writes, edits, deletes) = ("write_markdown", "edit_markdown", "delete_markdown");
@@ -84,6 +87,21 @@ pub(crate) fn all() -> Vec<Case> {
             )
         },
     ];
+    for (name, tool, path, arguments) in [
+        (
+            "mounted: create",
+            writes,
+            "notes/x/new.md",
+            write("notes/x/new.md"),
+        ),
+        ("mounted: overwrite", writes, "notes/a.md", write("notes/a.md")),
+        ("mounted: delete", deletes, "notes/a.md", delete("notes/a.md")),
+    ] {
+        cases.push(Case {
+            mounted: Some("notes"),
+            ..case(name, tool, path, arguments, dirty)
+        });
+    }
     for (name, target) in [
         ("append", ""),
         ("prepend", ""),

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
-    os::unix::fs::DirEntryExt,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -162,18 +162,20 @@ pub(crate) fn copy(template: &Path, to: &Path) -> io::Result<()> {
     copy_folder(template, to, &mut BTreeMap::new())
 }
 
-fn copy_folder(from: &Path, to: &Path, copied: &mut BTreeMap<u64, PathBuf>) -> io::Result<()> {
+fn copy_folder(from: &Path, to: &Path, copied: &mut BTreeMap<(u64, u64), PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            fs::create_dir(&target)?;
+        let metadata = entry.metadata()?;
+        let id = (metadata.dev(), metadata.ino());
+        if metadata.is_dir() {
+            fs::create_dir_all(&target)?;
             copy_folder(&entry.path(), &target, copied)?;
-        } else if let Some(first) = copied.get(&entry.ino()) {
+        } else if let Some(first) = copied.get(&id) {
             fs::hard_link(first, &target)?;
         } else {
             fs::copy(entry.path(), &target)?;
-            copied.insert(entry.ino(), target);
+            copied.insert(id, target);
         }
     }
     Ok(())

@@ -6,7 +6,8 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs, io,
+    ops::Deref,
     path::Path,
     process::{Command, Stdio},
     sync::Mutex,
@@ -24,6 +25,7 @@ use super::{
     Effort,
     cases::{self, Case},
     disk::{Disk, Side, Sides, content_id, copy, judge_log},
+    mount::Mount,
 };
 use crate::support::{Answer, Library, Outcome, Server, outcome};
 
@@ -43,7 +45,7 @@ const MOST_RECOVERY_CALLS: usize = 60;
 /// A case with its library and both sides of its mutation.
 struct Sweep {
     case: Case,
-    template: Library,
+    template: Place,
     sides: Sides,
     /// The ids of the document's content.
     before: Value,
@@ -54,7 +56,7 @@ struct Sweep {
 
 /// What came of one fault.
 struct Struck {
-    library: Library,
+    library: Place,
     /// The server, if it is still there.
     server: Option<Server>,
     /// What it answered, if it did.
@@ -144,7 +146,7 @@ fn a_fault_at_any_point_of_a_recovery() {
 }
 
 /// Libraries in which a server died, by case and by what is left there.
-type Kinds<'a> = BTreeMap<(&'static str, Vec<String>), (&'a Sweep, Library)>;
+type Kinds<'a> = BTreeMap<(&'static str, Vec<String>), (&'a Sweep, Place)>;
 
 /// Does `work` for all of `what`, several at once.
 fn at_once<T: Send>(what: Vec<T>, work: impl Fn(T) + Sync) {
@@ -161,16 +163,25 @@ fn at_once<T: Send>(what: Vec<T>, work: impl Fn(T) + Sync) {
     });
 }
 
-/// The cases, each done once without a fault; `None`, loudly, where a program can't be stepped through.
+/// The cases, each done once without a fault; `None`, loudly, where a program can't be stepped through. Cases with a mount
+/// are left out, loudly, where none is permitted.
 fn sweeps(cases: Vec<Case>) -> Option<Vec<Sweep>> {
-    cases.into_iter().map(Sweep::new).collect()
+    let templates = cases.into_iter().filter_map(|case| match Place::empty(&case) {
+        Ok(template) => Some((case, template)),
+        Err(error) => {
+            eprintln!("SKIPPED, `{}`: {error}", case.name);
+            None
+        }
+    });
+    templates
+        .map(|(case, template)| Sweep::new(case, template))
+        .collect()
 }
 
 impl Sweep {
-    fn new(case: Case) -> Option<Self> {
-        let template = fresh();
+    fn new(case: Case, template: Place) -> Option<Self> {
         (case.prepare)(&template);
-        let undisturbed = copy_of(template.root());
+        let undisturbed = Place::copy_of(&template, &case);
         if case.makes_repository {
             undisturbed.serve().close();
         }
@@ -198,7 +209,7 @@ impl Sweep {
 
     /// How many points there are to strike at.
     fn count(&self) -> Option<usize> {
-        let library = copy_of(self.template.root());
+        let library = Place::copy_of(&self.template, &self.case);
         let (server, stepper) = step(&library, Counting::FromStart(None))?;
         let mut server = server.expect("a handshake");
         if !self.case.makes_repository {
@@ -219,7 +230,7 @@ impl Sweep {
 
     /// Makes the call on a fresh copy of the library with a fault to come; `None` if there are not as many points.
     fn strike(&self, fault: Fault) -> Option<Struck> {
-        let library = copy_of(self.template.root());
+        let library = Place::copy_of(&self.template, &self.case);
         let counting = if self.case.makes_repository {
             Counting::FromStart(Some(fault))
         } else {
@@ -235,13 +246,13 @@ impl Sweep {
 
     /// Starts a server on a copy of a library in which another one died, with a fault to come.
     fn strike_recovery(&self, crashed: &Library, fault: Fault) -> Option<Struck> {
-        let library = copy_of(crashed.root());
+        let library = Place::copy_of(crashed, &self.case);
         let (server, stepper) = step(&library, Counting::FromStart(Some(fault)))?;
         Self::struck(library, server, stepper, None)
     }
 
     fn struck(
-        library: Library,
+        library: Place,
         server: Option<Server>,
         stepper: Stepper,
         answer: Option<Outcome<Answer>>,
@@ -259,18 +270,20 @@ impl Sweep {
     }
 
     /// The library that a kill at this point leaves, if there is something to recover, and what is left there.
-    fn crash(&self, at: usize) -> Option<(Vec<String>, Library)> {
+    fn crash(&self, at: usize) -> Option<(Vec<String>, Place)> {
         let effect = Effect::Kill;
         let library = self.strike(Fault { at, effect })?.library;
-        let git = library.path(".git");
         let mut left = vec![content_id(&library, self.case.path).to_string()];
-        for folder in ["", "tabellion", "refs/heads"] {
-            for entry in fs::read_dir(git.join(folder)).into_iter().flatten() {
+        for folder in [".git", ".git/tabellion", ".git/refs/heads", "notes", "notes/x"] {
+            for entry in fs::read_dir(library.path(folder)).into_iter().flatten() {
                 left.push(entry.ok()?.file_name().to_string_lossy().into_owned());
             }
         }
         left.sort();
-        git.join("tabellion/intent").exists().then_some((left, library))
+        library
+            .path(".git/tabellion/intent")
+            .exists()
+            .then_some((left, library))
     }
 
     /// Everything that is wrong after the fault.
@@ -304,7 +317,13 @@ impl Sweep {
         }
 
         // A server of its own, which recovers what is to be recovered.
-        let mut restarted = serve(&library);
+        let mut restarted = match serve(&library) {
+            Ok(server) => server,
+            Err(said) => {
+                problems.push(format!("a new server does not start: {said}"));
+                return problems;
+            }
+        };
         let (side, disk) = self.sides.judge(&library, &mut problems);
         judge_log(&mut restarted, &disk, &mut problems);
         match &answer {
@@ -397,10 +416,19 @@ fn step(library: &Library, counting: Counting) -> Option<(Option<Server>, Steppe
     }
 }
 
-fn serve(library: &Library) -> Server {
+/// Starts a server; what it says on standard error if it ends at once.
+fn serve(library: &Library) -> Result<Server, String> {
     let mut target = Target::start(&mut quiet(library)).expect("the server starts");
-    target.initialize("2025-11-25").expect("a handshake");
-    Server { target }
+    match target.initialize("2025-11-25") {
+        Ok(_) => Ok(Server { target }),
+        Err(_) => {
+            let again = quiet(library)
+                .stdin(Stdio::null())
+                .stderr(Stdio::piped())
+                .output();
+            Err(String::from_utf8_lossy(&again.expect("it starts").stderr).into_owned())
+        }
+    }
 }
 
 /// What a server says of faults on standard error is expected here.
@@ -410,20 +438,45 @@ fn quiet(library: &Library) -> Command {
     command
 }
 
-/// A folder in memory where there is one: it is the calls that are tried here, not the disk.
-fn fresh() -> Library {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() {
-        Library::empty_in(memory)
-    } else {
-        Library::empty()
+/// A library of a case, and what is mounted in it.
+struct Place {
+    // Unmounted before its folder is removed.
+    _mount: Option<Mount>,
+    library: Library,
+}
+
+impl Deref for Place {
+    type Target = Library;
+
+    fn deref(&self) -> &Library {
+        &self.library
     }
 }
 
-fn copy_of(template: &Path) -> Library {
-    let library = fresh();
-    copy(template, library.root()).expect("a copy");
-    library
+impl Place {
+    /// A folder in memory where there is one: it is the calls that are tried here, not the disk.
+    fn empty(case: &Case) -> io::Result<Self> {
+        let memory = Path::new("/dev/shm");
+        let library = if memory.is_dir() {
+            Library::empty_in(memory)
+        } else {
+            Library::empty()
+        };
+        let mount = |folder: &str| {
+            fs::create_dir(library.path(folder))?;
+            Mount::over(&library.path(folder))
+        };
+        Ok(Self {
+            _mount: case.mounted.map(mount).transpose()?,
+            library,
+        })
+    }
+
+    fn copy_of(template: &Library, case: &Case) -> Self {
+        let place = Self::empty(case).expect("a folder");
+        copy(template.root(), place.root()).expect("a copy");
+        place
+    }
 }
 
 /// How many points were tried of each case and effect, and which were bad.

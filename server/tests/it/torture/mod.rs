@@ -5,18 +5,25 @@
 
 mod beginnings;
 mod calls;
+#[cfg(target_os = "linux")]
 mod cases;
 mod client;
 mod crowds;
 mod described;
 mod dice;
+#[cfg(target_os = "linux")]
 mod disk;
 mod editor;
+#[cfg(target_os = "linux")]
 mod faults;
 mod git_beside;
 mod history;
 mod judge;
 mod life;
+#[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
+mod mount;
 mod person;
 mod states;
 
