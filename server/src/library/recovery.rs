@@ -240,21 +240,34 @@ fn drop_aside(library: &Library, exchange: &Exchange) -> Result<(), Failure> {
     }
 }
 
-/// Keeps the file aside, which a person has saved to, as `name`: in our own folder, or hidden beside the document.
+/// Keeps the file aside, which a person has saved to, as `name` or another one after it: in our own folder, or hidden
+/// beside a document that is on another device. Bytes that are kept already are not kept twice.
 pub(super) fn keep(library: &Library, exchange: &Exchange, name: &str) -> Result<(), Failure> {
     let place = Place::of(library, exchange);
-    let Some(folder) = place.aside_folder()? else {
+    let own = library.repository.own("");
+    let to = if exchange.beside {
+        place.folder()?
+    } else {
+        Some(Dir::open(&own).at("open", &own)?)
+    };
+    let (Some(folder), Some(to)) = (place.aside_folder()?, to) else {
         return Ok(());
     };
-    let own = library.repository.own("");
-    let moved = if exchange.beside {
-        // A name can't be moved to another device.
-        folder.rename_noreplace(place.aside(), &folder, &format!(".tabellion-{name}"))
-    } else {
-        Dir::open(&own).and_then(|to| folder.rename_noreplace(place.aside(), &to, name))
-    };
-    let kept = place.aside_path().with_file_name(name);
-    moved.at("keep", &kept)?;
+    let hidden = if exchange.beside { ".tabellion-" } else { "" };
+    let mut late = format!("{hidden}{name}");
+    for number in 1.. {
+        match folder.rename_noreplace(place.aside(), &to, &late) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let found = document::look(Some(&folder), place.aside())?;
+                if found != Found::Other && document::look(Some(&to), &late)? == found {
+                    return folder.remove_file(place.aside()).at("remove", place.aside_path());
+                }
+                late = format!("{hidden}{number}-{name}");
+            }
+            done => break done.at("keep", place.aside_path())?,
+        }
+    }
+    let kept = place.aside_path().with_file_name(&late);
     tracing::warn!(path = %exchange.path, kept = %kept.display(),
         "a save came while the file was being replaced; it was kept");
     Ok(())

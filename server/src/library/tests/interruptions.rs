@@ -251,3 +251,34 @@ fn an_index_that_lost_its_bytes_is_made_from_the_one_before() {
     assert_eq!(bench.status(), "M  plan.md");
     bench.assert_sound();
 }
+
+/// Somebody who has the old file open writes to it when it has been replaced already. The same bytes twice are kept once.
+#[test]
+fn a_save_that_comes_too_late_is_kept() {
+    let benches = [
+        (Some(Bench::new()), ".git/tabellion/content-0", ".git/tabellion"),
+        (Bench::on_two_devices(), "notes/.tabellion-content-0", "notes"),
+    ];
+    for (bench, aside, kept_in) in benches {
+        let Some(bench) = bench else { continue };
+        for content in ["new\n", "newer\n"] {
+            let aside = bench.path(aside);
+            let library = bench.watched(Box::new(move |step| {
+                if step == Step::Committed {
+                    std::fs::write(&aside, "late\n").unwrap();
+                }
+                Ok(())
+            }));
+            make(&library, &change("notes/a.md", Some(content))).unwrap();
+            assert_eq!(bench.read("notes/a.md").as_deref(), Some(content), "{kept_in}");
+        }
+        let entries = std::fs::read_dir(bench.path(kept_in)).unwrap();
+        let late: Vec<_> = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.to_string_lossy().contains("late-"))
+            .map(|path| std::fs::read_to_string(path).unwrap())
+            .collect();
+        assert_eq!(late, ["late\n"], "{kept_in}");
+        assert!(!bench.path(".git/tabellion/intent").exists(), "{kept_in}");
+    }
+}
