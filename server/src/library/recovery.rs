@@ -264,7 +264,10 @@ pub(super) fn keep(library: &Library, exchange: &Exchange, name: &str) -> Result
                 }
                 late = format!("{hidden}{number}-{name}");
             }
-            done => break done.at("keep", place.aside_path())?,
+            done => {
+                done.at("keep", place.aside_path())?;
+                break;
+            }
         }
     }
     let kept = place.aside_path().with_file_name(&late);
