@@ -316,14 +316,17 @@ pub(super) fn is_under_way(library: &Library) -> bool {
     fs::metadata(library.repository.own(INTENT)).is_ok_and(|found| found.len() > 0)
 }
 
-/// The intent, if there is one.
+/// The intent, if there is one. What is torn was never durable, so that nothing had begun: it is cleared.
 fn read(library: &Library) -> Result<Option<Intent>, Failure> {
     let path = library.repository.own(INTENT);
     let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        // What is torn was never durable, so that nothing had begun.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => String::new(),
         text => text.at("read", &path)?,
     };
-    Ok(Intent::parse(&text))
+    let intent = Intent::parse(&text);
+    if intent.is_none() && is_under_way(library) {
+        clear(library)?;
+    }
+    Ok(intent)
 }

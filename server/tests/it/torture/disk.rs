@@ -45,7 +45,11 @@ impl Disk {
         let root = library.root();
         let (mut folders, mut git_names) = (BTreeSet::new(), BTreeSet::new());
         names(root, root, &mut |path, is_dir| {
-            if path.starts_with(".git") {
+            let is_no_intent = path.ends_with("tabellion/intent")
+                && fs::metadata(root.join(&path)).is_ok_and(|found| found.len() == 0);
+            if is_no_intent {
+                // An empty one is none.
+            } else if path.starts_with(".git") {
                 git_names.insert(path);
             } else if is_dir {
                 folders.insert(path);
@@ -189,6 +193,7 @@ fn is_gits_own(name: &Path) -> bool {
     match parts[..] {
         [_, "objects", folder] => hex(folder, 2),
         [_, "objects", folder, object] => hex(folder, 2) && hex(object, 38),
+        [_, "tabellion", name] if name.starts_with("log.sqlite") => true,
         [_, "index" | "tabellion" | "logs"] | [_, "tabellion", "lock"] | [_, "logs", "HEAD" | "refs"] => true,
         [_, "refs", "heads", "main"] | [_, "logs", "refs", "heads"] => true,
         [_, "logs", "refs", "heads", "main"] => true,

@@ -189,7 +189,9 @@ fn missing_permissions() {
         fill(&library);
         give_to(library.root(), NOBODY).expect("chown");
         let mut command = library.command();
-        let mut target = Target::start(command.uid(NOBODY).gid(NOBODY)).expect("the server starts");
+        // Whose home is not root's.
+        let command = command.uid(NOBODY).gid(NOBODY).env("HOME", "/nonexistent");
+        let mut target = Target::start(command).expect("the server starts");
         target.initialize("2025-11-25").expect("a handshake");
         let place = library.path(place);
         let usual = fs::metadata(&place).expect("there").permissions();
