@@ -49,7 +49,7 @@ use std::{
     borrow::Cow,
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool, mpsc},
+    sync::{Arc, Mutex, atomic::AtomicBool, mpsc},
     thread,
     time::Duration,
 };
@@ -112,7 +112,7 @@ pub struct Library {
     repository: Repository,
     rules: IgnoreRules,
     options: Options,
-    history: Mutex<History>,
+    history: History,
     turn: tokio::sync::Mutex<Batch>,
     maintenance: Maintenance,
     watch: Watch,
@@ -159,7 +159,7 @@ impl Library {
         let root = Root::open(dir).map_err(folder)?;
         let repository = Repository::open(root.path())?;
         let rules = IgnoreRules::of_repository(&root, &repository.git()).map_err(folder)?;
-        let history = Mutex::new(History::new(repository.prefix()));
+        let history = History::new(&repository);
         let turn = tokio::sync::Mutex::default();
         let library = Self {
             root,
@@ -227,20 +227,36 @@ impl Library {
         blocking(|| {
             let git = self.repository.git();
             let head = self.repository.head_commit(&git)?;
-            let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(Activity {
-                entries: history.last(&git, head, limit)?,
+                entries: self.history.last(&git, head, limit)?,
             })
+        })
+    }
+
+    /// The newest commit that HEAD has and that changed the document at `path`, also the one that deleted it; `None`
+    /// when none did.
+    ///
+    /// A commit changed a document if it has something else there than each of its parents. So without merges it is what
+    /// `git log -1 -- PATH` says; a merge counts only where it took neither side's bytes, and the commits of both sides
+    /// count, whichever was taken.
+    ///
+    /// # Errors
+    /// When the repository can't be read.
+    pub fn last_commit(&self, path: &LibraryPath) -> Result<Option<String>, Failure> {
+        blocking(|| {
+            let git = self.repository.git();
+            let head = self.repository.head_commit(&git)?;
+            let commit = self
+                .history
+                .last_commit(&git, head, &self.repository.git_path(path))?;
+            Ok(commit.map(|commit| commit.to_string()))
         })
     }
 
     fn entry_with_key(&self, key: &str) -> Result<Option<Arc<LogEntry>>, Failure> {
         let git = self.repository.git();
         let head = self.repository.head_commit(&git)?;
-        self.history
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .with_key(&git, head, key)
+        self.history.with_key(&git, head, key)
     }
 
     /// The document when no change to it is half done.

@@ -223,6 +223,7 @@ impl Session for Turn<'_> {
                     batch.flush(library);
                 }
             }
+            library.history.has_grown();
             outcome
                 .get()
                 .cloned()

@@ -233,5 +233,14 @@ fn open_lock(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
+/// Has this thread run only when no other wants to, where the system can do that for one thread (Linux).
+pub fn yield_to_others() {
+    #[cfg(target_os = "linux")]
+    {
+        // Without the right to it, the thread runs like any other.
+        let _ = rustix::process::setpriority_process(None, 19);
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -161,7 +161,7 @@ impl Bench {
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
                 let name = entry.file_name().into_string().unwrap();
                 let empty = entry.metadata().is_ok_and(|found| found.len() == 0);
-                let stays = name == "lock" || name == "intent" && empty;
+                let stays = name == "lock" || name == "intent" && empty || name.starts_with("log.sqlite");
                 let ours = folder.ends_with("tabellion") && !stays;
                 if ours || name.ends_with(".lock") || name.starts_with(".tabellion") {
                     left.push(name);

@@ -1,0 +1,6 @@
+//! The log with its cache against the log without.
+
+mod damage;
+mod model;
+mod speed;
+mod support;
