@@ -19,6 +19,7 @@ use super::{
     cache::{APPLICATION, Cache, CacheError, Meeting, Place, State, VERSION},
     changes, is_entry,
 };
+use crate::platform::{FileId, file_id};
 
 /// Made once the tables are full, which is faster.
 const INDEXES: &str = "CREATE UNIQUE INDEX walk_id ON walk (id);
@@ -80,6 +81,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 /// The cache, for writing.
 pub(super) struct Builder {
     cache: Cache,
+    file: Option<FileId>,
 }
 
 impl Builder {
@@ -109,7 +111,14 @@ impl Builder {
         database.pragma_update(None, "synchronous", "NORMAL")?;
         database.pragma_update(None, "cache_size", PAGES)?;
         database.pragma_update(None, "journal_size_limit", LONGEST_WAL)?;
-        Ok(Self { cache })
+        let file = file_id_of(file);
+        Ok(Self { cache, file })
+    }
+
+    /// Whether what is open is still the file of that name.
+    pub(super) fn is_of(&self, file: &Path) -> bool {
+        // Where files have no identity, an open one can't be removed either.
+        file.exists() && self.file == file_id_of(file)
     }
 
     /// Makes the cache hold the walk from `head`.
@@ -261,6 +270,10 @@ impl Builder {
         transaction.commit()?;
         Ok(ControlFlow::Continue(()))
     }
+}
+
+fn file_id_of(file: &Path) -> Option<FileId> {
+    file_id(&fs::metadata(file).ok()?)
 }
 
 /// Makes any file an empty database, as SQLite wants it done.

@@ -138,7 +138,7 @@ impl Keeper {
             asked.behind = false;
             std::mem::take(&mut asked.damaged)
         };
-        if damaged || !self.file.exists() {
+        if damaged || builder.as_ref().is_some_and(|builder| !builder.is_of(&self.file)) {
             *builder = None;
         }
         let mut anew = builder.is_none();

@@ -7,6 +7,8 @@ use std::{
     io::Write as _,
     path::Path,
     process::{Command, Stdio},
+    thread,
+    time::Duration,
 };
 
 use chrono::DateTime;
@@ -228,9 +230,12 @@ impl Asked {
 
     /// Brings the cache up to HEAD; with `changes`, also which commit changed what.
     pub(super) fn catch_up(&self, changes: bool) {
-        match self.history.keeper.catch_up_now(changes) {
-            Ok(()) | Err(BuildError::Busy) => {}
-            Err(error) => panic!("{error}"),
+        loop {
+            match self.history.keeper.catch_up_now(changes) {
+                Ok(()) => return,
+                Err(BuildError::Busy) => thread::sleep(Duration::from_millis(5)),
+                Err(error) => panic!("{error}"),
+            }
         }
     }
 }
