@@ -1,10 +1,16 @@
 //! What a handler is given and what it gives back.
 
-use std::{collections::BTreeMap, fmt, sync::Mutex};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex},
+};
 
 use serde_json::{Map, Value};
 
 use crate::{
+    caller::{Caller, Progress, Waiting},
     failure::Failure,
     shape::Violation,
     store::{Change, Document, Snapshot},
@@ -25,7 +31,7 @@ const LONGEST_KEY: usize = 255;
 const LONGEST_CLIENT: usize = 200;
 
 /// Who calls, and under which conditions.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct CallContext {
     /// The client's name and version as it gave them.
     pub client: Option<String>,
@@ -33,9 +39,33 @@ pub struct CallContext {
     pub if_base: Option<Option<String>>,
     /// The caller's own name for this request.
     pub idempotency_key: Option<String>,
+    /// Whoever waits for the answer.
+    pub waiting: Waiting,
 }
 
 impl CallContext {
+    /// The same, with somebody who may give up waiting and is told how far the call is.
+    #[must_use]
+    pub fn with_caller(mut self, caller: Arc<dyn Caller>) -> Self {
+        self.waiting = Waiting(Some(caller));
+        self
+    }
+
+    /// Whether the answer is no longer wanted.
+    pub fn is_cancelled(&self) -> bool {
+        self.waiting
+            .0
+            .as_ref()
+            .is_some_and(|caller| caller.has_cancelled())
+    }
+
+    /// Tells the caller how far the call is.
+    pub fn progress(&self, progress: Progress) {
+        if let Some(caller) = &self.waiting.0 {
+            caller.hear(progress);
+        }
+    }
+
     /// Reads the conditions from a request's `_meta`. Keys of others are none of our business; one of ours that
     /// we don't know is refused, since ignoring a misspelt condition would drop it.
     ///
@@ -111,6 +141,21 @@ macro_rules! context {
             /// When `path` is not one of the store's, or the document can't be read.
             pub fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
                 self.snapshot.read(path)
+            }
+
+            /// Whether the caller has given up waiting: whatever takes long should end, its answer is not sent.
+            pub fn is_cancelled(&self) -> bool {
+                self.call.is_cancelled()
+            }
+
+            /// Tells the caller that `done` of `total`, where that is known, is done. May be called often: what a
+            /// caller hears of it, if it wants to hear anything, is limited elsewhere.
+            pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<Cow<'static, str>>) {
+                self.call.progress(Progress {
+                    done,
+                    total,
+                    message: message.into(),
+                });
             }
 
             /// Puts `value` under `key` into the answer's `_meta`.

@@ -114,7 +114,8 @@ where
     })
 }
 
-/// Calls a mutating tool's method, and makes the change that it stages.
+/// Calls a mutating tool's method, and makes the change that it stages. A call that is cancelled before that changes
+/// nothing; afterwards it is too late.
 ///
 /// # Errors
 /// See [`Rejection`]. After any of them, nothing has changed.
@@ -141,6 +142,9 @@ where
 
     for attempt in 0..ATTEMPTS {
         let mut session = store.begin(attempt).await.map_err(refuse)?;
+        if call.is_cancelled() {
+            return Err(refuse(cancelled()));
+        }
         let notes = Notes::default();
 
         let replay = match (&call.idempotency_key, &normal) {
@@ -194,6 +198,9 @@ where
         let receipt = Receipt::new(prepared.commit);
         let response = encode(tool, respond(&receipt))?;
         names_commit(tool, &response, &receipt)?;
+        if call.is_cancelled() {
+            return Err(refuse(cancelled()));
+        }
         match session.publish().await {
             Ok(()) => {
                 notes.put(BASE, prepared.content.into());
@@ -252,6 +259,11 @@ fn names_commit(tool: &'static ToolSpec, response: &Value, receipt: &Receipt) ->
 fn normal_form(tool: &'static ToolSpec, request: &impl Serialize) -> Result<String, Rejection> {
     let request = serde_json::to_string(request).map_err(|error| breach(tool, error))?;
     Ok(format!("{} {request}", tool.name))
+}
+
+/// Of a call whose caller gave up before the change was made. Nobody hears of it.
+fn cancelled() -> Failure {
+    Failure::new(FailureKind::Io, "the call was cancelled, and nothing has changed")
 }
 
 fn stale(path: &str, expected: Option<&str>, found: Option<String>) -> Failure {

@@ -12,6 +12,7 @@
 extern crate self as tabellion_schemas;
 
 pub mod call;
+pub mod caller;
 pub mod dispatch;
 pub mod failure;
 pub mod generated;
@@ -20,6 +21,7 @@ pub mod spec;
 pub mod store;
 
 pub use call::{CallContext, ReadCx, Receipt, Staged, WriteCx};
+pub use caller::{Caller, Progress};
 pub use dispatch::{Answer, BoxFuture, Contract, Rejection};
 pub use failure::{ContractError, ErrorAnswer, Failure, FailureKind};
 pub use shape::{Rule, Shape, Violation};

@@ -3,16 +3,16 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Mutex,
-        atomic::{AtomicU32, Ordering},
+        Arc, Mutex,
+        atomic::{AtomicU32, AtomicUsize, Ordering},
     },
 };
 
 use serde_json::{Map, Value, json};
 use tabellion_schemas::{
-    Annotations, Answer, BoxFuture, CallContext, Change, Content, ContractError, Document, Entry,
-    ErrorAnswer, Failure, FailureKind, Prepared, Rejection, Replay, Rule, Session, Setback, Shape, Snapshot,
-    Store, ToolSpec, WriteCx,
+    Annotations, Answer, BoxFuture, CallContext, Caller, Change, Content, ContractError, Document, Entry,
+    ErrorAnswer, Failure, FailureKind, Prepared, Progress, Rejection, Replay, Rule, Session, Setback, Shape,
+    Snapshot, Store, ToolSpec, WriteCx,
     call::{BASE, REPLAYED},
     dispatch,
 };
@@ -272,6 +272,10 @@ const ANSWERS_UNDECLARED: Method =
 fn call(store: &Memory, method: Method, arguments: Value, conditions: Value) -> Result<Answer, Rejection> {
     let conditions: &Map<String, Value> = conditions.as_object().expect("an object");
     let call = CallContext::from_meta(None, conditions).expect("good conditions");
+    call_as(store, method, arguments, call)
+}
+
+fn call_as(store: &Memory, method: Method, arguments: Value, call: CallContext) -> Result<Answer, Rejection> {
     let answer = dispatch::mutate(&APPEND, &(), store, &call, arguments, method);
     // Nothing here waits for anything, so one poll is enough.
     let mut answer = std::pin::pin!(answer);
@@ -436,4 +440,36 @@ fn a_repeated_key_answers_with_the_first_commit() {
     );
     assert_eq!(name(make("z")), "CONFLICT");
     assert_eq!((text(&store).as_str(), commits(&store)), ("xy", 2));
+}
+
+/// A caller that gives up after it was asked a number of times.
+struct Impatient(AtomicUsize);
+
+impl Caller for Impatient {
+    fn has_cancelled(&self) -> bool {
+        let left = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        left.is_err()
+    }
+
+    fn hear(&self, _: Progress) {}
+}
+
+#[test]
+fn a_call_that_is_cancelled_changes_nothing_or_all() {
+    for (patience, changes) in [(0, false), (1, false), (2, true)] {
+        let store = Memory::default();
+        let caller = Arc::new(Impatient(AtomicUsize::new(patience)));
+        let call = CallContext::default().with_caller(caller);
+        let answer = call_as(
+            &store,
+            GOOD,
+            json!({ "path": "a", "text": "x", "times": 1 }),
+            call,
+        );
+        assert_eq!(answer.is_ok(), changes, "{patience}");
+        assert_eq!(text(&store), if changes { "x" } else { "" });
+        assert_eq!(commits(&store), usize::from(changes));
+    }
 }

@@ -3,7 +3,7 @@
 //! Each method parses its arguments, asks the library or the Markdown functions, and answers; whatever must hold
 //! for all tools (validation, commits, the log) is done around it.
 
-use std::sync::{Arc, atomic::AtomicBool};
+use std::{ops::ControlFlow, sync::Arc};
 
 use tabellion_schemas::{
     Change, Content, Contract, Document, Failure, FailureKind, ReadCx, Staged, WriteCx, call,
@@ -102,10 +102,17 @@ impl BrainDriveMarkdown for BrainDrive {
         request: SearchMarkdownRequest,
     ) -> Result<SearchMarkdownResponse, ToolError> {
         let dir = LibraryDir::parse(request.path.as_deref().unwrap_or_default()).map_err(failures::path)?;
-        let (limits, never) = (search::Limits::default(), AtomicBool::new(false));
+        let searched = |files| {
+            cx.progress(files, None, "files searched");
+            if cx.is_cancelled() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
         let found = self
             .library
-            .search(&dir, &request.query, limits, &never)
+            .search(&dir, &request.query, search::Limits::default(), &searched)
             .map_err(failures::search)?;
         cx.note(TOTAL, found.total_lines);
         if found.truncated {

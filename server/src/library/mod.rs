@@ -48,8 +48,9 @@ pub mod walk;
 use std::{
     borrow::Cow,
     fs,
+    ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, atomic::AtomicBool, mpsc},
+    sync::{Arc, Mutex, mpsc},
     thread,
     time::Duration,
 };
@@ -205,7 +206,8 @@ impl Library {
         blocking(|| walk::list(&self.root, dir, recursive, &self.rules))
     }
 
-    /// The lines that hold `query` in the files below `dir`; setting `cancel` ends the search early.
+    /// The lines that hold `query` in the files below `dir`. `searched` is told the number of files so far, and may end
+    /// the search.
     ///
     /// # Errors
     /// When the query or the folder is not one to search.
@@ -214,9 +216,9 @@ impl Library {
         dir: &LibraryDir,
         query: &str,
         limits: Limits,
-        cancel: &AtomicBool,
+        searched: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
     ) -> Result<SearchResult, SearchError> {
-        blocking(|| search::search(&self.root, dir, &self.rules, query, limits, cancel))
+        blocking(|| search::search(&self.root, dir, &self.rules, query, limits, searched))
     }
 
     /// The last `limit` entries of the log.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gix::bstr::ByteSlice;
@@ -126,8 +126,9 @@ impl SearchError {
 
 /// The lines in the visible files of `dir` and all folders below it that hold `query`, literally.
 ///
-/// Case counts if `query` has an upper-case letter; else letters match by Unicode's simple case folding. `cancel` ends the
-/// search early from another thread. The same files give the same result, however many threads read them.
+/// Case counts if `query` has an upper-case letter; else letters match by Unicode's simple case folding. The same files
+/// give the same result, however many threads read them. `searched` is told after each file, from any of these threads,
+/// how many there were so far; its [`ControlFlow::Break`] ends the search.
 ///
 /// # Errors
 ///
@@ -138,9 +139,10 @@ pub fn search(
     rules: &IgnoreRules,
     query: &str,
     limits: Limits,
-    cancel: &AtomicBool,
+    searched: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
 ) -> Result<SearchResult, SearchError> {
     let matcher = matcher(query)?;
+    let (files_so_far, ended) = (AtomicU64::new(0), AtomicBool::new(false));
     let kept = Mutex::new(Kept::new(limits));
     // A clone has caches of its own, which the threads would otherwise take turns at.
     let start = || Searcher {
@@ -153,12 +155,17 @@ pub fn search(
         match step {
             Step::Files(folder, files) => {
                 for path in files {
-                    if cancel.load(Ordering::Relaxed) {
-                        return ControlFlow::Break(());
-                    }
                     match folder.open_entry(path.file_name()) {
                         Ok(mut file) => searcher.search(path, &mut file, &kept),
                         Err(_) => searcher.skipped += 1,
+                    }
+                    let so_far = files_so_far.fetch_add(1, Ordering::Relaxed) + 1;
+                    if searched(so_far).is_break() {
+                        ended.store(true, Ordering::Relaxed);
+                    }
+                    // Other threads are at files of their own.
+                    if ended.load(Ordering::Relaxed) {
+                        return ControlFlow::Break(());
                     }
                 }
             }
@@ -167,7 +174,7 @@ pub fn search(
         }
         ControlFlow::Continue(())
     })?;
-    if cancel.load(Ordering::Relaxed) {
+    if ended.load(Ordering::Relaxed) {
         return Err(SearchError::Cancelled);
     }
     let mut result = SearchResult::default();

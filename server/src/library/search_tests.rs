@@ -133,14 +133,9 @@ fn search_in(files: &[(String, Vec<u8>)], query: &str, limits: Limits) -> (Searc
     let place = tempfile::tempdir().unwrap();
     write(place.path(), files);
     let (root, rules) = (Root::open(place.path()).unwrap(), IgnoreRules::none());
-    let found = search(
-        &root,
-        &LibraryDir::ROOT,
-        &rules,
-        query,
-        limits,
-        &AtomicBool::new(false),
-    )
+    let found = search(&root, &LibraryDir::ROOT, &rules, query, limits, &|_| {
+        ControlFlow::Continue(())
+    })
     .unwrap();
     let listed = super::super::walk::list(&root, &LibraryDir::ROOT, true, &rules).unwrap();
     (found, listed.files.iter().map(LibraryPath::to_string).collect())
@@ -203,7 +198,13 @@ fn only_the_folder_asked_for() {
             &IgnoreRules::none(),
             "here",
             Limits::default(),
-            &AtomicBool::new(cancelled),
+            &|_| {
+                if cancelled {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            },
         )
     };
     assert_eq!(run("a", false).unwrap().matches[0].path.as_str(), "a/x.md");

@@ -9,7 +9,7 @@ use tabellion_schemas::{Answer, CallContext, Contract, Rejection};
 
 use super::{
     catalog::{Catalog, NameClash, Route},
-    render,
+    render, waiting,
 };
 
 /// For how long a client may take a list as it is. It never changes while a server runs; another version may
@@ -76,10 +76,18 @@ impl Adapter {
         let client = cx
             .client_info()
             .map(|client| format!("{}/{}", client.name, client.version));
-        match CallContext::from_meta(client, &cx.meta) {
-            Ok(call) => route.contract.call(&call, route.tool.name, arguments).await,
-            Err(violations) => Err(render::bad_conditions(route.contract.spec(), &violations)),
-        }
+        let call = match CallContext::from_meta(client, &cx.meta) {
+            Ok(call) => call,
+            Err(violations) => return Err(render::bad_conditions(route.contract.spec(), &violations)),
+        };
+        let (client, reports) = waiting::client(cx);
+        let call = call.with_caller(client);
+        // rmcp would leave the request of a handler that panics unanswered for ever. Nothing of it is used again.
+        let answer = AssertUnwindSafe(route.contract.call(&call, route.tool.name, arguments))
+            .catch_unwind()
+            .await;
+        reports.end().await;
+        answer.unwrap_or_else(|_| Err(render::panicked(route.tool)))
     }
 
     /// Since 2026-07-28, results say who made them.
@@ -169,15 +177,7 @@ impl ServerHandler for Adapter {
             return Err(render::unknown_tool(&params.name));
         };
         let arguments = Value::Object(params.arguments.unwrap_or_default());
-        // rmcp would leave the request of a handler that panics unanswered for ever. Nothing of it is used
-        // again.
-        let outcome = AssertUnwindSafe(self.call(route, arguments, &cx))
-            .catch_unwind()
-            .await;
-        let Ok(outcome) = outcome else {
-            tracing::error!(tool = route.tool.name, "the handler panicked");
-            return Err(render::defect());
-        };
+        let outcome = self.call(route, arguments, &cx).await;
         let mut result = render::outcome(route.contract.spec(), route.tool.name, outcome)?;
         self.sign(era, &mut result.meta);
         Ok(result.into())

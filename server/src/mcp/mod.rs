@@ -29,6 +29,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod waiting;
 
 pub use adapter::{Adapter, ServerInfo};
 pub use catalog::NameClash;

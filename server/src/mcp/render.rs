@@ -9,7 +9,9 @@ use rmcp::{
     model::{CallToolResult, ContentBlock, ErrorCode, JsonObject, MetaObject},
 };
 use serde_json::json;
-use tabellion_schemas::{Answer, ContractSpec, ErrorAnswer, ErrorChannel, Failure, Rejection, Violation};
+use tabellion_schemas::{
+    Answer, ContractSpec, ErrorAnswer, ErrorChannel, Failure, Rejection, ToolSpec, Violation,
+};
 
 /// `_meta` key of an error that travels as a result: its code, its name and its details.
 const ERROR: &str = "tabellion/error";
@@ -59,6 +61,14 @@ pub(super) fn bad_conditions(spec: &ContractSpec, violations: &[Violation]) -> R
         message,
         data,
     })
+}
+
+/// The rejection of a call whose handler panicked.
+pub(super) fn panicked(tool: &ToolSpec) -> Rejection {
+    Rejection::Breach {
+        tool: tool.name,
+        detail: "the handler panicked".into(),
+    }
 }
 
 /// The answer to a call of a tool that no contract has.

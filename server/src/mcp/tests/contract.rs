@@ -1,11 +1,14 @@
 //! Two contracts in memory, written against the trait by hand: one for each way that errors travel.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use serde_json::{Map, Value, json};
 use tabellion_schemas::{
     Annotations, Answer, BoxFuture, CallContext, Contract, ContractSpec, ErrorAnswer, ErrorChannel,
-    ErrorSpec, Failure, Rejection, Shape, ToolSpec,
+    ErrorSpec, Failure, Progress, Rejection, Shape, ToolSpec,
 };
 use tokio::sync::{Semaphore, watch};
 
@@ -59,7 +62,12 @@ impl Memory {
         self.gate.add_permits(calls);
     }
 
-    async fn answer(&self, tool: &'static str, arguments: Value) -> Result<Answer, Rejection> {
+    async fn answer(
+        &self,
+        call: &CallContext,
+        tool: &'static str,
+        arguments: Value,
+    ) -> Result<Answer, Rejection> {
         let text = arguments["text"].as_str().unwrap_or_default().to_owned();
         match tool {
             "echo" | "echo_rpc" => {}
@@ -67,6 +75,19 @@ impl Memory {
             "slow" => {
                 self.gate.acquire().await.unwrap().forget();
                 self.kept.lock().unwrap().push(text.clone());
+            }
+            // A step every thirty milliseconds, until it is cancelled or has made as many as the text says.
+            "count" => {
+                let steps: u64 = text.parse().unwrap();
+                for done in 1..=steps {
+                    tokio::time::sleep(Duration::from_millis(30)).await;
+                    if call.is_cancelled() {
+                        self.kept.lock().unwrap().push(format!("cancelled at {done}"));
+                        break;
+                    }
+                    let (total, message) = (Some(steps), "counting".into());
+                    call.progress(Progress { done, total, message });
+                }
             }
             "panic" => panic!("a handler's defect: {text}"),
             "breach" => {
@@ -115,7 +136,7 @@ impl Contract for Memory {
                 let Failure { message, data, .. } = Failure::violations(&violations);
                 return Err(declared("INVALID_REQUEST", -32602, &message, data.into()));
             }
-            self.answer(tool.name, arguments).await
+            self.answer(call, tool.name, arguments).await
         })
     }
 }
@@ -179,8 +200,9 @@ const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static [To
     }
 }
 
-static TOOLS: [ToolSpec; 6] = [
+static TOOLS: [ToolSpec; 7] = [
     tool("echo", false),
+    tool("count", false),
     tool("keep", true),
     tool("slow", true),
     tool("panic", true),

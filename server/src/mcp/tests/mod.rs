@@ -10,4 +10,5 @@ mod life;
 mod official;
 mod revisions;
 mod tools;
+mod waiting;
 mod wire;

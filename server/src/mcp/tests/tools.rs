@@ -160,6 +160,7 @@ async fn a_list_is_the_contracts_own_and_always_the_same() {
         names,
         [
             "echo",
+            "count",
             "keep",
             "slow",
             "panic",

@@ -1,0 +1,87 @@
+//! What a client hears of a call that takes long, and what becomes of one that it cancels. Time stands still in these
+//! tests, and passes only where nothing else can happen.
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+
+const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
+
+async fn counting(revision: &str, steps: u64, meta: Value) -> Client {
+    let mut client = Client::new(1 << 16);
+    client.speak(revision).await;
+    let arguments = json!({ "text": steps.to_string() });
+    let params = json!({ "name": "count", "arguments": arguments, "_meta": meta });
+    client.request(json!(1), "tools/call", Some(params)).await;
+    client
+}
+
+async fn cancel(client: &mut Client) {
+    client
+        .send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_comes_in_order_and_before_the_answer() {
+    for revision in REVISIONS {
+        for token in [json!("mine"), json!(7)] {
+            let mut client = counting(revision, 20, json!({ "progressToken": token })).await;
+            let mut heard = vec![];
+            let answer = loop {
+                let message = client.receive().await.unwrap();
+                if message["id"] == 1 {
+                    break message;
+                }
+                assert_eq!(message["method"], "notifications/progress");
+                assert_eq!(message["params"]["progressToken"], token);
+                assert_eq!(message["params"]["total"], 20.0);
+                assert_eq!(message["params"]["message"], "counting");
+                heard.push(message["params"]["progress"].as_f64().unwrap());
+            };
+            assert_eq!(answer["result"]["structuredContent"]["text"], "20");
+            // A step every 30 ms, a word every 100 ms.
+            assert_eq!(heard, [3.0, 6.0, 9.0, 13.0, 16.0, 19.0], "{revision}");
+            client.end().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_said_of_a_call_that_is_quick_or_has_no_token() {
+    for revision in REVISIONS {
+        for (steps, meta) in [(3, json!({ "progressToken": 1 })), (20, json!({}))] {
+            let mut client = counting(revision, steps, meta).await;
+            assert_eq!(client.receive().await.unwrap()["id"], 1, "{revision}");
+            client.end().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_cancelled_stops_and_is_heard_of_no_more() {
+    for revision in REVISIONS {
+        let mut client = counting(revision, 1_000_000, json!({ "progressToken": "mine" })).await;
+        assert_eq!(client.receive().await.unwrap()["params"]["progress"], 3.0);
+        cancel(&mut client).await;
+        let notes = client.notes.clone();
+        // Its end waits for all calls.
+        client.end().await.unwrap();
+        assert_eq!(notes.kept(), ["cancelled at 4"], "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_that_comes_too_late_does_nothing() {
+    for revision in REVISIONS {
+        let mut client = counting(revision, 1, json!({})).await;
+        assert_eq!(client.receive().await.unwrap()["id"], 1, "{revision}");
+        cancel(&mut client).await;
+        client.call(1, "echo", "again").await;
+        assert_eq!(
+            client.receive().await.unwrap()["result"]["structuredContent"]["text"],
+            "again"
+        );
+        client.end().await.unwrap();
+    }
+}
