@@ -2,9 +2,9 @@
 
 use std::{
     collections::HashMap,
-    fs,
+    fs, io,
     ops::ControlFlow,
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -19,7 +19,7 @@ use super::{
     cache::{APPLICATION, Cache, CacheError, Meeting, Place, State, VERSION},
     changes, is_entry,
 };
-use crate::platform::{FileId, file_id};
+use crate::platform::{FileId, file_id, try_lock_file};
 
 /// Made once the tables are full, which is faster.
 const INDEXES: &str = "CREATE UNIQUE INDEX walk_id ON walk (id);
@@ -48,6 +48,9 @@ pub(super) enum BuildError {
     /// The file can't be written.
     #[error(transparent)]
     Cache(CacheError),
+    /// Nor can the folder be.
+    #[error(transparent)]
+    Folder(#[from] io::Error),
 }
 
 impl From<CacheError> for BuildError {
@@ -91,6 +94,18 @@ impl Builder {
         if let Some(folder) = file.parent() {
             // If it can't be made, neither can the file.
             let _ = fs::create_dir_all(folder);
+        }
+        let beside = |ending: &str| {
+            let mut name = file.as_os_str().to_owned();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        let _opening = try_lock_file(&beside("-opening"))?.ok_or(BuildError::Busy)?;
+        if !file.exists() {
+            // What somebody left who deleted the database alone. Others may still use it with theirs.
+            for ending in ["-wal", "-shm"] {
+                let _ = fs::remove_file(beside(ending));
+            }
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
