@@ -1,0 +1,101 @@
+//! Notes that are larger than anybody's: each tool answers, or says what the limit is, and the server lives. What it took
+//! is printed.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::support::{Library, Server, edit};
+
+/// A hundred megabytes of lines, and fifty of one line; five where the compiler did not optimise.
+const LINES: &str = "lines.md";
+const ONE_LINE: &str = "line.md";
+const WORDS: usize = if cfg!(debug_assertions) { 1_000_000 } else { 10_000_000 };
+const LIMIT: &str = "67108864";
+
+fn large() -> Library {
+    let library = Library::with(&[("a.md", "# A\n")]);
+    library.put(
+        LINES,
+        "All work and no play makes a long note.\n".repeat(2_500_000),
+    );
+    library.put(ONE_LINE, "play ".repeat(WORDS));
+    library
+}
+
+/// The most memory that a server has used so far, in megabytes.
+fn most_memory(server: &Server) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", server.target.id())).expect("it runs");
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .expect("a number");
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|number| number.parse::<u64>().ok())
+        .expect("a number")
+        / 1024
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn large_notes_are_answered_or_refused() {
+    let library = large();
+    let section = |path: &str| edit(path, "append", "", "more\n");
+    let write = |path: &str| json!({ "path": path, "content": "short\n" });
+    // Which call, on which note, and whether it is refused for the note's size.
+    let cases: [(&str, &str, Value, bool); 12] = [
+        ("read_markdown", LINES, json!({ "path": LINES }), true),
+        ("read_markdown", ONE_LINE, json!({ "path": ONE_LINE }), false),
+        ("preview_markdown_change", LINES, section(LINES), true),
+        ("preview_markdown_change", ONE_LINE, section(ONE_LINE), false),
+        ("search_markdown", LINES, json!({ "query": "no play" }), false),
+        (
+            "search_markdown",
+            ONE_LINE,
+            json!({ "query": "play play" }),
+            false,
+        ),
+        ("edit_markdown", LINES, section(LINES), true),
+        ("edit_markdown", ONE_LINE, section(ONE_LINE), false),
+        ("write_markdown", LINES, write(LINES), true),
+        ("write_markdown", ONE_LINE, write(ONE_LINE), false),
+        (
+            "delete_markdown",
+            LINES,
+            json!({ "path": LINES, "confirm": true }),
+            true,
+        ),
+        (
+            "delete_markdown",
+            ONE_LINE,
+            json!({ "path": ONE_LINE, "confirm": true }),
+            false,
+        ),
+    ];
+    for (tool, path, request, refused) in cases {
+        let mut server = library.serve();
+        let since = Instant::now();
+        let outcome = server.call(tool, request);
+        let (taken, memory) = (since.elapsed(), most_memory(&server));
+        println!(
+            "{tool} {path}: {memory} MB, {taken:.1?}, {}",
+            if outcome.is_ok() { "answered" } else { "refused" }
+        );
+        match outcome {
+            Ok(_) => assert!(!refused, "{tool} {path}"),
+            Err(refusal) => {
+                assert!(refused, "{tool} {path}: {refusal:?}");
+                assert!(refusal.message.contains(LIMIT), "{}", refusal.message);
+            }
+        }
+        assert!(taken < Duration::from_secs(60), "{tool} {path}: {taken:?}");
+        server
+            .call("read_markdown", json!({ "path": "a.md" }))
+            .expect("the server lives");
+        server.close();
+    }
+}
