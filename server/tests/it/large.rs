@@ -13,7 +13,11 @@ use crate::support::{Library, Server, edit};
 /// A hundred megabytes of lines, and fifty of one line; five where the compiler did not optimise.
 const LINES: &str = "lines.md";
 const ONE_LINE: &str = "line.md";
-const WORDS: usize = if cfg!(debug_assertions) { 1_000_000 } else { 10_000_000 };
+const WORDS: usize = if cfg!(debug_assertions) {
+    1_000_000
+} else {
+    10_000_000
+};
 const LIMIT: &str = "67108864";
 
 fn large() -> Library {
