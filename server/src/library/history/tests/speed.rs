@@ -36,7 +36,7 @@ fn the_cost_of_the_log() {
             .collect();
         let told = Told::new(&plans);
         let open = || Library::open(told.path(), Options::default()).unwrap();
-        println!("{length} commits, {} entries", length.div_ceil(entry_every));
+        eprintln!("{length} commits, {} entries", length.div_ceil(entry_every));
         let times = if cfg!(debug_assertions) { 1 } else { 5 };
         let ask = |title: &str, library: &dyn Fn(&Library)| {
             let library_of = |cold: bool| {
@@ -60,7 +60,7 @@ fn the_cost_of_the_log() {
             warm.history.known.lock().unwrap().renew(true);
             library(&warm);
             let warm = median(1001, || library(&warm));
-            println!(
+            eprintln!(
                 "  {title:<32} no cache {cold:>10.1?}   cache not open {opened:>10.1?}   warm {warm:>10.1?}"
             );
         };
@@ -81,7 +81,7 @@ fn the_cost_of_the_log() {
         let log = since.elapsed();
         library.history.keeper.catch_up_now(true).unwrap();
         let size = std::fs::metadata(told.cache()).unwrap().len();
-        println!(
+        eprintln!(
             "  built: the log in {log:.1?}, and the changes in {:.1?}; {size} bytes",
             since.elapsed()
         );
