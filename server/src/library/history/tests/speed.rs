@@ -1,4 +1,4 @@
-//! What the log costs, printed: `cargo test --release -p tabellion --lib -- --ignored --nocapture the_cost_of_the_log`.
+//! What the log costs, said on standard error: `cargo test --release -p tabellion --lib -- --ignored --nocapture the_cost_of_the_log`.
 
 use std::time::{Duration, Instant};
 
