@@ -298,7 +298,7 @@ impl Library {
                     format!("another program has `{path}` open for writing; try again when it has closed it");
                 return Err(Failure::new(FailureKind::Busy, message).with("path", path.to_string()));
             }
-            thread::sleep(PAUSE);
+            blocking(|| thread::sleep(PAUSE));
             waited += PAUSE;
         }
     }
@@ -361,7 +361,7 @@ impl Library {
         let path = self.lock_path()?;
         let lock = match try_lock_file(&path).at("lock", &path)? {
             Some(lock) => lock,
-            None => wait_for_lock(path, patience)?,
+            None => blocking(|| wait_for_lock(path, patience))?,
         };
         self.repository.share(&self.repository.own(""));
         self.repository.share(&self.repository.own("lock"));
@@ -414,7 +414,8 @@ fn wait_for_lock(path: PathBuf, patience: Duration) -> Result<FileLock, Failure>
     }
 }
 
-/// Runs what waits for the disk without holding up other tasks.
+/// Runs what waits without holding up other tasks. It hands this thread's other work to another one, which costs more than
+/// a short look at the disk.
 fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current() {
         Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {

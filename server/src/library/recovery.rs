@@ -4,8 +4,9 @@
 //! document's two sides are touched; anything else is a person's and stays. Everything here may be done twice.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
+    path::PathBuf,
 };
 
 use gix::ObjectId;
@@ -92,7 +93,8 @@ pub(super) fn complete(library: &Library, intent: &Intent, index: Option<Thing<'
                 .map(|(folder, path)| Thing::NamesIn(folder, path)),
         )
         .collect();
-    durable::sync_all(&things)?;
+    let (intent_file, intent_path) = open_intent(library)?;
+    durable::sync_with((&intent_file, &intent_path), things, repository.journal())?;
     for exchange in &intent.documents {
         let emptied = if exchange.new.is_none() { usize::MAX } else { 0 };
         end(library, exchange, emptied)?;
@@ -214,9 +216,14 @@ fn end(library: &Library, exchange: &Exchange, folders: usize) -> Result<(), Fai
 
 /// Says that nothing is under way.
 fn clear(library: &Library) -> Result<(), Failure> {
+    let (file, path) = open_intent(library)?;
+    file.set_len(0).at("clear", &path)
+}
+
+fn open_intent(library: &Library) -> Result<(File, PathBuf), Failure> {
     let path = library.repository.own(INTENT);
     let file = OpenOptions::new().write(true).open(&path).at("open", &path)?;
-    file.set_len(0).at("clear", &path)
+    Ok((file, path))
 }
 
 /// Removes the file aside. Bytes that are neither side's are a person's that came too late for anything else: they are

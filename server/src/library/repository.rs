@@ -19,7 +19,7 @@ use super::{
     sharing::Sharing,
     trouble::{InRepository, refused},
 };
-use crate::path::LibraryPath;
+use crate::{path::LibraryPath, platform::Journal};
 
 /// Why a library can't be opened.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +80,7 @@ pub(super) struct Repository {
     keeps_logs: bool,
     keeps_modes: bool,
     sharing: Sharing,
+    journal: Option<Journal>,
 }
 
 /// Where HEAD is.
@@ -152,6 +153,7 @@ impl Repository {
             common_dir: absolute(local.common_dir()),
             objects: absolute(local.objects.store_ref().path()),
             own: git_dir.join("tabellion"),
+            journal: Journal::of(&git_dir),
             git_dir,
             prefix: if prefix.is_empty() {
                 String::new()
@@ -243,6 +245,11 @@ impl Repository {
     /// Whether git keeps logs of where the branches were.
     pub(super) fn keeps_logs(&self) -> bool {
         self.keeps_logs
+    }
+
+    /// The journal that keeps the order of what is written in our own folder, if one is known.
+    pub(super) fn journal(&self) -> Option<Journal> {
+        self.journal
     }
 
     /// Whether a file's executable bit counts.

@@ -102,7 +102,7 @@ impl<'a> Turn<'a> {
         };
         let mut batch = library.turn.lock().await;
         if batch.lock.is_none() {
-            batch.lock = Some(blocking(|| library.lock_within(super::PATIENCE))?);
+            batch.lock = Some(library.lock_within(super::PATIENCE)?);
         }
         Ok(Self {
             library,
@@ -128,7 +128,7 @@ impl<'a> Turn<'a> {
         }
         let file = match self.pending().and_then(|pending| pending.document(path)) {
             Some(file) => file,
-            None => blocking(|| self.library.read_unwritten(path))?,
+            None => self.library.read_unwritten(path)?,
         };
         self.seen().insert(path.clone(), file.clone());
         Ok(file)
@@ -186,7 +186,7 @@ impl Session for Turn<'_> {
             Some(pending) => pending,
             none => none.insert(Pending::begin(library)?),
         };
-        let plan = blocking(|| plan::plan(library, pending, path, old.as_ref(), change, entry))?;
+        let plan = plan::plan(library, pending, path, old.as_ref(), change, entry)?;
         let prepared = Prepared {
             commit: plan.logged.commit.to_string(),
             base: plan.old.map(|id| id.to_string()),

@@ -189,10 +189,10 @@ impl<'a> Transaction<'a> {
         repository.share(&intent_path);
 
         let mut things: Vec<_> = objects.contents().collect();
-        things.extend([Thing::File(&intent_file, &intent_path), branch.content()]);
+        things.push(branch.content());
         things.extend(documents.iter().filter_map(DocumentSwap::written));
         things.extend(is_new.then_some(Thing::Names(&own)));
-        durable::sync_all(&things)?;
+        durable::sync_with((&intent_file, &intent_path), things, repository.journal())?;
         objects.place()?;
         objects.paths().for_each(|path| repository.share(path));
         for document in documents.iter().filter(|document| !document.exchange.beside) {

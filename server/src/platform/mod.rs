@@ -16,9 +16,9 @@ use std::io;
 use std::path::Path;
 
 #[cfg(target_os = "linux")]
-pub use linux::{Dir, Lease, start_writing};
+pub use linux::{Dir, Journal, Lease, start_writing, write_out};
 #[cfg(not(target_os = "linux"))]
-pub use portable::{Dir, Lease, start_writing};
+pub use portable::{Dir, Journal, Lease, start_writing, write_out};
 
 /// What stands under a name in a folder, by the folder's own word; a symbolic link is not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,9 +25,9 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// A library of `files` files, the first of `commits` commits having all of them.
-    pub(super) fn make(files: usize, commits: usize) -> Outcome<Self> {
-        let folder = tempfile::tempdir_in(root().join("target"))?;
+    /// A library within a folder, of `files` files, the first of `commits` commits having all of them.
+    pub(super) fn make(within: &Path, files: usize, commits: usize) -> Outcome<Self> {
+        let folder = tempfile::tempdir_in(root().join(within))?;
         let library = Self {
             folder,
             files,

@@ -16,7 +16,7 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tabellion_conformance::Target;
+use tabellion_conformance::{Target, ledger};
 
 use self::{
     library::Library,
@@ -42,6 +42,9 @@ pub(crate) struct Options {
     /// How many calls to time of each kind
     #[arg(long, value_name = "N", default_value_t = 100)]
     calls: usize,
+    /// The folder to make the libraries in: what is measured is its disk too
+    #[arg(long, value_name = "DIR", default_value = "target")]
+    within: PathBuf,
     /// Where to write the figures as JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench.json")]
     json: PathBuf,
@@ -65,12 +68,12 @@ pub(crate) fn all(options: &Options) -> Outcome {
     let shapes = options.files.iter().map(|files| (*files, shortest));
     let longer = options.commits.iter().filter(|commits| **commits != shortest);
     for (files, commits) in shapes.chain(longer.map(|commits| (middle, *commits))) {
-        let library = Library::make(files, commits)?;
+        let library = Library::make(&options.within, files, commits)?;
         let table = measure(&library, options.calls)?;
         println!("{table}");
         tables.push(table.to_json());
     }
-    tables.push(documents(options.calls)?.to_json());
+    tables.push(documents(&options.within, options.calls)?.to_json());
     let path = root().join(&options.json);
     fs::write(&path, serde_json::to_string_pretty(&tables)? + "\n")?;
     println!("written to {}", path.display());
@@ -187,9 +190,10 @@ fn in_flight(library: &Library, server: &mut Server, calls: usize) -> Outcome<Ro
 }
 
 /// One document that grows: previews of a change in it.
-fn documents(calls: usize) -> Outcome<Table> {
+fn documents(within: &Path, calls: usize) -> Outcome<Table> {
     let mut table = Table::new("one document".to_owned());
-    let scratch = tempfile::tempdir_in(root().join("target"))?;
+    let scratch = tempfile::tempdir_in(root().join(within))?;
+    ledger::git(scratch.path(), &["init", "--quiet"])?;
     for (name, megabytes) in [("one.md", 1), ("ten.md", 10)] {
         let text: String = (0..megabytes * 1000)
             .map(|i| format!("## Section {i}\n\n{}\n\n", library::words(i, 985)))
