@@ -61,6 +61,11 @@ impl LockFiles {
         Ok(lock)
     }
 
+    /// Whether anybody holds the lock.
+    pub(super) fn is_taken(&self) -> bool {
+        self.lock().symlink_metadata().is_ok()
+    }
+
     /// Whether we hold the lock, this process or a dead one.
     pub(super) fn is_ours(&self) -> bool {
         let id = |path: &Path| fs::symlink_metadata(path).ok().and_then(|found| file_id(&found));

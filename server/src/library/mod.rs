@@ -173,7 +173,10 @@ impl Library {
             watch,
         };
         library.check_carried()?;
-        library.recover_if_free().map_err(OpenError::Recovery)?;
+        if let Err(failure) = library.recover_if_free() {
+            // Reading goes on; each change tries again first.
+            tracing::warn!(%failure, "an interrupted change could not be completed");
+        }
         Ok(library)
     }
 
@@ -286,7 +289,14 @@ impl Library {
                 .root
                 .open_document(path)
                 .map_err(|error| unreadable(&error))?;
-            let Some(file) = file else { return Ok(None) };
+            let Some(file) = file else {
+                if self.is_git_at_work() && waited < LONGEST_GLANCE {
+                    blocking(|| thread::sleep(PAUSE));
+                    waited += PAUSE;
+                    continue;
+                }
+                return Ok(None);
+            };
             let leased = Lease::take(file.try_clone().at("read", path.as_path())?);
             if !matches!(leased, Leased::BeingWritten) {
                 return Root::read_open(path, file)
@@ -301,6 +311,11 @@ impl Library {
             blocking(|| thread::sleep(PAUSE));
             waited += PAUSE;
         }
+    }
+
+    /// Whether some git program changes the working tree, which may take a file away for a moment.
+    fn is_git_at_work(&self) -> bool {
+        transaction::index_lock(self).is_taken()
     }
 
     fn head_now(&self) -> Result<Option<ObjectId>, Failure> {

@@ -62,9 +62,6 @@ pub enum OpenError {
         /// The top of the working tree that it is in.
         top: PathBuf,
     },
-    /// A mutation that was cut off could not be finished or undone.
-    #[error("an interrupted change could not be completed: {0}")]
-    Recovery(Failure),
 }
 
 /// The repository of a library.
