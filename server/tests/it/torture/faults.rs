@@ -71,7 +71,6 @@ fn a_fault_at_any_point_of_a_mutation() {
     };
     let effort = Effort::asked();
     let longest = sweeps.iter().map(|sweep| sweep.points).max().unwrap_or_default();
-    // Point by point over all cases: when the time is over, each was tried as far as the others.
     let all = (1..=longest).flat_map(|at| sweeps.iter().map(move |sweep| (sweep, at)));
     let all = all.flat_map(|(sweep, at)| EFFECTS.map(|effect| (sweep, Fault { at, effect })));
     let some = (0..).zip(&sweeps).map(|(number, sweep)| {
@@ -82,7 +81,7 @@ fn a_fault_at_any_point_of_a_mutation() {
         );
         (sweep, Fault { at, effect })
     });
-    let points: Vec<_> = effort.pick(some.collect(), all.collect());
+    let points: Vec<_> = effort.pick(some.collect(), effort.shuffled(all.collect()));
     let report = Report::new("mutation");
     at_once(points, |(sweep, fault)| {
         if !effort.is_over()
@@ -133,7 +132,7 @@ fn a_fault_at_any_point_of_a_recovery() {
         )
     });
     at_once(
-        effort.pick(some.collect(), all.collect()),
+        effort.pick(some.collect(), effort.shuffled(all.collect())),
         |((sweep, crashed), fault)| {
             if !effort.is_over()
                 && let Some(struck) = sweep.strike_recovery(crashed, fault)

@@ -74,4 +74,12 @@ impl Effort {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ (z >> 31)) % below.max(1)
     }
+
+    /// `all` in an order that is left to chance, so that what time does not suffice for is spread over everything.
+    pub(crate) fn shuffled<T>(self, mut all: Vec<T>) -> Vec<T> {
+        for at in (1..all.len()).rev() {
+            all.swap(at, self.chance(at as u64, at as u64 + 1) as usize);
+        }
+        all
+    }
 }
