@@ -33,7 +33,7 @@ fn a_save_between_reading_and_publishing_is_seen() {
 #[test]
 fn whoever_comes_in_between_wins() {
     type Deed = (&'static str, Step, fn(&std::path::Path));
-    const DEEDS: [Deed; 6] = [
+    const DEEDS: [Deed; 7] = [
         ("saves in place", Step::Locked, |top| {
             std::fs::write(top.join("notes/a.md"), "mine\n").unwrap()
         }),
@@ -50,6 +50,11 @@ fn whoever_comes_in_between_wins() {
         }),
         ("commits", Step::Written, |top| {
             let (ok, output) = super::support::git(top, &["commit", "-q", "--allow-empty", "-m", "theirs"]);
+            assert!(ok, "{output}");
+        }),
+        ("stages", Step::Written, |top| {
+            std::fs::write(top.join("plan.md"), "staged\n").unwrap();
+            let (ok, output) = super::support::git(top, &["add", "plan.md"]);
             assert!(ok, "{output}");
         }),
         ("switches", Step::Written, |top| {
@@ -74,7 +79,7 @@ fn whoever_comes_in_between_wins() {
             let expected = match shown {
                 "deletes" => None,
                 "links" => Some("old b\n"),
-                "commits" | "switches" => Some("old a\n"),
+                "commits" | "switches" | "stages" => Some("old a\n"),
                 _ => Some("mine\n"),
             };
             assert_eq!(left.as_deref(), expected, "{shown}");
