@@ -4,7 +4,8 @@ use std::{
     fmt, fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use serde_json::json;
@@ -24,6 +25,8 @@ const CHANGES: (u64, u64) = (150, 10_000);
 /// Files of the library, in folders of ten.
 const FILES: u64 = 300;
 const SAMPLES: u64 = 10;
+/// How long git may take for its housekeeping after the server's end.
+const HOUSEKEEPING: Duration = Duration::from_secs(60);
 /// Descriptors and threads that may be open by chance when a sample is taken.
 const COMING_AND_GOING: u64 = 2;
 /// What the server may keep in memory of each change (its entry of the log), and apart from that.
@@ -61,10 +64,21 @@ fn a_long_life_takes_no_more_of_anything() {
     let faults = faults(&samples);
     assert!(faults.is_empty(), "{faults:?}");
     client.close();
+    wait_for_housekeeping(library.root());
     let commits = history::commits(library.root(), history::HERE);
     assert_eq!(commits.len(), client.calls.len() + 1, "one commit a change");
     assert_eq!(judge::faults_of_library(&library, &commits), [""; 0]);
     assert_eq!(library.ledger().status, "");
+}
+
+/// Git may still be at the housekeeping that the server began, and has locks of its own meanwhile.
+#[cfg(target_os = "linux")]
+fn wait_for_housekeeping(root: &Path) {
+    let since = Instant::now();
+    let at_work = ["gc.pid", "objects/maintenance.lock"].map(|name| root.join(".git").join(name));
+    while at_work.iter().any(|path| path.exists()) && since.elapsed() < HOUSEKEEPING {
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn name(nth: u64) -> String {
