@@ -143,7 +143,8 @@ pub struct Activity {
 
 impl Library {
     /// The library in the folder `dir`. A missing folder is made, and so is a repository where there is none; a folder
-    /// inside a larger repository is a library of its own there. What a crash cut off is completed or undone.
+    /// inside a larger repository is a library of its own there. What a crash cut off is completed or undone; where that
+    /// can't be done yet, each change tries again first.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -273,7 +274,8 @@ impl Library {
             let state = file.map(|file| self.state(path, file, head)).transpose()?;
             let as_committed = state.as_ref().is_some_and(|state| !state.dirty);
             let moved = self.head_now()? != head;
-            if as_committed && !moved || waited > LONGEST_GLANCE || !moved && !recovery::is_under_way(self) {
+            let passing = recovery::is_under_way(self) || state.is_none() && self.is_git_at_work();
+            if as_committed && !moved || waited > LONGEST_GLANCE || !moved && !passing {
                 return Ok(state);
             }
             blocking(|| thread::sleep(PAUSE));
@@ -283,6 +285,7 @@ impl Library {
 
     /// The document while nobody has it open for writing, so that no half of a save is taken for the whole.
     fn read_unwritten(&self, path: &LibraryPath) -> Result<Option<FileBytes>, Failure> {
+        self.check_ours(path)?;
         let mut waited = Duration::ZERO;
         loop {
             let file = self

@@ -266,3 +266,39 @@ fn paths(library: &Library, limit: usize) -> Vec<String> {
         .map(|entry| entry.path)
         .collect()
 }
+
+#[test]
+fn a_file_that_git_has_taken_away_for_a_moment_is_waited_for() {
+    let bench = Bench::new();
+    let library = bench.library();
+    let read: [fn(&Library) -> bool; 2] = [
+        |library| library.read(&path("notes/a.md")).unwrap().is_some(),
+        |library| begin(library).read("notes/a.md").unwrap().is_some(),
+    ];
+    for is_there in read {
+        bench.write(".git/index.lock", "");
+        std::fs::remove_file(bench.path("notes/a.md")).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(std::time::Duration::from_millis(50));
+                bench.write("notes/a.md", "old a\n");
+                std::fs::remove_file(bench.path(".git/index.lock")).unwrap();
+            });
+            assert!(is_there(&library));
+        });
+    }
+}
+
+#[test]
+fn a_file_of_another_repository_is_not_read_for_a_change_either() {
+    let bench = Bench::new();
+    bench.git(&["init", "-q", "inside"]);
+    bench.write("inside/x.md", "theirs\n");
+    let library = bench.library();
+    for failure in [
+        library.read(&path("inside/x.md")).unwrap_err(),
+        begin(&library).read("inside/x.md").unwrap_err(),
+    ] {
+        assert_eq!(failure.kind, tabellion_schemas::FailureKind::Refused, "{failure}");
+    }
+}
