@@ -90,14 +90,13 @@ pub(super) fn sync_with<'a>(
     journal: Option<Journal>,
 ) -> Result<(), Failure> {
     let (file, path) = last;
-    if !journal.is_some_and(|journal| Thing::File(file, path).is_in(journal)) {
-        things.push(Thing::File(file, path));
+    let last = Thing::File(file, path);
+    let Some(journal) = journal.filter(|journal| last.is_in(*journal)) else {
+        things.push(last);
         return sync_all(&things);
-    }
+    };
     start_writing(&things);
-    let (in_order, others): (Vec<_>, Vec<_>) = things
-        .into_iter()
-        .partition(|thing| journal.is_some_and(|journal| thing.is_in(journal)));
+    let (in_order, others): (Vec<_>, Vec<_>) = things.into_iter().partition(|thing| thing.is_in(journal));
     for thing in in_order {
         if let Thing::File(file, path) = thing {
             platform::write_out(file).at(DOING, path)?;

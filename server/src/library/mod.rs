@@ -50,7 +50,7 @@ use std::{
     fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::{Arc, mpsc},
+    sync::{Arc, atomic::AtomicBool, mpsc},
     thread,
     time::Duration,
 };
@@ -116,6 +116,8 @@ pub struct Library {
     history: History,
     turn: tokio::sync::Mutex<Batch>,
     maintenance: Maintenance,
+    /// Whether the intent's name is known to be on the disk.
+    intent_is_named: AtomicBool,
     watch: Watch,
 }
 
@@ -171,6 +173,7 @@ impl Library {
             history,
             turn,
             maintenance: Maintenance::default(),
+            intent_is_named: AtomicBool::new(false),
             watch,
         };
         library.check_carried()?;

@@ -15,6 +15,7 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::atomic::Ordering,
 };
 
 use tabellion_schemas::{Failure, FailureKind, Setback};
@@ -184,15 +185,16 @@ impl<'a> Transaction<'a> {
             document.write()?;
         }
         let intent_path = repository.own(INTENT);
-        let is_new = !intent_path.exists();
+        let is_named = library.intent_is_named.load(Ordering::Relaxed);
         let intent_file = durable::write(&intent_path, intent.render().as_bytes())?;
         repository.share(&intent_path);
 
         let mut things: Vec<_> = objects.contents().collect();
         things.push(branch.content());
         things.extend(documents.iter().filter_map(DocumentSwap::written));
-        things.extend(is_new.then_some(Thing::Names(&own)));
+        things.extend((!is_named).then_some(Thing::Names(&own)));
         durable::sync_with((&intent_file, &intent_path), things, repository.journal())?;
+        library.intent_is_named.store(true, Ordering::Relaxed);
         objects.place()?;
         objects.paths().for_each(|path| repository.share(path));
         for document in documents.iter().filter(|document| !document.exchange.beside) {

@@ -88,6 +88,17 @@ fn measure(library: &Library, calls: usize) -> Outcome<Table> {
         library.commits()
     ));
     table.add(starts(root)?);
+    let meta = json!({ "tabellion/idempotencyKey": "bench-first" });
+    table.add(without_cache(
+        root,
+        "log, 50 entries, without a cache",
+        |server| server.time("get_markdown_activity_log", json!({ "limit": 50 })),
+    )?);
+    table.add(without_cache(
+        root,
+        "refused edit with a new key, without a cache",
+        |server| server.time_refused("edit_markdown", append("nothing.md", 0), meta.clone()),
+    )?);
 
     let mut server = Server::start(root)?;
     let mut floor = Floor::start(root)?;
@@ -164,6 +175,22 @@ fn starts(root: &Path) -> Outcome<Row> {
         let since = Instant::now();
         Floor::start(root)?.list()?;
         row.peer(since.elapsed());
+    }
+    Ok(row)
+}
+
+/// The first call of its kind, when nothing of the history has been read yet.
+fn without_cache(
+    root: &Path,
+    what: &'static str,
+    call: impl Fn(&mut Server) -> Outcome<Duration>,
+) -> Outcome<Row> {
+    let mut row = Row::alone(what);
+    for _ in 0..5 {
+        for file in ["log.sqlite", "log.sqlite-wal", "log.sqlite-shm"] {
+            fs::remove_file(root.join(".git/tabellion").join(file)).ok();
+        }
+        row.ours(call(&mut Server::start(root)?)?);
     }
     Ok(row)
 }
@@ -246,12 +273,25 @@ impl Server {
     }
 
     fn time_with(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<Duration> {
+        let (answer, elapsed) = self.call(tool, arguments, meta)?;
+        succeeded(&answer)?;
+        Ok(elapsed)
+    }
+
+    /// As [`Self::time_with`], for a call that must be refused.
+    fn time_refused(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<Duration> {
+        let (answer, elapsed) = self.call(tool, arguments, meta)?;
+        match succeeded(&answer) {
+            Ok(()) => Err(format!("not refused: {answer}").into()),
+            Err(_) => Ok(elapsed),
+        }
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<(Value, Duration)> {
         let meta: Map<String, Value> = meta.as_object().cloned().unwrap_or_default();
         let since = Instant::now();
         let answer = self.target.call(tool, arguments, meta)?;
-        let elapsed = since.elapsed();
-        succeeded(&answer)?;
-        Ok(elapsed)
+        Ok((answer, since.elapsed()))
     }
 
     /// What the process has in memory.

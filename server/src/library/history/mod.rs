@@ -181,8 +181,7 @@ impl History {
                     Next::Commit => {}
                     Next::End => break,
                     Next::Cache(commit) => {
-                        let Some(cache) = cache else { return Ok(None) };
-                        let Some(place) = cache.alone(commit)? else {
+                        let Some((cache, place)) = joined(cache, commit)? else {
                             return Ok(None);
                         };
                         rest = cache.entries(place, &self.prefix, limit - known.front.entries.len())?;
@@ -220,8 +219,7 @@ impl History {
                     Next::Commit => {}
                     Next::End => return Ok(Some(None)),
                     Next::Cache(commit) => {
-                        let Some(cache) = cache else { return Ok(None) };
-                        let Some(place) = cache.alone(commit)? else {
+                        let Some((cache, place)) = joined(cache, commit)? else {
                             return Ok(None);
                         };
                         return Ok(Some(
@@ -258,8 +256,7 @@ impl History {
                     Next::Commit => {}
                     Next::End => return Ok(Some(None)),
                     Next::Cache(commit) => {
-                        let Some(cache) = cache else { return Ok(None) };
-                        let Some(place) = cache.alone(commit)? else {
+                        let Some((cache, place)) = joined(cache, commit)? else {
                             return Ok(None);
                         };
                         if let Some(commit) = cache.last_change(place, path)? {
@@ -343,6 +340,15 @@ impl Drop for History {
 
 fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where a walk that is at `commit` goes on in the cache, if it can.
+fn joined(
+    cache: Option<&Cache>,
+    commit: ObjectId,
+) -> Result<Option<(&Cache, cache::Place)>, cache::CacheError> {
+    let Some(cache) = cache else { return Ok(None) };
+    Ok(cache.alone(commit)?.map(|place| (cache, place)))
 }
 
 #[cfg(test)]

@@ -13,6 +13,16 @@ use tabellion_conformance::Target;
 use super::calls::{Call, End};
 use crate::support::{Library, Server, edit, outcome};
 
+/// Makes one more change of `path`, alone, which must succeed: whatever the calls before left is completed or undone by it.
+pub(super) fn last_change(library: &Library, path: &str) -> Vec<Call> {
+    let mut client = Client::new(library);
+    let call = Call::new("last", "edit_markdown", edit(path, "append", "", "- last\n"));
+    let end = &client.call(call).end;
+    assert!(matches!(end, End::Commit(_)), "{end:?}");
+    client.close();
+    client.calls
+}
+
 /// A client and all calls that it ever made.
 pub(super) struct Client<'a> {
     library: &'a Library,

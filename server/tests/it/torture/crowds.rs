@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{
     Effort,
     calls::{self, Call, End},
-    client::Client,
+    client::{Client, last_change},
     described,
     dice::Dice,
     history, judge,
@@ -203,18 +203,7 @@ fn read_file(library: &Library, path: &str) -> Result<Option<Vec<u8>>, String> {
 }
 
 fn judge(library: &Library, calls: &[Call]) {
-    // Whatever the last kill cut off, the next change completes or undoes.
-    let mut last = Client::new(library);
-    let end = &last
-        .call(Call::new(
-            "last",
-            "edit_markdown",
-            edit(LIST, "append", "", "- last\n"),
-        ))
-        .end;
-    assert!(matches!(end, End::Commit(_)), "{end:?}");
-    last.close();
-    let calls = [calls, &last.calls].concat();
+    let calls = [calls, &last_change(library, LIST)].concat();
 
     let commits = history::commits(library.root(), history::HERE);
     let texts = BTreeMap::from([(

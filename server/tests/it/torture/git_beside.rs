@@ -14,12 +14,12 @@ use tabellion_conformance::ledger;
 use super::{
     Effort,
     calls::{self, Call, End},
-    client::{Client, append_beside},
+    client::{append_beside, last_change},
     dice::Dice,
     editor::{self, Editor, Save, Style},
     history, judge,
 };
-use crate::support::{Library, edit};
+use crate::support::Library;
 
 /// The document that the server edits.
 const NOTE: &str = "note.md";
@@ -74,17 +74,7 @@ fn git_commands_and_calls_do_each_other_no_harm() {
                     person.run(commands);
                 }
             });
-            let mut last = Client::new(&library);
-            let end = &last
-                .call(Call::new(
-                    "last",
-                    "edit_markdown",
-                    edit(NOTE, "append", "", "- last\n"),
-                ))
-                .end;
-            assert!(matches!(end, End::Commit(_)), "{name}: {end:?}");
-            last.close();
-            calls.extend(last.calls);
+            calls.extend(last_change(&library, NOTE));
             println!(
                 "git: seed {}, {name}, saving {document}: calls {:?}, waits {:?}, {} saves, git {:?}",
                 effort.seed,

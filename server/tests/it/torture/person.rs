@@ -10,12 +10,12 @@ use std::{
 use super::{
     Effort,
     calls::{self, Call, End},
-    client::{Client, append_beside},
+    client::{append_beside, last_change},
     dice::Dice,
     editor::{self, Editor, Save, Style},
     history, judge,
 };
-use crate::support::{Library, edit};
+use crate::support::Library;
 
 const NOTE: &str = "note.md";
 const SERVERS: usize = 2;
@@ -122,18 +122,7 @@ impl Spell {
             }
             editor.close()
         });
-        // Alone again, the server takes up whatever lies there.
-        let mut last = Client::new(&self.library);
-        let end = &last
-            .call(Call::new(
-                "last",
-                "edit_markdown",
-                edit(NOTE, "append", "", "- last\n"),
-            ))
-            .end;
-        assert!(matches!(end, End::Commit(_)), "{end:?}");
-        last.close();
-        calls.extend(last.calls);
+        calls.extend(last_change(&self.library, NOTE));
         tally.add(&self.library, &calls, &saves);
         self.faults(&calls, &saves, lost)
     }

@@ -2,5 +2,4 @@
 
 mod damage;
 mod model;
-mod speed;
 mod support;
