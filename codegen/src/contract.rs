@@ -258,6 +258,9 @@ pub struct ToolSpec {
     pub commit: Option<String>,
     /// Names of the errors that the tool answers with.
     pub errors: Vec<String>,
+    /// What calls do to the document at `path`.
+    #[serde(default)]
+    pub effects: Vec<Effect>,
     /// Requests: the source document's schema and `x-*` keys.
     pub input_schema: Value,
     /// Responses, likewise.
@@ -282,6 +285,67 @@ pub struct Annotations {
     /// The tool reaches beyond the server.
     #[serde(rename = "openWorldHint")]
     pub open_world: bool,
+}
+
+/// What a call does to the document at the tool's path.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Effect {
+    /// What is done.
+    #[serde(rename = "effect")]
+    pub kind: EffectKind,
+    /// Which requests have it, unless all.
+    pub when: Option<When>,
+    /// JSON pointer to the text.
+    pub content: Option<String>,
+    /// JSON pointer to the heading in the request.
+    pub target: Option<String>,
+}
+
+/// A condition on a request.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct When {
+    /// JSON pointer in the request to a string.
+    pub at: String,
+    /// What it must be.
+    pub is: String,
+}
+
+/// What can be done to a document (`tabellion_schemas::EffectKind`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectKind {
+    /// It is answered with.
+    Read,
+    /// It becomes the text.
+    Write,
+    /// It goes.
+    Delete,
+    /// The text is added at its end.
+    Append,
+    /// The text is added at its beginning.
+    Prepend,
+    /// The text takes the place of a section.
+    ReplaceSection,
+    /// The text is put before a section.
+    InsertBefore,
+    /// The text is put after a section.
+    InsertAfter,
+}
+
+impl EffectKind {
+    /// The words that contracts and Rust have for it.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Read => ("read", "Read"),
+            Self::Write => ("write", "Write"),
+            Self::Delete => ("delete", "Delete"),
+            Self::Append => ("append", "Append"),
+            Self::Prepend => ("prepend", "Prepend"),
+            Self::ReplaceSection => ("replace_section", "ReplaceSection"),
+            Self::InsertBefore => ("insert_before", "InsertBefore"),
+            Self::InsertAfter => ("insert_after", "InsertAfter"),
+        }
+    }
 }
 
 /// A request or a response, and how it must be judged.

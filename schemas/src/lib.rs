@@ -24,8 +24,10 @@ pub use call::{CallContext, ReadCx, Receipt, Staged, WriteCx};
 pub use caller::{Caller, Progress};
 pub use dispatch::{Answer, BoxFuture, Contract, Rejection};
 pub use failure::{ContractError, ErrorAnswer, Failure, FailureKind};
+pub use generated::CONTRACTS;
 pub use shape::{Rule, Shape, Violation};
 pub use spec::{
-    Annotations, ContractSpec, ErrorChannel, ErrorSpec, Guarantee, LogSpec, PreviewPair, ToolSpec,
+    Annotations, ContractSpec, Effect, EffectKind, ErrorChannel, ErrorSpec, Example, Guarantee, LogSpec,
+    PreviewPair, ToolSpec, When,
 };
 pub use store::{Change, Content, Document, Entry, Prepared, Replay, Session, Setback, Snapshot, Store};

@@ -2,6 +2,8 @@
 //!
 //! Field by field this mirrors `meta/contract.schema.json` and `meta/tool.schema.json`, where each is explained.
 
+use serde_json::Value;
+
 use crate::shape::Shape;
 
 /// A whole contract.
@@ -104,10 +106,80 @@ pub struct ToolSpec {
     pub commit: Option<&'static str>,
     /// Names of the errors that this tool can answer with.
     pub errors: &'static [&'static str],
+    /// What calls do to the document at `path`. At most one holds for a request.
+    pub effects: &'static [Effect],
     /// Shape of the arguments.
     pub input: Shape,
     /// Shape of the structured result.
     pub output: Shape,
+    /// The contract's examples of arguments, each with the judgement it gets.
+    pub examples: &'static [Example],
+}
+
+impl ToolSpec {
+    /// What the call with this request does to the document, if the contract says it.
+    pub fn effect(&self, request: &Value) -> Option<&'static Effect> {
+        let holds = |when: When| request.pointer(when.at).and_then(Value::as_str) == Some(when.is);
+        self.effects.iter().find(|effect| effect.when.is_none_or(holds))
+    }
+}
+
+/// What a call does to the document at the tool's path, so that it can be checked on the document itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effect {
+    /// What is done.
+    pub kind: EffectKind,
+    /// Which requests have this effect; without it, all of them.
+    pub when: Option<When>,
+    /// JSON pointer to the text: in the response for [`EffectKind::Read`], else in the request. None to delete.
+    pub content: Option<&'static str>,
+    /// JSON pointer in the request to the name of a heading, for the kinds that work on a section.
+    pub target: Option<&'static str>,
+}
+
+/// A condition on a request: at `at` stands the string `is`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct When {
+    /// JSON pointer in the request.
+    pub at: &'static str,
+    /// The string there.
+    pub is: &'static str,
+}
+
+/// What can be done to a document. All but [`Read`](Self::Read) are effects of mutating tools alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EffectKind {
+    /// The response has the document's whole text.
+    Read,
+    /// The document becomes exactly the text, whether or not it was there.
+    Write,
+    /// The document goes.
+    Delete,
+    /// The text is added at the end.
+    Append,
+    /// The text is added at the beginning.
+    Prepend,
+    /// The text takes the place of the section.
+    ReplaceSection,
+    /// The text is put before the section.
+    InsertBefore,
+    /// The text is put after the section.
+    InsertAfter,
+}
+
+/// A request that the contract shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Example {
+    /// What it shows; unique among a tool's examples.
+    pub name: &'static str,
+    /// The request, as JSON text.
+    pub json: &'static str,
+    /// Whether it satisfies the schema and all rules.
+    pub valid: bool,
+    /// JSON pointer to the value in it that is wrong.
+    pub at: Option<&'static str>,
+    /// Id of the rule, or the JSON Schema keyword, that it breaks and no other.
+    pub rule: Option<&'static str>,
 }
 
 /// MCP's tool annotations. All four are always said.

@@ -44,8 +44,10 @@ static APPEND: ToolSpec = ToolSpec {
     path: Some("/path"),
     commit: Some("/commit"),
     errors: &["INVALID", "CONFLICT", "IO"],
+    effects: &[],
     input: Shape::new(INPUT, INPUT, &RULES),
     output: Shape::new(OUTPUT, OUTPUT, &[]),
+    examples: &[],
 };
 
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]

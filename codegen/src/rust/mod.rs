@@ -84,9 +84,17 @@ pub(crate) fn index(contracts: &[Contract]) -> String {
         .map(|contract| &contract.spec.rust.module)
         .collect();
     modules.sort();
-    for module in modules {
+    for module in &modules {
         text += &format!("\n#[rustfmt::skip]\npub mod {module};\n");
     }
+    text += "\n/// All contracts, in the order of their modules.\n\
+             #[rustfmt::skip]\n\
+             #[allow(dead_code, unreachable_pub, reason = \"a program need not use it\")]\n\
+             pub static CONTRACTS: &[&tabellion_schemas::ContractSpec] = &[\n";
+    for module in &modules {
+        text += &format!("    &{module}::CONTRACT,\n");
+    }
+    text += "];\n";
     text
 }
 

@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 
 use super::text;
 use crate::{
-    contract::{Contract, ErrorChannel, Side, Tool},
+    contract::{Contract, Effect, ErrorChannel, Example, Side, Tool},
     names, views,
 };
 
@@ -86,7 +86,9 @@ fn tool(tool: &Tool) -> TokenStream {
     let (idempotent, open_world) = (hints.idempotent, hints.open_world);
     let path = optional(spec.path.as_ref());
     let commit = optional(spec.commit.as_ref());
+    let effects = spec.effects.iter().map(effect);
     let [input, output] = Side::ALL.map(|side| shape(tool, side));
+    let examples = spec.examples.iter().filter_map(example);
     quote! {
         ToolSpec {
             name: #name,
@@ -101,10 +103,30 @@ fn tool(tool: &Tool) -> TokenStream {
             path: #path,
             commit: #commit,
             errors: &[#(#errors),*],
+            effects: &[#(#effects),*],
             input: #input,
             output: #output,
+            examples: &[#(#examples),*],
         }
     }
+}
+
+fn effect(effect: &Effect) -> TokenStream {
+    let kind = format_ident!("{}", effect.kind.words().1);
+    let when = optional(effect.when.as_ref().map(|when| {
+        let (at, is) = (&when.at, &when.is);
+        quote!(When { at: #at, is: #is })
+    }));
+    let content = optional(effect.content.as_ref());
+    let target = optional(effect.target.as_ref());
+    quote!(Effect { kind: EffectKind::#kind, when: #when, content: #content, target: #target })
+}
+
+/// An example of a request; those of responses are judged when code is generated, and nobody asks for them later.
+fn example(example: &Example) -> Option<TokenStream> {
+    let (name, json, valid) = (&example.name, text::json(example.input.as_ref()?), example.valid);
+    let (at, rule) = (optional(example.at.as_ref()), optional(example.rule.as_ref()));
+    Some(quote!(Example { name: #name, json: #json, valid: #valid, at: #at, rule: #rule }))
 }
 
 fn shape(tool: &Tool, side: Side) -> TokenStream {
@@ -124,9 +146,9 @@ fn shape(tool: &Tool, side: Side) -> TokenStream {
 
 fn texts(tool: &Tool, side: Side) -> TokenStream {
     let (wire_name, enforced_name) = constants(tool, side);
-    let wire = text::schema(&views::wire(tool.schema(side)));
+    let wire = text::json(&views::wire(tool.schema(side)));
     let enforced = enforces_more(tool, side).then(|| {
-        let enforced = text::schema(&views::enforced(tool.schema(side)));
+        let enforced = text::json(&views::enforced(tool.schema(side)));
         quote!(pub(super) const #enforced_name: &str = #enforced;)
     });
     quote! {

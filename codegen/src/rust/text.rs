@@ -40,10 +40,10 @@ fn doc_lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A raw string with `schema` as people would write it, so that a change of it reads well in a diff.
-pub(super) fn schema(schema: &Value) -> Literal {
+/// A raw string with `value` as people would write it, so that a change of it reads well in a diff.
+pub(super) fn json(value: &Value) -> Literal {
     let mut text = String::new();
-    json(schema, 0, 0, &mut text);
+    write(value, 0, 0, &mut text);
     let mut hashes = "#".to_string();
     while text.contains(&format!("\"{hashes}")) {
         hashes.push('#');
@@ -54,7 +54,7 @@ pub(super) fn schema(schema: &Value) -> Literal {
 }
 
 /// Writes `value`, on one line where it fits beside the `taken` columns.
-fn json(value: &Value, indent: usize, taken: usize, out: &mut String) {
+fn write(value: &Value, indent: usize, taken: usize, out: &mut String) {
     let line = one_line(value);
     if indent * 2 + taken + line.chars().count() < WIDTH {
         out.push_str(&line);
@@ -83,7 +83,7 @@ fn json(value: &Value, indent: usize, taken: usize, out: &mut String) {
     for (i, (key, value)) in parts.iter().enumerate() {
         let comma = if i == 0 { "" } else { "," };
         out.push_str(&format!("{comma}\n{}{key}", "  ".repeat(indent + 1)));
-        json(value, indent + 1, key.chars().count() + 1, out);
+        write(value, indent + 1, key.chars().count() + 1, out);
     }
     out.push_str(&format!("\n{}{close}", "  ".repeat(indent)));
 }

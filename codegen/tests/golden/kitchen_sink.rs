@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_schemas::{
     Annotations, Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec,
-    ErrorAnswer, ErrorChannel, ErrorSpec, Failure, FailureKind, ReadCx, Rejection, Rule,
-    Shape, Store, ToolSpec, dispatch,
+    ErrorAnswer, ErrorChannel, ErrorSpec, Example, Failure, FailureKind, ReadCx,
+    Rejection, Rule, Shape, Store, ToolSpec, dispatch,
 };
 
 /// Kitchen sink: the tools, one method each. Implementors write `async fn`.
@@ -354,8 +354,10 @@ pub static TOOLS: [ToolSpec; 2] = [
         path: None,
         commit: None,
         errors: &["ERROR"],
+        effects: &[],
         input: Shape::new(schema::MOVE_INPUT, schema::MOVE_INPUT, &[]),
         output: Shape::new(schema::MOVE_OUTPUT, schema::MOVE_OUTPUT, &[]),
+        examples: &[],
     },
     ToolSpec {
         name: "kitchen.every-shape",
@@ -370,6 +372,7 @@ pub static TOOLS: [ToolSpec; 2] = [
         path: None,
         commit: None,
         errors: &["ERROR"],
+        effects: &[],
         input: Shape::new(
             schema::KITCHEN_EVERY_SHAPE_INPUT,
             schema::KITCHEN_EVERY_SHAPE_INPUT_ENFORCED,
@@ -386,6 +389,53 @@ pub static TOOLS: [ToolSpec; 2] = [
             schema::KITCHEN_EVERY_SHAPE_OUTPUT,
             &[],
         ),
+        examples: &[
+            Example {
+                name: "the least",
+                json: r#"{ "type": "shapes", "z-last": 1, "nullable": null, "shade": null }"#,
+                valid: true,
+                at: None,
+                rule: None,
+            },
+            Example {
+                name: "everything",
+                json: r##"{
+  "type": "shapes",
+  "z-last": -1,
+  "a.first": 0,
+  "ratio": 0.25,
+  "count": 4,
+  "on": false,
+  "off": true,
+  "word": "w",
+  "shade": "dark",
+  "colour": "#fff",
+  "nullable": 7,
+  "either": "x",
+  "anything": [1, null],
+  "chosen": 3,
+  "tags": [],
+  "rows": [[0.5], []],
+  "loose": [1, "a"],
+  "free": { "b": 1, "a": {} },
+  "by_name": { "n": [1] },
+  "point": { "x": 1, "y": 2, "z": "three" },
+  "maybe": { "deep": "67e55044-10b1-426f-9247-bb680e5fe0c8" },
+  "at": "2026-02-03T04:05:06.789+02:00",
+  "nothing": {}
+}"##,
+                valid: true,
+                at: None,
+                rule: None,
+            },
+            Example {
+                name: "half a point",
+                json: r#"{ "type": "shapes", "z-last": 1, "nullable": null, "shade": null, "point": { "x": 1 } }"#,
+                valid: false,
+                at: Some("/point"),
+                rule: Some("y_too"),
+            },
+        ],
     },
 ];
 

@@ -3,3 +3,10 @@
 
 #[rustfmt::skip]
 pub mod kitchen_sink;
+
+/// All contracts, in the order of their modules.
+#[rustfmt::skip]
+#[allow(dead_code, unreachable_pub, reason = "a program need not use it")]
+pub static CONTRACTS: &[&tabellion_schemas::ContractSpec] = &[
+    &kitchen_sink::CONTRACT,
+];

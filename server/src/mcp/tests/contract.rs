@@ -170,8 +170,10 @@ const fn tool(name: &'static str, mutating: bool) -> ToolSpec {
         path: None,
         commit: None,
         errors: &["INVALID_REQUEST", "NOT_FOUND"],
+        effects: &[],
         input: Shape::new(INPUT, INPUT, &[]),
         output: Shape::new(OUTPUT, OUTPUT, &[]),
+        examples: &[],
     }
 }
 
