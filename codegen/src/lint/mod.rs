@@ -3,6 +3,7 @@
 //! Everything that a later pass, a client or typify would drop in silence is a problem here, with its place and
 //! what to do. Checks that need a sound schema wait until [`keywords`] has nothing to say about it.
 
+mod effects;
 mod errors;
 mod examples;
 mod identifiers;
@@ -38,6 +39,7 @@ pub(crate) fn contract(contract: &Contract) -> Result<Types, Problems> {
     problems.extend(found);
     identifiers::types(contract, &types, &mut problems);
     for tool in &contract.tools {
+        effects::tool(tool, &mut problems);
         for side in Side::ALL {
             rules::satisfiable(tool, side, &mut problems);
             values::defaults(tool, side, &mut problems);

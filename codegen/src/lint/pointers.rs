@@ -88,7 +88,7 @@ fn log(contract: &Contract, problems: &mut Vec<Problem>) {
 }
 
 /// The part of `schema` that `pointer` leads to, if it is one of `kind`.
-fn leads_to<'a>(
+pub(super) fn leads_to<'a>(
     schema: &'a Value,
     pointer: &str,
     kind: &str,
