@@ -8,11 +8,14 @@ use std::{
     process::Command,
 };
 
+/// Files by their path: mode and bytes (of a symbolic link: its target; of what is no file: none).
+pub type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
 /// Files, history and cleanliness of a library. Two ledgers that are equal show a library that nobody touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
-    /// Every file below the root outside of `.git`: its mode and bytes (a symbolic link: its target).
-    pub files: BTreeMap<PathBuf, (u32, Vec<u8>)>,
+    /// Every file below the root outside of `.git`.
+    pub files: Files,
     /// Commits that HEAD reaches, newest first; none in a repository that has none yet.
     pub commits: Vec<String>,
     /// What `git status` says of the index and the work tree.
@@ -27,10 +30,8 @@ impl Ledger {
     /// # Errors
     /// When a file can't be read or git fails.
     pub fn read(root: &Path) -> io::Result<Self> {
-        let mut files = BTreeMap::new();
-        collect(root, root, &mut files)?;
         Ok(Self {
-            files,
+            files: files(root)?,
             commits: git(root, &["rev-list", "--ignore-missing", "HEAD", "--"])?
                 .lines()
                 .map(String::from)
@@ -107,7 +108,17 @@ pub fn fsck(root: &Path) -> io::Result<()> {
     git(root, &["fsck", "--strict", "--no-dangling", "--no-progress"]).map(drop)
 }
 
-fn collect(root: &Path, dir: &Path, files: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) -> io::Result<()> {
+/// Every file below `root` outside of `.git`.
+///
+/// # Errors
+/// When one can't be read.
+pub fn files(root: &Path) -> io::Result<Files> {
+    let mut files = Files::new();
+    collect(root, root, &mut files)?;
+    Ok(files)
+}
+
+fn collect(root: &Path, dir: &Path, files: &mut Files) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         let metadata = fs::symlink_metadata(&path)?;

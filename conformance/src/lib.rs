@@ -1,15 +1,38 @@
-//! The ground that conformance checks stand on: a server under test on the wire, and a library on the disk.
+//! Proves or breaks the guarantees of any implementation of a contract, on the disk.
 //!
-//! [`Target`] drives any MCP server over stdio by raw JSON lines, so that malformed messages, kills and restarts are
-//! as easy as calls. [`Ledger`] reads what a library holds, from its files and from git, never by asking the server.
-//! [`Stepper`] runs a program such that it dies, or a system call fails, at any point that one names.
+//! A [`Subject`](subject::Subject) is a server under test. [`checks`] says what is tried, [`run`](mod@run) tries it, and
+//! [`report`] shows what came of it. A check is [cases](check::Case) as data and a judgement of one case, so that a
+//! failure can be made smaller, saved and played again; it names no tool, but asks the contract which tool has which effect.
+//!
+//! | module | is for |
+//! |---|---|
+//! | [`subject`], [`adapter`] | the server: how it is started, and how its tools are named and shaped |
+//! | [`target`], [`client`], [`reply`] | the wire: raw JSON lines, and calls of the contract's tools in either era |
+//! | [`scene`], [`ledger`] | the disk: a throw-away library with what lies around it, and what it holds, from its files and git |
+//! | [`stepper`] | a program that dies, or a system call that fails, at any point that one names |
+//! | [`check`], [`checks`], [`request`] | what is tried |
+//! | [`run`](mod@run), [`trace`], [`report`] | what came of it |
 //!
 //! This crate knows contracts and the disk; it never depends on a server.
 
+pub mod adapter;
+pub mod check;
+pub mod checks;
+pub mod cli;
+pub mod client;
+pub mod exit;
 pub mod ledger;
+pub mod reply;
+pub mod report;
+pub mod request;
+pub mod run;
+pub mod scene;
 pub mod stepper;
+pub mod subject;
 pub mod target;
+pub mod trace;
 
 pub use ledger::Ledger;
 pub use stepper::Stepper;
+pub use subject::Subject;
 pub use target::{Target, WireError};

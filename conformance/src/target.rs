@@ -11,7 +11,10 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use crate::stepper::{Counting, Stepper, StepperError};
+use crate::{
+    stepper::{Counting, Stepper, StepperError},
+    trace::Trace,
+};
 
 /// How long a target may take for an answer or its exit before it counts as hung.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,9 +28,9 @@ pub enum WireError {
     /// Its standard output was closed.
     #[error("the server closed its output")]
     Closed,
-    /// No line came within [`PATIENCE`].
-    #[error("the server gave no answer within {} s", PATIENCE.as_secs())]
-    Silent,
+    /// No line came for so long.
+    #[error("the server gave no answer within {} s", .0.as_secs())]
+    Silent(Duration),
     /// A line of its standard output is not JSON.
     #[error("the server wrote a line that is not JSON: {0}")]
     NotJson(String),
@@ -40,6 +43,10 @@ pub struct Target {
     stdin: Option<ChildStdin>,
     lines: Receiver<io::Result<String>>,
     next_id: i64,
+    /// How long it may take for an answer or its exit before it counts as hung: [`PATIENCE`] unless set.
+    pub patience: Duration,
+    /// Where to note what is said, if anywhere.
+    pub trace: Option<Trace>,
 }
 
 #[derive(Debug)]
@@ -94,6 +101,8 @@ impl Target {
             stdin,
             lines,
             next_id: 0,
+            patience: PATIENCE,
+            trace: None,
         })
     }
 
@@ -102,6 +111,9 @@ impl Target {
     /// # Errors
     /// When the pipe is broken.
     pub fn send(&mut self, line: impl AsRef<[u8]>) -> Result<(), WireError> {
+        if let Some(trace) = &self.trace {
+            trace.sent(line.as_ref());
+        }
         let stdin = self.stdin.as_mut().ok_or(WireError::Closed)?;
         stdin.write_all(line.as_ref())?;
         stdin.write_all(b"\n")?;
@@ -113,12 +125,15 @@ impl Target {
     /// # Errors
     /// When none comes, or one that is not JSON.
     pub fn receive(&mut self) -> Result<Value, WireError> {
-        match self.lines.recv_timeout(PATIENCE) {
+        match self.lines.recv_timeout(self.patience) {
             Ok(line) => {
                 let line = line?;
+                if let Some(trace) = &self.trace {
+                    trace.received(&line);
+                }
                 serde_json::from_str(&line).map_err(|_| WireError::NotJson(line))
             }
-            Err(RecvTimeoutError::Timeout) => Err(WireError::Silent),
+            Err(RecvTimeoutError::Timeout) => Err(WireError::Silent(self.patience)),
             Err(RecvTimeoutError::Disconnected) => Err(WireError::Closed),
         }
     }
@@ -188,11 +203,14 @@ impl Target {
     /// Closes the server's standard input and waits for its exit.
     ///
     /// # Errors
-    /// When it does not exit within [`PATIENCE`]; it is killed then.
+    /// When it does not exit in time; it is killed then.
     pub fn close(mut self) -> Result<ExitStatus, WireError> {
         self.stdin = None;
         let child = match &mut self.process {
-            Process::Stepped(stepper) => return stepper.wait(PATIENCE).ok_or(WireError::Silent),
+            Process::Stepped(stepper) => {
+                let ended = stepper.wait(self.patience);
+                return ended.ok_or(WireError::Silent(self.patience));
+            }
             Process::Plain(child) => child,
         };
         let since = Instant::now();
@@ -200,8 +218,8 @@ impl Target {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            if since.elapsed() > PATIENCE {
-                return Err(WireError::Silent);
+            if since.elapsed() > self.patience {
+                return Err(WireError::Silent(self.patience));
             }
             thread::sleep(Duration::from_millis(5));
         }

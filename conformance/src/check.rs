@@ -1,0 +1,242 @@
+//! A check, its cases, and what can come of them.
+
+use std::{fmt, io};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{Subject, WireError, scene::Scene, stepper::StepperError, trace::Trace};
+
+/// How much is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// A part of the cases, for every change.
+    Quick,
+    /// All of them.
+    Full,
+}
+
+/// Whether a server has to pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Severity {
+    /// A guarantee is broken where it fails.
+    Must,
+    /// Users are worse off where it fails.
+    Should,
+}
+
+/// One thing that is checked. Its judgement of a case depends on nothing else, so that a case can be played again.
+#[derive(Debug)]
+pub struct Check {
+    /// Stable id, `family/name`.
+    pub id: &'static str,
+    /// Whether a server has to pass.
+    pub severity: Severity,
+    /// The contract's guarantees that are broken when it fails.
+    pub guarantees: &'static [&'static str],
+    /// What must hold, in one sentence.
+    pub states: &'static str,
+    /// Why it matters and how it is tried, in a few sentences.
+    pub explains: &'static str,
+    /// What is to be tried.
+    pub cases: fn(&Bench<'_>) -> Result<Vec<Case>, Stop>,
+    /// Tries one.
+    pub judge: fn(&Bench<'_>, &Case) -> Judgement,
+    /// Smaller cases that may fail as well, the smallest first.
+    pub shrink: fn(&Case) -> Vec<Case>,
+}
+
+impl Check {
+    /// The part of the id before the slash.
+    pub fn family(&self) -> &'static str {
+        self.id.split('/').next().unwrap_or_default()
+    }
+}
+
+/// For checks whose cases are as small as can be.
+pub fn as_small_as_can_be(_: &Case) -> Vec<Case> {
+    Vec::new()
+}
+
+/// What a check needs to make its cases and to judge one.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    /// The server under test.
+    pub subject: &'a Subject,
+    /// How much is to be tried.
+    pub profile: Profile,
+    /// Where all that is chosen at random comes from.
+    pub seed: u64,
+    /// What has been done; part of the witness.
+    pub trace: Trace,
+}
+
+impl<'a> Bench<'a> {
+    /// A library of `documents`, with nothing done to it yet.
+    ///
+    /// # Errors
+    /// When the disk or git fails.
+    pub fn scene(&self, documents: &[(&str, impl AsRef<[u8]>)]) -> Result<Scene<'a>, Stop> {
+        Scene::new(self.subject, &self.trace, documents)
+    }
+
+    /// A source of random choices that is the same in every run with the same seed; `what` tells it from others.
+    pub fn dice(&self, what: &str) -> fastrand::Rng {
+        let mixed = what
+            .bytes()
+            .fold(self.seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            });
+        fastrand::Rng::with_seed(mixed)
+    }
+
+    /// The first of both in the quick profile, else the second.
+    pub fn pick<T>(&self, quick: T, full: T) -> T {
+        match self.profile {
+            Profile::Quick => quick,
+            Profile::Full => full,
+        }
+    }
+}
+
+/// One thing to try, as data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// What it is, for people; unique among a check's cases.
+    pub name: String,
+    /// Everything that the check needs to try it.
+    pub data: Value,
+}
+
+impl Case {
+    /// A case from data of the check's own type.
+    ///
+    /// # Panics
+    /// When `data` can't be written as JSON, which is a defect of the check.
+    pub fn new(name: impl Into<String>, data: impl Serialize) -> Self {
+        Self {
+            name: name.into(),
+            data: serde_json::to_value(data).expect("cases are JSON"),
+        }
+    }
+
+    /// The only case of a check that has but one.
+    pub fn only() -> Vec<Self> {
+        vec![Self::new("the only case", Value::Null)]
+    }
+
+    /// The data, as the check's own type.
+    ///
+    /// # Errors
+    /// When a saved case is of another version of the check.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Stop> {
+        Ok(serde_json::from_value(self.data.clone())?)
+    }
+}
+
+/// What came of a case: it holds, or why that can't be said.
+pub type Judgement = Result<(), Stop>;
+
+/// Why a case does not pass.
+#[derive(Debug, Clone)]
+pub enum Stop {
+    /// The server broke what the check states.
+    Fail(Box<Failure>),
+    /// It may hold or not; this server or this machine does not let it be tried.
+    NotTestable(String),
+    /// The server has nothing that the check is about.
+    NotApplicable(String),
+    /// The tester itself is in trouble.
+    Harness(String),
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// In one or two sentences.
+    pub what: String,
+    /// Documents that are not as they should be.
+    pub differences: Vec<Difference>,
+}
+
+/// A document that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Which document.
+    pub path: String,
+    /// What it should hold, as text with escapes where bytes are no text; `None` where there should be none.
+    pub expected: Option<String>,
+    /// What it holds.
+    pub found: Option<String>,
+}
+
+/// A failure to `return Err(…)`.
+pub fn fail(what: impl Into<String>) -> Stop {
+    Stop::Fail(Box::new(Failure {
+        what: what.into(),
+        differences: Vec::new(),
+    }))
+}
+
+/// Fails unless `holds`.
+///
+/// # Errors
+/// The failure.
+pub fn ensure(holds: bool, what: impl FnOnce() -> String) -> Judgement {
+    if holds { Ok(()) } else { Err(fail(what())) }
+}
+
+impl Stop {
+    /// The same failure, showing also what a document holds and what it should hold. Others stay as they are.
+    #[must_use]
+    pub fn showing(mut self, path: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Self {
+        if let Self::Fail(failure) = &mut self {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            failure.differences.push(Difference {
+                path: path.to_owned(),
+                expected: expected.map(text),
+                found: found.map(text),
+            });
+        }
+        self
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fail(failure) => f.write_str(&failure.what),
+            Self::NotTestable(why) | Self::NotApplicable(why) | Self::Harness(why) => f.write_str(why),
+        }
+    }
+}
+
+/// A server that can't be reached or does not answer has failed whatever it was asked.
+impl From<WireError> for Stop {
+    fn from(error: WireError) -> Self {
+        fail(error.to_string())
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Harness(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Stop {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Harness(error.to_string())
+    }
+}
+
+impl From<StepperError> for Stop {
+    fn from(error: StepperError) -> Self {
+        match error {
+            StepperError::Io(error) => error.into(),
+            other => Self::NotTestable(other.to_string()),
+        }
+    }
+}

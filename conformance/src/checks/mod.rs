@@ -1,0 +1,52 @@
+//! All checks, by family.
+//!
+//! A check names no tool: it asks the contract which tool has which effect. Adding a contract needs no check, unless the
+//! contract declares a guarantee that no check has yet.
+
+mod mutation;
+
+use tabellion_schemas::ContractSpec;
+
+use crate::check::Check;
+
+/// The checks, in the order in which they run.
+pub const FAMILIES: &[&[Check]] = &[mutation::CHECKS];
+
+/// All checks, in the order in which they run.
+pub fn all() -> impl Iterator<Item = &'static Check> {
+    FAMILIES.iter().copied().flatten()
+}
+
+/// The checks that judge a contract: each is about one of its guarantees, or about every contract.
+pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Check> {
+    all().filter(move |check| {
+        let mut guarantees = contract.guarantees.iter();
+        check.guarantees.is_empty() || guarantees.any(|guarantee| check.guarantees.contains(&guarantee.id))
+    })
+}
+
+/// The check with this id.
+pub fn find(id: &str) -> Option<&'static Check> {
+    all().find(|check| check.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_say_their_family() {
+        let ids: HashSet<_> = all().map(|check| check.id).collect();
+        assert_eq!(ids.len(), all().count());
+        for check in all() {
+            assert!(check.id.split('/').count() == 2, "{}", check.id);
+            assert!(
+                check.states.ends_with('.') && !check.explains.is_empty(),
+                "{}",
+                check.id
+            );
+        }
+    }
+}

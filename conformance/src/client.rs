@@ -1,0 +1,136 @@
+//! A client of the server under test: calls the contract's tools in either era, through the adapter.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+use tabellion_schemas::ToolSpec;
+
+use crate::{
+    Subject, Target, WireError,
+    check::{Stop, fail},
+    reply::Reply,
+    request::Call,
+    subject::Era,
+};
+
+/// A client with an open session, or none in an era that has none.
+#[derive(Debug)]
+pub struct Client<'a> {
+    subject: &'a Subject,
+    root: PathBuf,
+    /// The raw connection, for what a well-behaved client would not say.
+    pub target: Target,
+}
+
+impl<'a> Client<'a> {
+    /// Begins to speak with the server behind `target`, which serves the library at `root`.
+    ///
+    /// # Errors
+    /// When the server does not answer, or not in the revision that was asked for.
+    pub fn open(subject: &'a Subject, target: Target, root: PathBuf) -> Result<Self, Stop> {
+        let mut client = Self {
+            subject,
+            root,
+            target,
+        };
+        if subject.era == Era::Session {
+            let revision = subject.era.revision();
+            let response = client.target.initialize(revision)?;
+            if let Some(error) = response.get("error") {
+                return Err(fail(format!("`initialize` was answered with {error}")));
+            }
+        }
+        Ok(client)
+    }
+
+    /// A request with what the era wants in its `_meta`; the whole response message.
+    ///
+    /// # Errors
+    /// When no response comes.
+    pub fn request(&mut self, method: &str, mut params: Value) -> Result<Value, WireError> {
+        prepare(self.subject.era, &mut params);
+        self.target.request(method, params)
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    /// When no response comes, or the server has nothing for this tool.
+    pub fn call(&mut self, tool: &ToolSpec, arguments: &Value) -> Result<Reply, Stop> {
+        self.call_with(tool, arguments, Map::new())
+    }
+
+    /// As [`call`](Self::call), with conditions in the request's `_meta`.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn call_with(
+        &mut self,
+        tool: &ToolSpec,
+        arguments: &Value,
+        meta: Map<String, Value>,
+    ) -> Result<Reply, Stop> {
+        let message = self.call_raw(tool, arguments, meta)?;
+        Ok(self.subject.adapter.reply(tool, &message))
+    }
+
+    /// As [`call_with`](Self::call_with); the whole response message, as the server shaped it.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn call_raw(
+        &mut self,
+        tool: &ToolSpec,
+        arguments: &Value,
+        meta: Map<String, Value>,
+    ) -> Result<Value, Stop> {
+        let params = self.params(tool, arguments, meta)?;
+        Ok(self.target.request("tools/call", params)?)
+    }
+
+    /// Sends the call of a tool without waiting for the response; returns the request's id.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn post(&mut self, tool: &ToolSpec, arguments: &Value) -> Result<i64, Stop> {
+        let params = self.params(tool, arguments, Map::new())?;
+        Ok(self.target.post("tools/call", params)?)
+    }
+
+    /// Makes a [`Call`].
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn make(&mut self, call: &Call) -> Result<Reply, Stop> {
+        self.call(call.tool, &call.arguments)
+    }
+
+    /// Closes the session and waits for the server's exit.
+    ///
+    /// # Errors
+    /// When it does not exit.
+    pub fn close(self) -> Result<std::process::ExitStatus, WireError> {
+        self.target.close()
+    }
+
+    fn params(&self, tool: &ToolSpec, arguments: &Value, meta: Map<String, Value>) -> Result<Value, Stop> {
+        let called = self.subject.adapter.call(tool, arguments, &self.root);
+        let mut params = called.map_err(Stop::NotApplicable)?;
+        if !meta.is_empty() {
+            params["_meta"] = meta.into();
+        }
+        prepare(self.subject.era, &mut params);
+        Ok(params)
+    }
+}
+
+/// Adds what the era wants in every request.
+pub(crate) fn prepare(era: Era, params: &mut Value) {
+    if era == Era::Stateless {
+        let meta = &mut params["_meta"];
+        meta["io.modelcontextprotocol/protocolVersion"] = era.revision().into();
+        meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        meta["io.modelcontextprotocol/clientInfo"] =
+            json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") });
+    }
+}

@@ -1,0 +1,215 @@
+//! What came of a run, as data; the submodules show it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Subject,
+    check::{Case, Check, Failure, Profile, Severity, Stop},
+    run::Options,
+    subject::Era,
+    trace::Event,
+};
+
+/// What came of a check, or of all checks of a guarantee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It holds in every case that was tried.
+    Pass,
+    /// The server has nothing that it is about.
+    NotApplicable,
+    /// It could not be tried.
+    NotTestable,
+    /// The tester was in trouble.
+    HarnessError,
+    /// It is broken.
+    Fail,
+}
+
+impl Verdict {
+    /// Of a check with so many cases, of which these did not pass: the worst of them, except that cases which do not apply
+    /// or can't be tried don't count where others were tried.
+    pub fn of<'a>(cases: usize, stops: impl Iterator<Item = &'a Stop>) -> Self {
+        let (mut worst, mut stopped) = (Self::Pass, 0);
+        let mut untried = Self::NotApplicable;
+        for stop in stops {
+            stopped += 1;
+            match stop {
+                Stop::Fail(_) => worst = worst.max(Self::Fail),
+                Stop::Harness(_) => worst = worst.max(Self::HarnessError),
+                Stop::NotTestable(_) => untried = Self::NotTestable,
+                Stop::NotApplicable(_) => {}
+            }
+        }
+        if worst == Self::Pass && stopped >= cases {
+            untried
+        } else {
+            worst
+        }
+    }
+}
+
+/// What came of one run against one server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// What was tested.
+    pub server: Server,
+    /// Id and version of the contract.
+    pub contract: String,
+    /// How much was tried.
+    pub profile: Profile,
+    /// Where all that was chosen at random came from.
+    pub seed: u64,
+    /// What came of the contract's guarantees, in its order.
+    pub guarantees: Vec<GuaranteeReport>,
+    /// What came of the checks, in the order in which they ran.
+    pub checks: Vec<CheckReport>,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+}
+
+/// A server that was tested.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// Its name.
+    pub name: String,
+    /// How it was started.
+    pub command: Vec<String>,
+}
+
+/// What came of one guarantee.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuaranteeReport {
+    /// Its id.
+    pub id: String,
+    /// The contract's wording.
+    pub text: String,
+    /// The worst verdict of the checks that must pass.
+    pub verdict: Verdict,
+    /// How many checks that is.
+    pub checks: usize,
+}
+
+/// What came of one check in one era.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckReport {
+    /// Its id.
+    pub id: String,
+    /// Its family.
+    pub family: String,
+    /// Whether a server has to pass.
+    pub severity: Severity,
+    /// What must hold.
+    pub states: String,
+    /// The guarantees that it is about.
+    pub guarantees: Vec<String>,
+    /// The protocol revision that was spoken.
+    pub revision: String,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// How many cases there are.
+    pub cases: usize,
+    /// Why it did not pass, in a sentence.
+    pub reason: Option<String>,
+    /// The failing cases; the first is as small as it could be made.
+    pub witnesses: Vec<Witness>,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+}
+
+/// A case that fails, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Witness {
+    /// The case.
+    pub case: Case,
+    /// What went wrong.
+    pub failure: Failure,
+    /// What was done and said.
+    pub trace: Vec<Event>,
+}
+
+impl CheckReport {
+    pub(crate) fn new(
+        check: &Check,
+        era: Era,
+        verdict: Verdict,
+        cases: usize,
+        reason: Option<String>,
+        witnesses: Vec<Witness>,
+        took: Duration,
+    ) -> Self {
+        Self {
+            id: check.id.to_owned(),
+            family: check.family().to_owned(),
+            severity: check.severity,
+            states: check.states.to_owned(),
+            guarantees: check.guarantees.iter().map(|id| (*id).to_owned()).collect(),
+            revision: era.revision().to_owned(),
+            verdict,
+            cases,
+            reason: witnesses
+                .first()
+                .map(|witness| witness.failure.what.clone())
+                .or(reason),
+            witnesses,
+            seconds: took.as_secs_f64(),
+        }
+    }
+}
+
+impl Report {
+    pub(crate) fn new(
+        subject: &Subject,
+        options: &Options,
+        checks: Vec<CheckReport>,
+        took: Duration,
+    ) -> Self {
+        let of = |id: &str| {
+            let about = checks
+                .iter()
+                .filter(|check| check.guarantees.iter().any(|it| it == id));
+            let must = about.filter(|check| check.severity == Severity::Must);
+            let verdicts: Vec<_> = must.map(|check| check.verdict).collect();
+            let tried = verdicts
+                .iter()
+                .filter(|verdict| **verdict != Verdict::NotApplicable);
+            (
+                tried.max().copied().unwrap_or(Verdict::NotApplicable),
+                verdicts.len(),
+            )
+        };
+        let guarantees = subject.contract.guarantees.iter().map(|guarantee| {
+            let (verdict, checks) = of(guarantee.id);
+            GuaranteeReport {
+                id: guarantee.id.to_owned(),
+                text: guarantee.text.to_owned(),
+                verdict,
+                checks,
+            }
+        });
+        Self {
+            server: Server {
+                name: subject.name.clone(),
+                command: subject.launch.command.clone(),
+            },
+            contract: format!("{} {}", subject.contract.id, subject.contract.version),
+            profile: options.profile,
+            seed: options.seed,
+            guarantees: guarantees.collect(),
+            checks,
+            seconds: took.as_secs_f64(),
+        }
+    }
+
+    /// Whether nothing that must hold is broken or could not be tried.
+    pub fn is_passed(&self) -> bool {
+        let must = self
+            .checks
+            .iter()
+            .filter(|check| check.severity == Severity::Must);
+        must.into_iter()
+            .all(|check| check.verdict <= Verdict::NotApplicable)
+    }
+}

@@ -1,0 +1,105 @@
+//! Requests made from a contract's own examples, so that whatever else a tool wants is there.
+
+use serde_json::Value;
+use tabellion_schemas::{
+    ToolSpec,
+    spec::{Effect, EffectKind},
+};
+
+use crate::Subject;
+
+/// A tool and a request to it.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The contract's tool.
+    pub tool: &'static ToolSpec,
+    /// Its arguments, as the contract shapes them.
+    pub arguments: Value,
+}
+
+/// What an effect is to be made with; what it has no place for is left out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct With<'a> {
+    /// The document.
+    pub path: &'a str,
+    /// The text that comes.
+    pub content: &'a str,
+    /// The heading that it is about.
+    pub target: &'a str,
+}
+
+/// A valid request of `tool` that has this effect, made from an example of it or of one that takes the same.
+///
+/// `None` if the contract has no valid example of either.
+pub fn with_effect(tool: &'static ToolSpec, effect: &Effect, with: With<'_>) -> Option<Call> {
+    let example = |fits: &dyn Fn(&Effect) -> bool| {
+        examples(tool).find(|request| tool.effect(request).is_some_and(fits))
+    };
+    let alike = |it: &Effect| (it.content, it.target) == (effect.content, effect.target);
+    let mut arguments = example(&|it| it == effect).or_else(|| example(&alike))?;
+    set(&mut arguments, tool.path?, with.path);
+    effect
+        .when
+        .into_iter()
+        .for_each(|when| set(&mut arguments, when.at, when.is));
+    if effect.kind != EffectKind::Read {
+        effect
+            .content
+            .into_iter()
+            .for_each(|at| set(&mut arguments, at, with.content));
+    }
+    effect
+        .target
+        .into_iter()
+        .for_each(|at| set(&mut arguments, at, with.target));
+    Some(Call { tool, arguments })
+}
+
+/// A valid request of `tool` about the document at `path`, whatever it does; `None` if it has no path.
+pub fn about(tool: &'static ToolSpec, path: &str) -> Option<Call> {
+    let mut arguments = examples(tool).next()?;
+    set(&mut arguments, tool.path?, path);
+    Some(Call { tool, arguments })
+}
+
+/// The contract's valid examples of requests.
+pub fn examples(tool: &'static ToolSpec) -> impl Iterator<Item = Value> {
+    let valid = tool.examples.iter().filter(|example| example.valid);
+    valid.filter_map(|example| serde_json::from_str(example.json).ok())
+}
+
+/// Puts `text` where `pointer` points to, if the way there exists.
+pub fn set(value: &mut Value, pointer: &str, text: &str) {
+    let Some((parent, name)) = pointer.rsplit_once('/') else {
+        return;
+    };
+    let name = name.replace("~1", "/").replace("~0", "~");
+    if let Some(Value::Object(parent)) = value.pointer_mut(parent) {
+        parent.insert(name, text.into());
+    }
+}
+
+impl Subject {
+    /// A request that has an effect of this kind; `None` if the server has no tool for it.
+    pub fn request(&self, kind: EffectKind, with: With<'_>) -> Option<Call> {
+        let (tool, effect) = self.tool_with(kind)?;
+        with_effect(tool, effect, with)
+    }
+
+    /// Requests of all tools, of every effect that a tool has or the plain example of one that has none, all about the
+    /// document `with` names.
+    pub fn requests(&self, with: With<'_>) -> Vec<Call> {
+        let mut calls = Vec::new();
+        for tool in self.tools() {
+            if tool.effects.is_empty() {
+                let arguments = examples(tool).next();
+                calls.extend(about(tool, with.path).or(arguments.map(|arguments| Call { tool, arguments })));
+                continue;
+            }
+            let effects = tool.effects.iter();
+            let known = effects.filter(|effect| self.adapter.has(tool, Some(effect)));
+            calls.extend(known.filter_map(|effect| with_effect(tool, effect, with)));
+        }
+        calls
+    }
+}

@@ -1,0 +1,226 @@
+//! Running checks: which, in what order, with how many at once, and what becomes of their failures.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Subject,
+    check::{Bench, Case, Check, Judgement, Profile, Stop},
+    checks,
+    report::{CheckReport, Report, Verdict, Witness},
+    subject::Era,
+    trace::Trace,
+};
+
+/// After so many failures of a check its other cases are not tried.
+const MOST_FAILURES: usize = 3;
+/// So many smaller cases are tried to make a failing one smaller.
+const MOST_SHRINKS: usize = 200;
+
+/// What to run, and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How much is tried.
+    pub profile: Profile,
+    /// Where all that is chosen at random comes from.
+    pub seed: u64,
+    /// How many cases are tried at the same time.
+    pub jobs: usize,
+    /// Ids of the only checks to run, or families, or beginnings of ids; all, if empty.
+    pub only: Vec<String>,
+    /// Those to leave out.
+    pub skip: Vec<String>,
+    /// The eras to run in.
+    pub eras: Vec<Era>,
+}
+
+/// Told of what happens, from several threads.
+pub trait Observer: Sync {
+    /// A check begins, with so many cases.
+    fn begins(&self, check: &Check, era: Era, cases: usize);
+    /// One of its cases is done.
+    fn case_done(&self, check: &Check);
+    /// It is done.
+    fn ends(&self, report: &CheckReport);
+}
+
+/// Runs the checks of the subject's contract.
+pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Report {
+    let since = Instant::now();
+    let mut reports = Vec::new();
+    for era in &options.eras {
+        let subject = Subject {
+            era: *era,
+            ..subject.clone()
+        };
+        for check in selected(&subject, options) {
+            let report = Runner {
+                subject: &subject,
+                options,
+                check,
+                observer,
+            }
+            .run();
+            observer.ends(&report);
+            reports.push(report);
+        }
+    }
+    Report::new(subject, options, reports, since.elapsed())
+}
+
+/// The checks that `options` ask for.
+pub fn selected<'a>(
+    subject: &Subject,
+    options: &'a Options,
+) -> impl Iterator<Item = &'static Check> + use<'a> {
+    let is_of = |patterns: &[String], id: &str| {
+        let mut patterns = patterns.iter();
+        patterns.any(|pattern| id == pattern || id.starts_with(&format!("{pattern}/")))
+    };
+    checks::of(subject.contract).filter(move |check| {
+        (options.only.is_empty() || is_of(&options.only, check.id)) && !is_of(&options.skip, check.id)
+    })
+}
+
+/// Tries one case of a check, by itself; also what was done meanwhile.
+pub fn try_case(
+    subject: &Subject,
+    profile: Profile,
+    seed: u64,
+    check: &Check,
+    case: &Case,
+) -> (Judgement, Trace) {
+    let bench = Bench {
+        subject,
+        profile,
+        seed,
+        trace: Trace::default(),
+    };
+    ((check.judge)(&bench, case), bench.trace)
+}
+
+/// One check's run.
+struct Runner<'a> {
+    subject: &'a Subject,
+    options: &'a Options,
+    check: &'static Check,
+    observer: &'a dyn Observer,
+}
+
+impl Runner<'_> {
+    fn run(&self) -> CheckReport {
+        let since = Instant::now();
+        let (profile, seed) = (self.options.profile, self.options.seed);
+        let bench = Bench {
+            subject: self.subject,
+            profile,
+            seed,
+            trace: Trace::default(),
+        };
+        let cases = match (self.check.cases)(&bench) {
+            Ok(cases) => cases,
+            Err(stop) => {
+                let case = Case::new("making the cases", ());
+                let stopped = vec![(0, case, stop, bench.trace)];
+                return self.report(0, stopped, since.elapsed());
+            }
+        };
+        self.observer.begins(self.check, self.subject.era, cases.len());
+        let stopped = self.try_all(&cases);
+        self.report(cases.len(), stopped, since.elapsed())
+    }
+
+    /// What did not pass, in the order of the cases.
+    fn try_all(&self, cases: &[Case]) -> Vec<Stopped> {
+        let (next, failures) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let stopped = Mutex::new(Vec::new());
+        let work = || {
+            while failures.load(Ordering::Relaxed) < MOST_FAILURES {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(case) = cases.get(number) else { break };
+                let (judgement, trace) = self.try_one(case);
+                if let Err(stop) = judgement {
+                    if matches!(stop, Stop::Fail(_)) {
+                        failures.fetch_add(1, Ordering::Relaxed);
+                    }
+                    let mut stopped = stopped.lock().unwrap_or_else(PoisonError::into_inner);
+                    stopped.push((number, case.clone(), stop, trace));
+                }
+                self.observer.case_done(self.check);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..self.options.jobs.clamp(1, cases.len().max(1)) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let mut stopped = stopped.into_inner().unwrap_or_else(PoisonError::into_inner);
+        stopped.sort_by_key(|(number, ..)| *number);
+        stopped
+    }
+
+    fn try_one(&self, case: &Case) -> (Judgement, Trace) {
+        let (profile, seed) = (self.options.profile, self.options.seed);
+        try_case(self.subject, profile, seed, self.check, case)
+    }
+
+    fn report(&self, cases: usize, stopped: Vec<Stopped>, took: Duration) -> CheckReport {
+        let verdict = Verdict::of(cases, stopped.iter().map(|(_, _, stop, _)| stop));
+        let reason = stopped.iter().map(|(_, _, stop, _)| stop.to_string()).next();
+        let mut witnesses: Vec<_> = stopped
+            .into_iter()
+            .filter_map(|(_, case, stop, trace)| match stop {
+                Stop::Fail(failure) => Some(Witness {
+                    case,
+                    failure: *failure,
+                    trace: trace.events(),
+                }),
+                _ => None,
+            })
+            .collect();
+        if let Some(first) = witnesses.first_mut() {
+            self.make_smaller(first);
+        }
+        CheckReport::new(
+            self.check,
+            self.subject.era,
+            verdict,
+            cases,
+            reason,
+            witnesses,
+            took,
+        )
+    }
+
+    /// Replaces a witness by smaller ones as long as there are any.
+    fn make_smaller(&self, witness: &mut Witness) {
+        let mut tries = 0;
+        'smaller: loop {
+            for case in (self.check.shrink)(&witness.case) {
+                tries += 1;
+                if tries > MOST_SHRINKS {
+                    return;
+                }
+                if let (Err(Stop::Fail(failure)), trace) = self.try_one(&case) {
+                    *witness = Witness {
+                        case,
+                        failure: *failure,
+                        trace: trace.events(),
+                    };
+                    continue 'smaller;
+                }
+            }
+            return;
+        }
+    }
+}
+
+/// A case that did not pass: its number, itself, why, and what was done.
+type Stopped = (usize, Case, Stop, Trace);

@@ -1,0 +1,149 @@
+//! A throw-away library with what lies around it, and servers over it.
+//!
+//! The library is a git repository whose documents a person has committed. Beside it lies what no server may touch:
+//! a file with a secret, and a folder whose name begins as the library's does.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use tempfile::TempDir;
+
+use crate::{
+    Ledger, Subject, Target,
+    check::Stop,
+    client::Client,
+    ledger::{self, git},
+    trace::Trace,
+};
+
+/// What the secret file outside of the library holds.
+pub const SECRET: &str = "canary: nobody may read this\n";
+
+/// A library, its surroundings, and what has been done so far.
+#[derive(Debug)]
+pub struct Scene<'a> {
+    subject: &'a Subject,
+    dir: TempDir,
+    trace: Trace,
+}
+
+/// A library and what lies around it, at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View {
+    /// The library.
+    pub library: Ledger,
+    /// What lies around it: every file's path, mode and bytes.
+    pub around: ledger::Files,
+}
+
+impl<'a> Scene<'a> {
+    /// A library of `documents`, committed by a person.
+    ///
+    /// # Errors
+    /// When the disk or git fails.
+    pub fn new(
+        subject: &'a Subject,
+        trace: &Trace,
+        documents: &[(&str, impl AsRef<[u8]>)],
+    ) -> Result<Self, Stop> {
+        let scene = Self {
+            subject,
+            dir: TempDir::with_prefix("conformance-")?,
+            trace: trace.clone(),
+        };
+        fs::create_dir(scene.library())?;
+        for outside in ["outside", "library-evil"] {
+            fs::create_dir(scene.dir.path().join(outside))?;
+            fs::write(scene.dir.path().join(outside).join("secret.md"), SECRET)?;
+        }
+        git(&scene.library(), &["init", "--quiet", "--initial-branch=main"])?;
+        for (path, content) in documents {
+            scene.put(path, content)?;
+        }
+        scene.commit_all("documents")?;
+        Ok(scene)
+    }
+
+    /// Where the library is.
+    pub fn library(&self) -> PathBuf {
+        self.dir.path().join("library")
+    }
+
+    /// A path in the library, or around it (`../outside/secret.md`).
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.library().join(name)
+    }
+
+    /// Writes a file as a person would.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn put(&self, path: &str, content: impl AsRef<[u8]>) -> Result<(), Stop> {
+        let content = content.as_ref();
+        let shown = String::from_utf8_lossy(content);
+        self.trace.did(format!("a person writes `{path}`: {shown:?}"));
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+        Ok(fs::write(path, content)?)
+    }
+
+    /// Commits everything as a person would.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn commit_all(&self, message: &str) -> Result<(), Stop> {
+        self.git(&["add", "--all"])?;
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", message])?;
+        Ok(())
+    }
+
+    /// Runs git in the library as a person would; returns what it prints.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn git(&self, arguments: &[&str]) -> Result<String, Stop> {
+        self.trace
+            .did(format!("a person runs `git {}`", arguments.join(" ")));
+        Ok(git(&self.library(), arguments)?)
+    }
+
+    /// The bytes of a document, if it is there.
+    pub fn read(&self, path: &str) -> Option<Vec<u8>> {
+        fs::read(self.path(path)).ok()
+    }
+
+    /// Everything, as it is now.
+    ///
+    /// # Errors
+    /// When the disk or git fails.
+    pub fn view(&self) -> Result<View, Stop> {
+        let mut around = ledger::Files::new();
+        for outside in ["outside", "library-evil"] {
+            around.extend(ledger::files(&self.dir.path().join(outside))?);
+        }
+        Ok(View {
+            library: Ledger::read(&self.library())?,
+            around,
+        })
+    }
+
+    /// The command that serves this library.
+    pub fn command(&self) -> Command {
+        self.subject.launch.command(&self.library())
+    }
+
+    /// Starts a server over this library, and a client of it.
+    ///
+    /// # Errors
+    /// When it does not start or answer.
+    pub fn start(&self) -> Result<Client<'a>, Stop> {
+        self.trace.did("the server starts");
+        let mut target = Target::start(&mut self.command())?;
+        target.patience = self.subject.launch.patience;
+        target.trace = Some(self.trace.clone());
+        Client::open(self.subject, target, self.library())
+    }
+}

@@ -1,0 +1,74 @@
+//! What was done to a library and said to its server, in order: the steps of a witness.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+/// More text than this of one event is left out.
+const MOST: usize = 4_000;
+/// More events than this are not kept: the first half, and the last.
+const MOST_EVENTS: usize = 200;
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "text")]
+pub enum Event {
+    /// Something was done to the library or the server, in words for people.
+    Did(String),
+    /// A line to the server.
+    Sent(String),
+    /// A line from the server.
+    Received(String),
+}
+
+/// Events as they come. Clones are the same trace.
+#[derive(Debug, Clone, Default)]
+pub struct Trace(Arc<Mutex<Vec<Event>>>);
+
+impl Trace {
+    /// Notes what is done next.
+    pub fn did(&self, what: impl Into<String>) {
+        self.add(Event::Did(cut(what.into())));
+    }
+
+    pub(crate) fn sent(&self, line: &[u8]) {
+        self.add(Event::Sent(cut(String::from_utf8_lossy(line).into_owned())));
+    }
+
+    pub(crate) fn received(&self, line: &str) {
+        self.add(Event::Received(cut(line.to_owned())));
+    }
+
+    /// What happened so far.
+    pub fn events(&self) -> Vec<Event> {
+        let events = self.lock();
+        let middle = MOST_EVENTS / 2;
+        let Some(omitted) = events.len().checked_sub(MOST_EVENTS).filter(|more| *more > 0) else {
+            return events.clone();
+        };
+        let mut some = events[..middle].to_vec();
+        some.push(Event::Did(format!("… {omitted} more …")));
+        some.extend_from_slice(&events[middle + omitted..]);
+        some
+    }
+
+    fn add(&self, event: Event) {
+        self.lock().push(event);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Event>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// `text`, without its middle where it is long.
+fn cut(text: String) -> String {
+    if text.len() <= MOST {
+        return text;
+    }
+    let (start, end) = (
+        text.floor_char_boundary(MOST / 2),
+        text.ceil_char_boundary(text.len() - MOST / 2),
+    );
+    format!("{}… {} bytes …{}", &text[..start], end - start, &text[end..])
+}
