@@ -16,6 +16,7 @@
 //! This crate knows contracts and the disk; it never depends on a server.
 
 pub mod adapter;
+pub mod bytes;
 pub mod check;
 pub mod checks;
 pub mod cli;
@@ -32,6 +33,7 @@ pub mod subject;
 pub mod target;
 pub mod trace;
 
+pub use bytes::Bytes;
 pub use ledger::Ledger;
 pub use stepper::Stepper;
 pub use subject::Subject;

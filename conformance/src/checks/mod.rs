@@ -3,14 +3,36 @@
 //! A check names no tool: it asks the contract which tool has which effect. Adding a contract needs no check, unless the
 //! contract declares a guarantee that no check has yet.
 
+mod atomic;
+mod budget;
+mod bytes;
+mod concurrent;
+mod model;
 mod mutation;
+mod paths;
+mod preview;
+mod pure;
+mod schema;
+mod wire;
 
 use tabellion_schemas::ContractSpec;
 
 use crate::check::Check;
 
 /// The checks, in the order in which they run.
-pub const FAMILIES: &[&[Check]] = &[mutation::CHECKS];
+pub const FAMILIES: &[&[Check]] = &[
+    wire::CHECKS,
+    schema::CHECKS,
+    paths::CHECKS,
+    pure::CHECKS,
+    preview::CHECKS,
+    mutation::CHECKS,
+    bytes::CHECKS,
+    atomic::CHECKS,
+    concurrent::CHECKS,
+    model::CHECKS,
+    budget::CHECKS,
+];
 
 /// All checks, in the order in which they run.
 pub fn all() -> impl Iterator<Item = &'static Check> {

@@ -1,0 +1,84 @@
+//! Bytes of a document in a saved case: as text where they are text, else in hexadecimal digits.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use serde_json::Value;
+
+/// A document's bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
+pub struct Bytes(pub Vec<u8>);
+
+impl From<&str> for Bytes {
+    fn from(text: &str) -> Self {
+        Self(text.as_bytes().to_vec())
+    }
+}
+
+impl From<&[u8]> for Bytes {
+    fn from(bytes: &[u8]) -> Self {
+        Self(bytes.to_vec())
+    }
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match str::from_utf8(&self.0) {
+            Ok(text) => serializer.serialize_str(text),
+            Err(_) => {
+                let mut digits = String::with_capacity(2 * self.0.len());
+                self.0.iter().for_each(|byte| {
+                    // Writing to a text does not fail.
+                    let _ = write!(digits, "{byte:02x}");
+                });
+                serde_json::json!({ "hex": digits }).serialize(serializer)
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        if let Some(text) = value.as_str() {
+            return Ok(text.into());
+        }
+        let digits = value["hex"]
+            .as_str()
+            .filter(|digits| digits.is_ascii() && digits.len() % 2 == 0);
+        let digits =
+            digits.ok_or_else(|| D::Error::custom("neither text nor an even number of hex digits"))?;
+        let pairs = (0..digits.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&digits[at..at + 2], 16));
+        pairs
+            .collect::<Result<_, _>>()
+            .map(Self)
+            .map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn are_what_they_were() {
+        for bytes in [
+            &b""[..],
+            b"text\r\n",
+            "\u{feff}é".as_bytes(),
+            b"\xff\x00\xfe",
+            b"\xc3",
+        ] {
+            let json = serde_json::to_string(&Bytes::from(bytes)).unwrap();
+            assert_eq!(serde_json::from_str::<Bytes>(&json).unwrap().0, bytes, "{json}");
+        }
+    }
+}

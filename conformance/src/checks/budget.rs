@@ -1,0 +1,5 @@
+//! What a server costs those who use it.
+
+use crate::check::Check;
+
+pub(super) const CHECKS: &[Check] = &[];
