@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Changes;
 use crate::{
     algebra,
-    contract::{Annotations, Side, Tool},
+    contract::{Annotations, Effect, Side, Tool},
     pointer, sample, schema, views,
 };
 
@@ -21,6 +21,7 @@ pub(super) fn compare(changes: &mut Changes, old: &Tool, new: &Tool) {
     for error in before.iter().filter(|error| !after.contains(error)) {
         changes.compatible(format!("it no longer answers with error `{error}`"));
     }
+    effects(changes, &old.spec.effects, &new.spec.effects);
     values(changes, Side::Input, old, new);
     defaults(changes, old, new);
     values(changes, Side::Output, old, new);
@@ -60,6 +61,31 @@ fn hints(changes: &mut Changes, old: Annotations, new: Annotations) {
             _ => {}
         }
     }
+}
+
+/// A request must go on having the effect that it had.
+fn effects(changes: &mut Changes, old: &[Effect], new: &[Effect]) {
+    for before in old.iter().filter(|before| !new.contains(before)) {
+        changes.breaking(format!("its effect {} is gone or another", words(before)));
+    }
+    for after in new.iter().filter(|after| !old.contains(after)) {
+        changes.compatible(format!("it says that it has effect {}", words(after)));
+    }
+}
+
+fn words(effect: &Effect) -> String {
+    let (word, _) = effect.kind.words();
+    let pointer = |name: &str, pointer: &Option<String>| {
+        pointer
+            .as_ref()
+            .map_or_else(String::new, |pointer| format!(", {name} `{pointer}`"))
+    };
+    let when = effect.when.as_ref().map_or_else(String::new, |when| {
+        format!(" where `{}` is `{}`", when.at, when.is)
+    });
+    let content = pointer("content", &effect.content);
+    let target = pointer("target", &effect.target);
+    format!("`{word}`{when}{content}{target}")
 }
 
 /// Requests must remain valid, and responses must have been possible before.
