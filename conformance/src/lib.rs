@@ -11,6 +11,7 @@
 //! | [`scene`], [`ledger`] | the disk: a throw-away library with what lies around it, and what it holds, from its files and git |
 //! | [`stepper`] | a program that dies, or a system call that fails, at any point that one names |
 //! | [`check`], [`checks`], [`request`] | what is tried |
+//! | [`semantics`], [`markdown`] | what a document may be after a call |
 //! | [`run`](mod@run), [`trace`], [`report`] | what came of it |
 //!
 //! This crate knows contracts and the disk; it never depends on a server.
@@ -23,11 +24,13 @@ pub mod cli;
 pub mod client;
 pub mod exit;
 pub mod ledger;
+pub mod markdown;
 pub mod reply;
 pub mod report;
 pub mod request;
 pub mod run;
 pub mod scene;
+pub mod semantics;
 pub mod stepper;
 pub mod subject;
 pub mod target;
