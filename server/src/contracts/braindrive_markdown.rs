@@ -20,7 +20,7 @@ use tabellion_schemas::{
 use super::failures;
 use crate::{
     library::{Library, search},
-    markdown::{self, Edit, Flavor, Risk, TargetError, diff},
+    markdown::{self, Edit, EditError, Flavor, Plan, Risk, TargetError, diff},
     path::{LibraryDir, LibraryPath},
 };
 
@@ -146,7 +146,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx.note(call::BASE, document.id);
         let old = utf8(&path, document.bytes)?;
         let edit = edit(&request.operation);
-        let plan = markdown::plan(&old, Flavor::of_path(path.as_str()), &edit)?;
+        let plan = planned(&path, &old, &edit)?;
         let preview = markdown::preview(path.as_str(), &old, &edit, &plan);
         let risk_level = match preview.risk {
             Risk::Low => RiskLevel::Low,
@@ -187,7 +187,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
         let old = utf8(&path, document.bytes)?;
         let edit = edit(&request.operation);
-        let plan = markdown::plan(&old, Flavor::of_path(path.as_str()), &edit)?;
+        let plan = planned(&path, &old, &edit)?;
         let summary = markdown::summarize(&old, &edit, &plan);
         Ok(stage(
             cx,
@@ -260,6 +260,13 @@ fn edit(operation: &EditOperation) -> Edit<'_> {
         EditOperation::InsertBefore { target, content } => Edit::InsertBefore { target, content },
         EditOperation::InsertAfter { target, content } => Edit::InsertAfter { target, content },
     }
+}
+
+fn planned(path: &LibraryPath, old: &str, edit: &Edit<'_>) -> Result<Plan, ToolError> {
+    markdown::plan(old, Flavor::of_path(path.as_str()), edit).map_err(|error| match error {
+        EditError::Target(error) => error.into(),
+        EditError::TooMuch(error) => ToolError::too_large(format!("`{path}` can't be edited: {error}")),
+    })
 }
 
 /// What a change of the whole file does, in one line: `overwrite: +3 -2 lines`.

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::bounds::{self, TooMuch};
 use super::outline::{Outline, Section};
 use super::target::TargetError;
 use super::{Flavor, outside, seams};
@@ -110,13 +111,25 @@ pub struct Plan {
     pub front_matter_changed: bool,
 }
 
+/// Why an edit can't be planned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// The edit's target names no section, or more than one.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The text has too much structure to be parsed, or would have.
+    #[error(transparent)]
+    TooMuch(#[from] TooMuch),
+}
+
 /// Plans an edit of `old`.
 ///
 /// Linear: the old text is parsed once, the new one three times at most, to try separators.
 ///
 /// # Errors
-/// When the edit's target names no section, or more than one.
-pub fn plan(old: &str, flavor: Flavor, edit: &Edit<'_>) -> Result<Plan, TargetError> {
+/// [`EditError`].
+pub fn plan(old: &str, flavor: Flavor, edit: &Edit<'_>) -> Result<Plan, EditError> {
+    bounds::check(&[old, edit.content()])?;
     let before = Outline::parse(old, flavor);
     let removed = edit.removes(old, &before)?;
     let splice = seams::splice(old, &before, flavor, removed, edit.content());

@@ -16,6 +16,7 @@
 //! Left to others: files and paths (the library), commits, MDX validation, search.
 
 mod blocks;
+mod bounds;
 pub mod diff;
 pub mod edit;
 mod front_matter;
@@ -32,7 +33,8 @@ pub mod target;
 #[cfg(test)]
 mod tests;
 
-pub use edit::{Edit, Plan, plan};
+pub use bounds::{MAX_LINES, MAX_MARKS, TooMuch};
+pub use edit::{Edit, EditError, Plan, plan};
 pub use outline::{Outline, Section};
 pub use preview::{Preview, Risk, preview, summarize};
 pub use target::{Candidate, TargetError};

@@ -1,5 +1,6 @@
 //! Tests of the Markdown module: tables of cases, the CommonMark specification, and properties over random documents.
 
+mod bounds;
 mod diffs;
 mod documents;
 mod git;
