@@ -108,7 +108,8 @@ pub(super) fn sync_with<'a>(
     file.sync_all().at(DOING, path)
 }
 
-fn start_writing(things: &[Thing<'_>]) {
+/// Has the system begin to write the files among `things`. Best effort.
+pub(super) fn start_writing(things: &[Thing<'_>]) {
     for thing in things {
         if let Thing::File(file, _) = thing {
             platform::start_writing(file);

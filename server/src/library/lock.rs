@@ -5,7 +5,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -116,6 +116,14 @@ impl GitLock {
     /// Writes what is to take the locked file's place. Not durable before [`Self::content`] is synced.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.content.write_all(bytes).at("write", &self.files.marker)
+    }
+
+    /// Writes these bytes over those at the offset `at`.
+    pub(super) fn write_over(&mut self, at: usize, bytes: &[u8]) -> Result<(), Failure> {
+        let there = self.content.seek(SeekFrom::Start(at as u64));
+        there
+            .and_then(|_| self.content.write_all(bytes))
+            .at("write", &self.files.marker)
     }
 
     /// The written content.

@@ -13,7 +13,7 @@ use tabellion_schemas::Failure;
 
 use super::{
     Library, document,
-    index_file::{self, Folders, IndexError, Mark},
+    index_file::{self, Draft, Folders, IndexError, Mark},
     intent::{Exchange, Intent, Logged},
     objects::NewObjects,
     plan::Plan,
@@ -60,10 +60,10 @@ pub(super) struct Work {
     pub(super) objects: NewObjects,
     /// The documents' bytes, in the order of the intent's documents; `None` where one goes.
     pub(super) contents: Vec<Option<Vec<u8>>>,
-    /// The trees of the folders on the way to them.
-    pub(super) folders: Folders,
+    /// The index as it will be.
+    pub(super) draft: Draft,
     /// The index that all this was compared with.
-    pub(super) index: Index,
+    pub(super) index: IndexStat,
 }
 
 impl Pending {
@@ -173,8 +173,17 @@ impl Pending {
     /// What is to be done, which depends on the disk.
     ///
     /// # Errors
-    /// When the disk can't be read.
+    /// When the disk can't be read, or the index can't be changed.
     pub(super) fn into_work(self, library: &Library) -> Result<Work, Failure> {
+        let paths = self
+            .documents
+            .keys()
+            .map(|path| library.repository.git_path(path));
+        let paths: Vec<_> = paths.collect();
+        let kept = self.documents.values().map(|document| document.kept_after);
+        let changes: Vec<_> = paths.iter().map(String::as_str).zip(kept).collect();
+        let Index { bytes, stat } = self.index;
+        let draft = index_file::draft(bytes, &changes, &self.folders).map_err(index_failure)?;
         let mut documents = Vec::new();
         let mut contents = Vec::new();
         for (number, (path, document)) in self.documents.into_iter().enumerate() {
@@ -201,8 +210,8 @@ impl Pending {
             },
             objects: self.objects,
             contents,
-            folders: self.folders,
-            index: self.index,
+            draft,
+            index: stat,
         })
     }
 }
@@ -211,7 +220,7 @@ impl Pending {
 #[derive(Debug)]
 pub(super) struct Index {
     pub(super) bytes: Vec<u8>,
-    stat: Option<FileStat>,
+    stat: IndexStat,
 }
 
 impl Index {
@@ -221,31 +230,37 @@ impl Index {
     /// When it can't be read.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         loop {
-            let stat = Self::stat(path)?;
-            let bytes = match stat {
+            let stat = IndexStat::of(path)?;
+            let bytes = match stat.0 {
                 Some(_) => fs::read(path).at("read", path)?,
                 None => index_file::empty(),
             };
-            if Self::stat(path)? == stat {
+            if stat.is_at(path)? {
                 return Ok(Self { bytes, stat });
             }
         }
     }
+}
 
-    /// Whether the file at `path` is still this index.
+/// Which file an index was; `None` where there was none.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct IndexStat(Option<FileStat>);
+
+impl IndexStat {
+    fn of(path: &Path) -> Result<Self, Failure> {
+        match fs::metadata(path) {
+            Ok(found) => Ok(Self(Some(platform::file_stat(&found)))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self(None)),
+            Err(error) => Err(error).at("look at", path),
+        }
+    }
+
+    /// Whether the file at `path` is still that one.
     ///
     /// # Errors
     /// When the system does not tell.
     pub(super) fn is_at(&self, path: &Path) -> Result<bool, Failure> {
-        Ok(Self::stat(path)? == self.stat)
-    }
-
-    fn stat(path: &Path) -> Result<Option<FileStat>, Failure> {
-        match fs::metadata(path) {
-            Ok(found) => Ok(Some(platform::file_stat(&found))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).at("look at", path),
-        }
+        Ok(Self::of(path)? == *self)
     }
 }
 

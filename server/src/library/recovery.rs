@@ -195,7 +195,7 @@ fn publish_index(library: &Library, intent: &Intent) -> Result<(), Failure> {
         .iter()
         .map(|(path, kept)| (&**path, kept.map(entry)))
         .collect();
-    let new = index_file::with(&index, &changes, &Folders::new()).map_err(index_failure)?;
+    let new = index_file::with(index, &changes, &Folders::new()).map_err(index_failure)?;
     held.write(&new)?;
     durable::sync_all(&[held.content()])?;
     lock.publish()

@@ -4,7 +4,7 @@
 //! 2. Git's index, HEAD and the branch are locked; somebody was faster → undone.
 //! 3. Each document is leased, so that nobody writes to it, compared, and exchanged with the new one; somebody was faster
 //!    → undone.
-//! 4. The new index is written into its lock.
+//! 4. The new index, which was written while the disk was waited for, gets in its lock what the system says of the files.
 //! 5. The branch moves: **the commit point**. Before it everything is undone, after it everything is completed.
 //! 6. The index gets its name, and all names are synced together.
 //!
@@ -16,6 +16,7 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
     sync::atomic::Ordering,
+    thread,
 };
 
 use tabellion_schemas::{Failure, FailureKind, Setback};
@@ -25,10 +26,10 @@ use super::{
     branch::{self, BranchMove},
     document::{self, Found, Place},
     durable::{self, Thing},
-    index_file::{self, Entry},
+    index_file::Begun,
     intent::{Exchange, Intent},
     lock::{GitLock, LockFiles},
-    pending::{Work, index_failure},
+    pending::Work,
     recovery,
     trouble::{At, refused},
 };
@@ -101,18 +102,18 @@ fn run(library: &Library, work: &Work) -> Result<(), Stop> {
     let mut transaction = Transaction::begin(library, work)?;
     reached(Step::Written)?;
     transaction.make_folders()?;
-    let mut index = transaction.lock()?;
+    transaction.lock()?;
     reached(Step::Locked)?;
     transaction.swap()?;
     reached(Step::Swapped)?;
-    transaction.write_index(&mut index)?;
+    transaction.write_index()?;
     reached(Step::Indexed)?;
     transaction.check_leases()?;
     branch::commit(&library.repository, &work.intent.branch)?;
     reached(Step::Committed)?;
     index_lock(library).publish()?;
     reached(Step::Published)?;
-    transaction.end(&index)?;
+    transaction.end()?;
     Ok(())
 }
 
@@ -129,6 +130,9 @@ struct Transaction<'a> {
     library: &'a Library,
     work: &'a Work,
     branch: BranchMove,
+    index: GitLock,
+    /// The checksum of the new index, as far as it is known.
+    checksum: Begun,
     documents: Vec<DocumentSwap<'a>>,
 }
 
@@ -162,7 +166,7 @@ struct WrittenContent {
 
 impl<'a> Transaction<'a> {
     /// Writes objects, intent, contents and where the branch is to go, brings them to the disk together, and gives the
-    /// objects and contents their names.
+    /// objects and contents their names. While it waits, the new index is written and hashed as far as it is known.
     fn begin(library: &'a Library, work: &'a Work) -> Result<Self, Failure> {
         let repository = &library.repository;
         let intent = &work.intent;
@@ -193,7 +197,19 @@ impl<'a> Transaction<'a> {
         things.push(branch.content());
         things.extend(documents.iter().filter_map(DocumentSwap::written));
         things.extend((!is_named).then_some(Thing::Names(&own)));
-        durable::sync_with((&intent_file, &intent_path), things, repository.journal())?;
+        let mut index = index_lock(library).prepare()?;
+        let checksum = thread::scope(|scope| {
+            let writing = thread::Builder::new().spawn_scoped(scope, || {
+                index.write(work.draft.bytes())?;
+                durable::start_writing(&[index.content()]);
+                Ok(())
+            });
+            let writing = writing.at("write", repository.index())?;
+            let synced = durable::sync_with((&intent_file, &intent_path), things, repository.journal());
+            let checksum = work.draft.begin();
+            let written: Result<(), Failure> = writing.join().expect("writing does not panic");
+            synced.and(written).map(|()| checksum)
+        })?;
         library.intent_is_named.store(true, Ordering::Relaxed);
         objects.place()?;
         objects.paths().for_each(|path| repository.share(path));
@@ -204,6 +220,8 @@ impl<'a> Transaction<'a> {
             library,
             work,
             branch,
+            index,
+            checksum,
             documents,
         })
     }
@@ -223,15 +241,15 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// Takes git's locks, the index's first, as git does; returns that one.
-    fn lock(&self) -> Result<GitLock, Setback> {
+    /// Takes git's locks, the index's first, as git does.
+    fn lock(&self) -> Result<(), Setback> {
         let Intent { branch, base, .. } = &self.work.intent;
-        let index = index_lock(self.library).acquire()?;
+        self.index.take()?;
         self.branch.lock(&self.library.repository, branch, *base)?;
         if !self.work.index.is_at(&self.library.repository.index())? {
             return Err(Setback::Moved);
         }
-        Ok(index)
+        Ok(())
     }
 
     /// Exchanges the documents with the files aside. All are looked at before the first is touched.
@@ -242,28 +260,13 @@ impl<'a> Transaction<'a> {
         self.documents.iter().try_for_each(DocumentSwap::swap)
     }
 
-    /// Writes the new index into its lock.
-    fn write_index(&self, lock: &mut GitLock) -> Result<(), Failure> {
+    /// Writes what was still to come of the new index into its lock.
+    fn write_index(&mut self) -> Result<(), Failure> {
         let repository = &self.library.repository;
-        let paths: Vec<_> = self
-            .documents
-            .iter()
-            .map(|document| repository.git_path(&document.exchange.path))
-            .collect();
-        let changes: Vec<_> = paths
-            .iter()
-            .zip(&self.documents)
-            .map(|(path, document)| {
-                let entry = document.exchange.kept_after.map(|kept| Entry {
-                    kept,
-                    stat: document.settled_stat(),
-                });
-                (&**path, entry)
-            })
-            .collect();
-        let new =
-            index_file::with(&self.work.index.bytes, &changes, &self.work.folders).map_err(index_failure)?;
-        lock.write(&new)?;
+        let stats: Vec<_> = self.documents.iter().map(DocumentSwap::settled_stat).collect();
+        for (at, bytes) in self.work.draft.rest(&self.checksum, &stats) {
+            self.index.write_over(at, &bytes)?;
+        }
         let (index, old) = (repository.index(), repository.own(OLD_INDEX));
         match fs::hard_link(&index, &old) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -280,13 +283,13 @@ impl<'a> Transaction<'a> {
     }
 
     /// Makes all of it durable, and removes what is left.
-    fn end(self, index: &GitLock) -> Result<(), Failure> {
+    fn end(self) -> Result<(), Failure> {
         for document in self.documents.iter().filter(|document| document.is_wanted()) {
             // They had it open before it was exchanged, and will write to it as soon as we let them.
             let name = format!("late-{}-{}.md", self.work.intent.next(), document.exchange.aside);
             recovery::keep(self.library, document.exchange, &name)?;
         }
-        recovery::complete(self.library, &self.work.intent, Some(index.content()))
+        recovery::complete(self.library, &self.work.intent, Some(self.index.content()))
     }
 }
 

@@ -1,11 +1,11 @@
 //! The entries of an index: finding one, writing all of them with one changed.
 
-use std::ops::Range;
+use std::{cmp::Ordering, ops::Range};
 
 use gix::{ObjectId, objs::tree::EntryKind};
 
-use super::{Entry, IndexError, Mark, be32};
-use crate::library::tree::Kept;
+use super::{IndexError, Mark, be32};
+use crate::{library::tree::Kept, platform::FileStat};
 
 const FIXED_BYTES: usize = 62;
 const MODE: Range<usize> = 24..28;
@@ -38,7 +38,7 @@ pub(super) struct Scan {
     pub(super) after: usize,
     /// Where the last entry ends.
     pub(super) end: usize,
-    /// The last name before the path.
+    /// The last name before the path, where names leave out what they share with it.
     before_name: Vec<u8>,
     /// The first entry after the path, and its name.
     next: Option<(Found, Vec<u8>)>,
@@ -56,27 +56,41 @@ pub(super) fn scan(body: &[u8], layout: Layout, path: &str) -> Result<Scan, Inde
     let path = path.as_bytes();
     let mut scan = Scan::default();
     let mut unpacked = Vec::new();
+    // Those below the path follow it closely: once a name does not begin with it, none does.
+    let mut may_be_below = true;
     for _ in 0..layout.count {
         let (found, name) = entry_at(body, scan.end, layout, &mut unpacked)?;
         scan.end = found.span.end;
         if scan.next.is_some() {
-            check_below(name, path)?;
+            may_be_below = may_be_below && name.starts_with(path);
+            if may_be_below {
+                check_below(name, path)?;
+            }
             continue;
         }
-        if name == path {
-            if flags(&body[found.span.clone()]) & STAGE != 0 {
+        match name.cmp(path) {
+            Ordering::Less => {
+                if path.starts_with(name) {
+                    check_above(name, path, &body[found.span.clone()])?;
+                }
+                scan.after = found.span.end;
+                if layout.compressed {
+                    scan.before_name.clear();
+                    scan.before_name.extend_from_slice(name);
+                }
+            }
+            Ordering::Equal if flags(&body[found.span.clone()]) & STAGE != 0 => {
                 return Err(IndexError::Conflict(String::from_utf8_lossy(path).into_owned()));
             }
-            scan.after = found.span.end;
-            scan.entry = Some(found);
-        } else if name < path {
-            check_above(name, path, &body[found.span.clone()])?;
-            scan.after = found.span.end;
-            scan.before_name.clear();
-            scan.before_name.extend_from_slice(name);
-        } else {
-            check_below(name, path)?;
-            scan.next = Some((found, name.to_vec()));
+            Ordering::Equal => {
+                scan.after = found.span.end;
+                scan.entry = Some(found);
+            }
+            Ordering::Greater => {
+                check_below(name, path)?;
+                may_be_below = name.starts_with(path);
+                scan.next = Some((found, name.to_vec()));
+            }
         }
     }
     Ok(scan)
@@ -179,53 +193,62 @@ pub(super) fn mark(entry: &[u8]) -> Option<Mark> {
     (flags & ASSUME_VALID != 0).then_some(Mark::AssumeUnchanged)
 }
 
-/// Writes the entries of `body`, that of `path` being `entry`.
-pub(super) fn write_changed(
-    new: &mut Vec<u8>,
+/// Which bytes of `body` make way, and for what, so that the entry of `path` keeps `kept` or is gone. Of the system's
+/// word on the file it says nothing.
+pub(super) fn changed(
     body: &[u8],
     layout: Layout,
     path: &str,
     found: &Scan,
-    entry: Option<&Entry>,
-) {
+    kept: Option<Kept>,
+) -> (Range<usize>, Vec<u8>) {
     let path = path.as_bytes();
     let old = found.entry.as_ref().map(|old| &body[old.span.clone()]);
     let start = found.entry.as_ref().map_or(found.after, |old| old.span.start);
-    new.extend_from_slice(&body[..start]);
-    if let Some(entry) = entry {
+    let mut new = Vec::new();
+    if let Some(kept) = kept {
         write_entry(
-            new,
-            &fixed_part(entry, path, old),
+            &mut new,
+            &fixed_part(kept, path, old),
             layout,
             &found.before_name,
             path,
         );
     }
-    let set_changed = entry.is_some() != old.is_some();
+    let set_changed = kept.is_some() != old.is_some();
     match &found.next {
         // Its name leaves out what it shares with the name before it, which is another one now.
         Some((next, name)) if layout.compressed && set_changed => {
-            let before = if entry.is_some() { path } else { &found.before_name };
+            let before = if kept.is_some() { path } else { &found.before_name };
             write_entry(
-                new,
+                &mut new,
                 &body[next.span.start..next.span.start + next.name_at],
                 layout,
                 before,
                 name,
             );
-            new.extend_from_slice(&body[next.span.end..found.end]);
+            (start..next.span.end, new)
         }
-        _ => new.extend_from_slice(&body[found.after..found.end]),
+        _ => (start..found.after, new),
     }
 }
 
 /// Everything of an entry but its name. Of the old one's flags, only "assume valid" stays.
-fn fixed_part(entry: &Entry, path: &[u8], old: Option<&[u8]>) -> Vec<u8> {
-    let mut fixed = Vec::with_capacity(FIXED_BYTES);
-    let stat = &entry.stat;
-    let mode = u32::from(entry.kept.mode.value());
+fn fixed_part(kept: Kept, path: &[u8], old: Option<&[u8]>) -> Vec<u8> {
+    let mut fixed = vec![0; ID.start];
+    fixed[MODE].copy_from_slice(&u32::from(kept.mode.value()).to_be_bytes());
+    fixed.extend(kept.blob.as_slice());
+    let kept_flags = old.map_or(0, flags) & ASSUME_VALID;
+    let length = path.len().min(LONGEST_NAME) as u16;
+    fixed.extend((kept_flags | length).to_be_bytes());
+    fixed
+}
+
+/// What `entry` begins with once the system's word on its file is known.
+pub(super) fn stat_part(entry: &[u8], stat: &FileStat) -> Vec<u8> {
     let [ctime, ctime_ns, mtime, mtime_ns] = stat.times;
-    for word in [
+    let mode = be32(&entry[MODE]);
+    let words = [
         ctime,
         ctime_ns,
         mtime,
@@ -236,14 +259,8 @@ fn fixed_part(entry: &Entry, path: &[u8], old: Option<&[u8]>) -> Vec<u8> {
         stat.user,
         stat.group,
         stat.size,
-    ] {
-        fixed.extend(word.to_be_bytes());
-    }
-    fixed.extend(entry.kept.blob.as_slice());
-    let kept_flags = old.map_or(0, flags) & ASSUME_VALID;
-    let length = path.len().min(LONGEST_NAME) as u16;
-    fixed.extend((kept_flags | length).to_be_bytes());
-    fixed
+    ];
+    words.into_iter().flat_map(u32::to_be_bytes).collect()
 }
 
 fn write_entry(new: &mut Vec<u8>, fixed: &[u8], layout: Layout, before: &[u8], name: &[u8]) {

@@ -5,6 +5,7 @@
 //! revert ours. Versions 2, 3 and 4; the format is git's `gitformat-index(5)`.
 
 mod cache_tree;
+mod draft;
 mod entries;
 mod extensions;
 
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use gix::ObjectId;
 use sha1::{Digest, Sha1};
 
+pub(super) use self::draft::{Begun, Draft};
 use self::{
     entries::{Layout, scan},
     extensions::Changed,
@@ -117,30 +119,51 @@ pub(super) fn look_up_marked(index: &[u8], path: &str) -> Result<Option<(Kept, O
 /// # Errors
 /// [`IndexError`].
 pub(super) fn with(
-    index: &[u8],
+    index: Vec<u8>,
     changes: &[(&str, Option<Entry>)],
     folders: &Folders,
 ) -> Result<Vec<u8>, IndexError> {
-    let (mut layout, body) = open(index)?;
+    let kept: Vec<_> = changes
+        .iter()
+        .map(|(path, entry)| (*path, entry.map(|entry| entry.kept)))
+        .collect();
+    let stats: Vec<_> = changes
+        .iter()
+        .map(|(_, entry)| entry.map_or_else(FileStat::default, |entry| entry.stat))
+        .collect();
+    Ok(draft(index, &kept, folders)?.finish(&stats))
+}
+
+/// As [`with`], without what the system says of the files.
+///
+/// # Errors
+/// As [`with`].
+pub(super) fn draft(
+    mut index: Vec<u8>,
+    changes: &[(&str, Option<Kept>)],
+    folders: &Folders,
+) -> Result<Draft, IndexError> {
+    let (mut layout, body) = open(&index)?;
+    let end = HEADER_BYTES + body.len();
+    let checked = index[end..].iter().any(|byte| *byte != 0);
+    index.truncate(end);
+    let mut end = end;
     let mut touched = Touched::new();
     let mut moved = false;
-    let mut new = Vec::new();
-    let mut end = 0;
-    for (path, entry) in changes {
-        let before = if new.is_empty() {
-            body
-        } else {
-            &new[HEADER_BYTES..]
-        };
-        let found = scan(before, layout, path)?;
-        let (was, is) = (found.entry.is_some(), entry.is_some());
-        let mut changed = Vec::with_capacity(index.len() + path.len() + 80);
-        changed.extend_from_slice(&index[..HEADER_BYTES]);
-        entries::write_changed(&mut changed, before, layout, path, &found, entry.as_ref());
-        end = changed.len();
-        moved |= end != HEADER_BYTES + found.end;
-        changed.extend_from_slice(&before[found.end..]);
-        new = changed;
+    let mut places: Vec<Option<usize>> = Vec::new();
+    for (path, kept) in changes {
+        let body = &index[HEADER_BYTES..];
+        let found = scan(body, layout, path)?;
+        let (old, new) = entries::changed(body, layout, path, &found, *kept);
+        let old = HEADER_BYTES + old.start..HEADER_BYTES + old.end;
+        let (was, is) = (found.entry.is_some(), kept.is_some());
+        for place in places.iter_mut().flatten().filter(|place| **place >= old.end) {
+            *place = *place + new.len() - old.len();
+        }
+        places.push(is.then_some(old.start));
+        end = HEADER_BYTES + found.end + new.len() - old.len();
+        moved |= new.len() != old.len();
+        drop(index.splice(old, new));
         layout.count = layout.count + u32::from(is) - u32::from(was);
         for folder in folders_of(path) {
             let known = folders.get(folder).copied();
@@ -148,11 +171,11 @@ pub(super) fn with(
         }
     }
 
-    let extensions = new.split_off(end);
-    new[8..HEADER_BYTES].copy_from_slice(&layout.count.to_be_bytes());
+    let extensions = index.split_off(end);
+    index[8..HEADER_BYTES].copy_from_slice(&layout.count.to_be_bytes());
     let set = touched.values().any(|(_, set)| *set);
     extensions::write_changed(
-        &mut new,
+        &mut index,
         &extensions,
         Changed {
             folders: &touched,
@@ -160,16 +183,8 @@ pub(super) fn with(
             moved,
         },
     )?;
-    let unchecked = index[index.len() - CHECKSUM_BYTES..]
-        .iter()
-        .all(|byte| *byte == 0);
-    let checksum = if unchecked {
-        [0; CHECKSUM_BYTES]
-    } else {
-        Sha1::digest(&new).into()
-    };
-    new.extend_from_slice(&checksum);
-    Ok(new)
+    index.extend([0; CHECKSUM_BYTES]);
+    Ok(Draft::new(index, places, checked))
 }
 
 /// The folders on the way to `path`, the topmost first.

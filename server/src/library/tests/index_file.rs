@@ -4,6 +4,7 @@ use std::{fs, path::PathBuf};
 
 use gix::{ObjectId, objs::tree::EntryKind};
 use proptest::prelude::*;
+use sha1::{Digest, Sha1};
 
 use super::{Entry, Folders, IndexError, empty, look_up};
 use crate::{
@@ -23,7 +24,7 @@ fn entry(digit: char) -> Entry {
 }
 
 fn with(index: &[u8], path: &str, entry: Option<Entry>) -> Result<Vec<u8>, IndexError> {
-    super::with(index, &[(path, entry)], &Folders::new())
+    super::with(index.to_vec(), &[(path, entry)], &Folders::new())
 }
 
 fn index_path(bench: &Bench) -> PathBuf {
@@ -153,4 +154,42 @@ fn extensions_and_a_missing_checksum_stay() {
     assert_eq!(changed[changed.len() - 20..], [0; 20]);
     let without = with(&index, "notes/a.md", None).unwrap();
     assert!(!without.windows(4).any(|window| window == b"UNTR"));
+}
+
+/// Entries that come, change and go together, in any order, and say of their files what was told only at the end.
+#[test]
+fn a_draft_is_finished_at_the_right_places() {
+    for version in 2..=4 {
+        let paths = ["a.md", "b/c.md", "b/d.md", "e.md", "f.md"].map(str::to_owned);
+        let bench = indexed(version, &paths);
+        bench.git(&["write-tree"]);
+        let index = fs::read(index_path(&bench)).unwrap();
+        let told = |size: u32, digit| {
+            let stat = FileStat {
+                size,
+                ..FileStat::default()
+            };
+            Some(Entry { stat, ..entry(digit) })
+        };
+        let changes = [
+            ("f.md", told(1, '1')),
+            ("b/c-added-before.md", told(2, '2')),
+            ("b/d.md", None),
+            ("a.md", told(3, '3')),
+        ];
+        let ours = super::with(index.clone(), &changes, &Folders::new()).unwrap();
+        fs::write(index_path(&bench), &ours).unwrap();
+        let (all, checksum) = ours.split_at(ours.len() - 20);
+        assert_eq!(Sha1::digest(all)[..], *checksum, "version {version}");
+        let debug = bench.git(&["ls-files", "--debug"]);
+        let sizes: Vec<_> = debug
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("size: ")?.split_whitespace().next())
+            .collect();
+        assert_eq!(sizes, ["3", "2", "0", "0", "1"], "version {version}: {debug}");
+        let step_by_step = changes.iter().fold(index, |index, change| {
+            super::with(index, &[*change], &Folders::new()).unwrap()
+        });
+        assert_eq!(ours, step_by_step, "version {version}");
+    }
 }
