@@ -140,10 +140,18 @@ impl<'a> Scene<'a> {
     /// # Errors
     /// When it does not start or answer.
     pub fn start(&self) -> Result<Client<'a>, Stop> {
+        Client::open(self.subject, self.connect()?, self.library())
+    }
+
+    /// Starts a server over this library, to which nothing has been said.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn connect(&self) -> Result<Target, Stop> {
         self.trace.did("the server starts");
         let mut target = Target::start(&mut self.command())?;
         target.patience = self.subject.launch.patience;
         target.trace = Some(self.trace.clone());
-        Client::open(self.subject, target, self.library())
+        Ok(target)
     }
 }

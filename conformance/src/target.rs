@@ -157,7 +157,7 @@ impl Target {
         let id = self.post(method, params)?;
         loop {
             let message = self.receive()?;
-            if message["id"] == id {
+            if message["id"] == id && message.get("method").is_none() {
                 return Ok(message);
             }
         }
@@ -198,6 +198,11 @@ impl Target {
             Process::Plain(child) => child.id(),
             Process::Stepped(stepper) => stepper.id(),
         }
+    }
+
+    /// Closes the server's standard input, and still listens.
+    pub fn hang_up(&mut self) {
+        self.stdin = None;
     }
 
     /// Closes the server's standard input and waits for its exit.
