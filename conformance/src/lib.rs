@@ -7,11 +7,13 @@
 //! | module | is for |
 //! |---|---|
 //! | [`subject`], [`adapter`] | the server: how it is started, and how its tools are named and shaped |
-//! | [`target`], [`client`], [`reply`] | the wire: raw JSON lines, and calls of the contract's tools in either era |
+//! | [`target`], [`talk`], [`official`] | the wire: raw JSON lines, conversations in which anything can be said, MCP's own schemas |
+//! | [`client`], [`reply`] | calls of the contract's tools in either era |
 //! | [`scene`], [`ledger`] | the disk: a throw-away library with what lies around it, and what it holds, from its files and git |
 //! | [`stepper`] | a program that dies, or a system call that fails, at any point that one names |
 //! | [`check`], [`checks`], [`request`] | what is tried |
 //! | [`semantics`], [`markdown`] | what a document may be after a call |
+//! | [`check`], [`checks`], [`request`], [`generate`] | what is tried |
 //! | [`run`](mod@run), [`trace`], [`report`] | what came of it |
 //!
 //! This crate knows contracts and the disk; it never depends on a server.
@@ -24,9 +26,11 @@ pub mod cli;
 pub mod client;
 pub mod documents;
 pub mod exit;
+pub mod generate;
 pub mod ledger;
 pub mod markdown;
 pub mod moment;
+pub mod official;
 pub mod reply;
 pub mod report;
 pub mod request;
@@ -35,6 +39,7 @@ pub mod scene;
 pub mod semantics;
 pub mod stepper;
 pub mod subject;
+pub mod talk;
 pub mod target;
 pub mod trace;
 
