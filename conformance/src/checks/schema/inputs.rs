@@ -1,0 +1,162 @@
+//! Arguments made from the schema of each tool.
+
+use serde::{Deserialize, Serialize};
+use tabellion_schemas::ToolSpec;
+
+use super::DOCUMENTS;
+use crate::{
+    adapter::Adapter,
+    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    generate::{Input, Inputs},
+    reply::Reply,
+    request::examples,
+    scene::Scene,
+};
+
+pub(super) const VALID: Check = Check {
+    id: "schema/valid-accepted",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "Arguments that the contract finds valid are not refused as invalid.",
+    explains: "From each tool's schema and examples valid arguments are made: optional members in and out, every value of an \
+               enumeration, values at limits, texts of all kinds. A call may fail for what the library holds, but not with \
+               -32602, which says that the arguments are wrong.",
+    cases: |bench| cases(bench, |inputs| inputs.valid),
+    judge: valid,
+    shrink,
+};
+
+pub(super) const INVALID: Check = Check {
+    id: "schema/invalid-refused",
+    severity: Severity::Must,
+    guarantees: &["errors-write-nothing"],
+    states: "Arguments that break the contract's schema or one of its rules are refused, and nothing changes.",
+    explains: "From each tool's schema and examples arguments are made that are valid but for one thing: a member is missing, \
+               of a wrong type at any depth, unknown, out of its limits, or breaks a rule of the contract; the contract's \
+               own invalid examples are among them. Each must be refused, and afterwards the library with its index \
+               and history, and what lies around it, must be what they were.",
+    cases: |bench| cases(bench, |inputs| inputs.invalid),
+    judge: invalid,
+    shrink,
+};
+
+/// So many inputs are tried in one session.
+const TOGETHER: usize = 40;
+/// The code that says that arguments are wrong.
+const INVALID_PARAMS: i64 = -32602;
+
+/// Inputs of a tool.
+#[derive(Debug, Serialize, Deserialize)]
+struct Tried {
+    tool: String,
+    inputs: Vec<Input>,
+}
+
+fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, Stop> {
+    if !matches!(bench.subject.adapter, Adapter::Native) {
+        let why = "the server's tools have shapes of their own";
+        return Err(Stop::NotApplicable(why.into()));
+    }
+    let mut cases = Vec::new();
+    for tool in bench.subject.tools() {
+        let inputs = of(Inputs::of(tool));
+        for (number, inputs) in inputs.chunks(TOGETHER).enumerate() {
+            let name = format!("inputs of {} from number {}", tool.name, number * TOGETHER + 1);
+            let (tool, inputs) = (tool.name.to_owned(), inputs.to_vec());
+            cases.push(Case::new(name, Tried { tool, inputs }));
+        }
+    }
+    Ok(cases)
+}
+
+fn valid(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let tried: Tried = case.read()?;
+    let tool = tool(bench, &tried)?;
+    let scene = library(bench, tool)?;
+    let mut client = scene.start()?;
+    for input in tried.inputs {
+        if let Reply::Refused(refusal) = client.call(tool, &input.arguments)? {
+            ensure(refusal.code != Some(INVALID_PARAMS), || {
+                format!(
+                    "valid arguments ({}) were refused as invalid: {}",
+                    input.what, refusal.message
+                )
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn invalid(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let tried: Tried = case.read()?;
+    let tool = tool(bench, &tried)?;
+    let scene = library(bench, tool)?;
+    let mut client = scene.start()?;
+    let before = scene.view()?;
+    for input in tried.inputs {
+        let what = &input.what;
+        match client.call(tool, &input.arguments)? {
+            Reply::Done(_) => {
+                return Err(fail(format!(
+                    "invalid arguments ({what}) were accepted by {}",
+                    tool.name
+                )));
+            }
+            Reply::Refused(refusal) => {
+                ensure(refusal.code.is_none_or(|code| code == INVALID_PARAMS), || {
+                    format!(
+                        "invalid arguments ({what}) were refused, but not as invalid: {}",
+                        refusal.message
+                    )
+                })?
+            }
+        }
+    }
+    let after = scene.view()?;
+    ensure(after == before, || {
+        let changed = after.library.changed_since(&before.library);
+        format!("invalid arguments were refused, but something has changed: {changed:?}")
+    })
+}
+
+fn tool(bench: &Bench<'_>, tried: &Tried) -> Result<&'static ToolSpec, Stop> {
+    let tool = bench.subject.contract.tool(&tried.tool);
+    tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool `{}`", tried.tool)))
+}
+
+/// A library with the documents that the tool's examples are about.
+fn library<'a>(bench: &Bench<'a>, tool: &'static ToolSpec) -> Result<Scene<'a>, Stop> {
+    let scene = bench.scene(DOCUMENTS)?;
+    let text = DOCUMENTS[0].1;
+    for example in examples(tool) {
+        let path = tool
+            .path
+            .and_then(|at| example.pointer(at)?.as_str().map(String::from));
+        // Of other paths it can't be said whether they are meant to be documents or folders.
+        let document = path.filter(|path| path.ends_with(".md"));
+        document.map(|path| scene.put(&path, text)).transpose()?;
+    }
+    scene.commit_all("documents of the examples")?;
+    Ok(scene)
+}
+
+/// Each input by itself.
+fn shrink(case: &Case) -> Vec<Case> {
+    let Ok(Tried { tool, inputs }) = case.read() else {
+        return Vec::new();
+    };
+    if inputs.len() < 2 {
+        return Vec::new();
+    }
+    let one = |input: Input| {
+        let (tool, name) = (tool.clone(), format!("{tool}: {}", input.what));
+        Case::new(
+            name,
+            Tried {
+                tool,
+                inputs: vec![input],
+            },
+        )
+    };
+    inputs.into_iter().map(one).collect()
+}

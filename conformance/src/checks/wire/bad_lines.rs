@@ -1,0 +1,210 @@
+//! Lines that are no requests, or almost.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{DOCUMENTS, short};
+use crate::{
+    Bytes,
+    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    client::prepare,
+    talk::{Talk, is_answer},
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "wire/bad-lines",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "A line that is no message is refused or ignored, and the next request is answered.",
+    explains: "Lines that can't be parsed, are empty, no object, a batch, not UTF-8, without a version, or 3 MB long are \
+               sent, alone and several at once. What the server says of them, if it says anything, must be a JSON-RPC \
+               error (-32700 where nothing could be parsed, or -32600); only a request that lacks its version may \
+               also be served. Two good requests afterwards must be answered.",
+    cases,
+    judge,
+    shrink,
+};
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Bad {
+    lines: Vec<Line>,
+    /// Whether a server may take them for requests.
+    readable: bool,
+    /// Whether they are all sent before anything is read.
+    at_once: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Line {
+    Bytes(Bytes),
+    /// So many times this letter.
+    Repeated(char, usize),
+}
+
+fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let mut params = json!({});
+    prepare(bench.subject.era, &mut params);
+    let with = |members: Value| {
+        let mut message = members;
+        message["method"] = "tools/list".into();
+        message["params"] = params.clone();
+        message.to_string()
+    };
+    let good = with(json!({ "jsonrpc": "2.0", "id": 1 }));
+    let unparsable: Vec<(&str, Vec<u8>)> = vec![
+        ("words", b"nonsense".into()),
+        ("half a request", good.as_bytes()[..good.len() / 2].into()),
+        ("a request and a brace", format!("{good}}}").into()),
+        ("two requests on a line", format!("{good}{good}").into()),
+        (
+            "a request with a comma too many",
+            good.replace("\"id\":1", "\"id\":1,").into(),
+        ),
+        ("single quotes", good.replace('"', "'").into()),
+        ("a comment", format!("{good} // listed").into()),
+        (
+            "a header as in HTTP",
+            format!("Content-Length: {}", good.len()).into(),
+        ),
+        (
+            "invalid UTF-8",
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\xc3\"}".into(),
+        ),
+        (
+            "UTF-16",
+            good.encode_utf16()
+                .flat_map(u16::to_le_bytes)
+                .filter(|byte| *byte != b'\n')
+                .collect(),
+        ),
+        ("a NUL", b"\0".into()),
+    ];
+    let refusable: Vec<(&str, Vec<u8>)> = vec![
+        ("an empty line", b"".into()),
+        ("blanks", b" \t ".into()),
+        ("a carriage return", b"\r".into()),
+        ("null", b"null".into()),
+        ("a number", b"7".into()),
+        ("a text", b"\"tools/list\"".into()),
+        ("an empty object", b"{}".into()),
+        ("an empty batch", b"[]".into()),
+        ("a batch of one", format!("[{good}]").into()),
+        (
+            "a batch of two",
+            format!("[{good},{}]", with(json!({ "jsonrpc": "2.0", "id": 2 }))).into(),
+        ),
+        ("no method", br#"{"jsonrpc":"2.0","id":1}"#.into()),
+        (
+            "a method that is a number",
+            br#"{"jsonrpc":"2.0","id":1,"method":7}"#.into(),
+        ),
+        (
+            "a response that nobody asked for",
+            br#"{"jsonrpc":"2.0","id":"nobody","result":{}}"#.into(),
+        ),
+        (
+            "an error that nobody asked for",
+            br#"{"jsonrpc":"2.0","id":"nobody","error":{"code":1,"message":"x"}}"#.into(),
+        ),
+    ];
+    let readable: Vec<(&str, Vec<u8>)> = vec![
+        ("no version", with(json!({ "id": 1 })).into()),
+        (
+            "another version",
+            with(json!({ "jsonrpc": "1.0", "id": 1 })).into(),
+        ),
+        (
+            "a version that is a number",
+            with(json!({ "jsonrpc": 2.0, "id": 1 })).into(),
+        ),
+        ("a byte order mark", format!("\u{feff}{good}").into()),
+    ];
+    let lines = |named: &[(&str, Vec<u8>)]| -> Vec<_> {
+        let bytes = named.iter().map(|(_, line)| Bytes(line.clone()));
+        bytes.map(Line::Bytes).collect()
+    };
+    let case = |name: &str, lines, readable| {
+        let at_once = false;
+        Case::new(
+            name,
+            Bad {
+                lines,
+                readable,
+                at_once,
+            },
+        )
+    };
+    let repeated = |letter| vec![Line::Repeated(letter, 3_000_000)];
+    let all = Bad {
+        lines: [lines(&unparsable), lines(&refusable)].concat(),
+        readable: false,
+        at_once: true,
+    };
+    Ok(vec![
+        case("lines that can't be parsed", lines(&unparsable), false),
+        case("lines that are no requests", lines(&refusable), false),
+        case("lines that are almost requests", lines(&readable), true),
+        case("3 MB of letters", repeated('x'), false),
+        case("3 MB of brackets", repeated('['), false),
+        case("3 MB of blanks", repeated(' '), false),
+        Case::new("many of them at once", all),
+    ])
+}
+
+fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let bad: Bad = case.read()?;
+    let scene = bench.scene(DOCUMENTS)?;
+    let before = scene.view()?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    for lines in bad.lines.chunks(if bad.at_once { bad.lines.len() } else { 1 }) {
+        let since = talk.heard.len();
+        for line in lines {
+            match line {
+                Line::Bytes(bytes) => talk.say(bytes)?,
+                Line::Repeated(letter, times) => talk.say(letter.to_string().repeat(*times))?,
+            }
+        }
+        let said = talk.settle(since);
+        let said = said.map_err(|stop| match &lines[0] {
+            Line::Bytes(bytes) if lines.len() == 1 => {
+                let line = short(&String::from_utf8_lossy(&bytes.0).into());
+                fail(format!("after the line {line}: {stop}"))
+            }
+            _ => stop,
+        })?;
+        for said in said.iter().filter(|said| is_answer(said)) {
+            let code = said["error"]["code"].as_i64();
+            let refused = matches!(code, Some(-32700 | -32600)) || (bad.readable && code.is_some());
+            let served = bad.readable && said.get("result").is_some() && said["id"] == 1;
+            ensure(refused || served, || {
+                format!(
+                    "the line was answered with {} instead of error -32700 or -32600",
+                    short(said)
+                )
+            })?;
+        }
+    }
+    ensure(scene.view()? == before, || {
+        "a line that is no message changed something on the disk".into()
+    })
+}
+
+/// Each line by itself.
+fn shrink(case: &Case) -> Vec<Case> {
+    let Ok(Bad { lines, readable, .. }) = case.read() else {
+        return Vec::new();
+    };
+    if lines.len() < 2 {
+        return Vec::new();
+    }
+    let one = |(number, line)| {
+        let bad = Bad {
+            lines: vec![line],
+            readable,
+            at_once: false,
+        };
+        Case::new(format!("{}, only number {}", case.name, number + 1), bad)
+    };
+    lines.into_iter().enumerate().map(one).collect()
+}

@@ -1,0 +1,115 @@
+//! Calls that are none.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{DOCUMENTS, ensure_refused, id, short};
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure},
+    talk::Talk,
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "wire/bad-params",
+    severity: Severity::Must,
+    guarantees: &["errors-write-nothing"],
+    states: "A call without a name, without an object of arguments or of an unknown tool is refused, and changes nothing.",
+    explains: "Each tool is called with arguments that are no object; calls without a name or of a tool that there is not \
+               are sent as well. An error must come, or a result that says that it is one, and nothing on the disk may \
+               change.",
+    cases,
+    judge: |bench, case| judge(bench, case, |_| Ok(())),
+    shrink,
+};
+
+pub(super) const CODE: Check = Check {
+    id: "wire/bad-params-code",
+    severity: Severity::Should,
+    guarantees: &[],
+    states: "A call without a name, without an object of arguments or of an unknown tool is answered with JSON-RPC error -32602.",
+    explains: "MCP counts unknown tools and malformed calls among protocol errors, not among results of a tool, and shows \
+               -32602 for them.",
+    cases,
+    judge: |bench, case| {
+        judge(bench, case, |answer| {
+            ensure(answer["error"]["code"] == -32602, || {
+                format!("it was answered with {} instead of error -32602", short(answer))
+            })
+        })
+    },
+    shrink,
+};
+
+/// What stands in `params` instead of a call.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Bad {
+    /// These parameters.
+    Params(Value),
+    /// Right ones for this tool, but these arguments.
+    Arguments(String, Value),
+}
+
+fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let params = [
+        json!({ "arguments": {} }),
+        json!({}),
+        json!({ "name": null, "arguments": {} }),
+        json!({ "name": 7, "arguments": {} }),
+        json!({ "name": ["x"], "arguments": {} }),
+        json!({ "name": "", "arguments": {} }),
+        json!({ "name": "conformance-unknown", "arguments": {} }),
+        json!({ "name": "__proto__", "arguments": {} }),
+        json!([]),
+        json!("x"),
+        Value::Null,
+    ];
+    let params: Vec<_> = params.into_iter().map(Bad::Params).collect();
+    let mut cases = vec![Case::new("parameters that name no tool", params)];
+    for tool in bench.subject.tools() {
+        let arguments = [json!([]), json!("{}"), json!(7), json!([{}])];
+        let bad = arguments.map(|arguments| Bad::Arguments(tool.name.into(), arguments));
+        cases.push(Case::new(
+            format!("arguments of {} that are no object", tool.name),
+            bad,
+        ));
+    }
+    Ok(cases)
+}
+
+fn judge(bench: &Bench<'_>, case: &Case, more: fn(&Value) -> Judgement) -> Judgement {
+    let scene = bench.scene(DOCUMENTS)?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    let before = scene.view()?;
+    let bad: Vec<Bad> = case.read()?;
+    for (number, bad) in bad.into_iter().enumerate() {
+        let params = match bad {
+            Bad::Params(params) => params,
+            Bad::Arguments(name, arguments) => {
+                let tool = super::tool(bench, &name)?;
+                let call = super::valid_calls(bench, tool).into_iter().next();
+                let call = call.ok_or_else(|| Stop::NotApplicable("the tool has no valid example".into()))?;
+                let mut params = talk.params(&scene, tool, &call.arguments)?;
+                params["arguments"] = arguments;
+                params
+            }
+        };
+        let answer = talk.ask(&id(number), "tools/call", params)?;
+        ensure_refused(&answer)?;
+        more(&answer)?;
+    }
+    talk.settle(0)?;
+    ensure(scene.view()? == before, || {
+        "calls were refused, but something on the disk has changed".into()
+    })
+}
+
+/// Each by itself.
+fn shrink(case: &Case) -> Vec<Case> {
+    let bad: Vec<Bad> = case.read().unwrap_or_default();
+    if bad.len() < 2 {
+        return Vec::new();
+    }
+    let one = |(number, bad)| Case::new(format!("{}, only number {}", case.name, number + 1), vec![bad]);
+    bad.into_iter().enumerate().map(one).collect()
+}

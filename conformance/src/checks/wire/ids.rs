@@ -1,0 +1,187 @@
+//! Ids of requests.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{DOCUMENTS, harmless, short};
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    subject::Era,
+    talk::{Talk, is_answer},
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "wire/ids",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "A response has its request's id, equal and of the same type, and each request has exactly one.",
+    explains: "Requests are sent with texts and integers of many kinds as ids, one by one and many at once without waiting. \
+               Ids that MCP forbids (null, a fraction, an object) and one that is used twice may be refused, ignored or \
+               served, but the server must answer the next request.",
+    cases,
+    judge,
+    shrink,
+};
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Ids {
+    /// Each request after the response to the one before.
+    OneByOne(Vec<Value>),
+    /// So many requests before anything is read.
+    AtOnce(usize),
+    /// An id that no request may have.
+    Forbidden(Value),
+    /// The same id again, once the first has been answered.
+    Twice(Value),
+}
+
+/// The largest integer that every JSON library keeps.
+const LARGEST: i64 = (1 << 53) - 1;
+
+fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let integers = [0, 1, -1, 65_536, 2_147_483_648, -2_147_483_649, LARGEST, -LARGEST].map(Value::from);
+    let texts = [
+        "a",
+        "",
+        "1",
+        "-1",
+        "null",
+        "é \u{1f600}",
+        "\"quoted\\\"",
+        "a\nb",
+        "{}",
+        &"long".repeat(500),
+    ]
+    .map(Value::from);
+    let mut cases = vec![
+        Case::new("integers", Ids::OneByOne(integers.into())),
+        Case::new("texts", Ids::OneByOne(texts.into())),
+        Case::new("many at once", Ids::AtOnce(bench.pick(100, 1_000))),
+        Case::new("the same number twice", Ids::Twice(json!(5))),
+        Case::new("the same text twice", Ids::Twice(json!("five"))),
+    ];
+    for id in [
+        Value::Null,
+        json!(1.5),
+        json!(true),
+        json!([1]),
+        json!({ "a": 1 }),
+    ] {
+        cases.push(Case::new(format!("the id {id}"), Ids::Forbidden(id)));
+    }
+    Ok(cases)
+}
+
+fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let scene = bench.scene(DOCUMENTS)?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    let since = talk.heard.len();
+    match case.read()? {
+        Ids::OneByOne(ids) => {
+            for id in &ids {
+                one(&mut talk, id)?;
+            }
+            each_once(&talk.settle(since)?, &ids)
+        }
+        Ids::AtOnce(requests) => {
+            let call = harmless(bench)?;
+            let params = talk.params(&scene, call.tool, &call.arguments)?;
+            let ids: Vec<_> = (0..requests)
+                .map(|number| {
+                    if number % 2 == 0 {
+                        json!(number)
+                    } else {
+                        json!(format!("{number}"))
+                    }
+                })
+                .collect();
+            for (number, id) in ids.iter().enumerate() {
+                match number % 3 {
+                    0 => talk.post(id, "tools/list", json!({}))?,
+                    _ => talk.post(id, "tools/call", params.clone())?,
+                }
+            }
+            let mut missing = ids.len();
+            while missing > 0 {
+                missing -= usize::from(is_answer(&talk.hear()?));
+            }
+            each_once(&talk.settle(since)?, &ids)
+        }
+        Ids::Forbidden(id) => {
+            talk.post(&id, "tools/list", json!({}))?;
+            for said in talk.settle(since)? {
+                let mine = said.get("id").is_none_or(|said| *said == id || said.is_null());
+                ensure(!is_answer(&said) || mine, || {
+                    format!(
+                        "a request with the id {id} was answered with another: {}",
+                        short(&said)
+                    )
+                })?;
+            }
+            Ok(())
+        }
+        Ids::Twice(id) => {
+            one(&mut talk, &id)?;
+            if bench.subject.era == Era::Stateless {
+                // Only requests that wait for their response must have ids of their own.
+                return one(&mut talk, &id);
+            }
+            talk.post(&id, "tools/list", json!({}))?;
+            let mut said = talk.settle(since)?.into_iter().filter(is_answer);
+            ensure(
+                said.all(|said| said.get("id").is_none_or(|said| *said == id)),
+                || format!("a request with the id {id} was answered with another"),
+            )
+        }
+    }
+}
+
+/// Asks and expects the next answer to be this one's.
+fn one(talk: &mut Talk<'_>, id: &Value) -> Judgement {
+    talk.post(id, "tools/list", json!({}))?;
+    loop {
+        let said = talk.hear()?;
+        if is_answer(&said) {
+            return ensure(said["id"] == *id && said.get("result").is_some(), || {
+                format!("the request with the id {id} was answered with {}", short(&said))
+            });
+        }
+    }
+}
+
+fn each_once(said: &[Value], ids: &[Value]) -> Judgement {
+    let mut answers: HashMap<String, usize> = HashMap::new();
+    for answer in said.iter().filter(|said| is_answer(said)) {
+        *answers.entry(answer["id"].to_string()).or_default() += 1;
+    }
+    for id in ids {
+        let times = answers.remove(&id.to_string()).unwrap_or(0);
+        ensure(times == 1, || {
+            format!("the request with the id {id} was answered {times} times")
+        })?;
+    }
+    match answers.into_keys().next() {
+        None => Ok(()),
+        Some(id) => Err(fail(format!("an answer has the id {id}, which no request had"))),
+    }
+}
+
+/// Each id by itself; fewer at once.
+fn shrink(case: &Case) -> Vec<Case> {
+    match case.read() {
+        Ok(Ids::OneByOne(ids)) if ids.len() > 1 => {
+            let one = |id: Value| Case::new(format!("the id {id}"), Ids::OneByOne(vec![id]));
+            ids.into_iter().map(one).collect()
+        }
+        Ok(Ids::AtOnce(requests)) if requests > 2 => {
+            let fewer = [2, requests / 2, requests - 1];
+            fewer
+                .map(|requests| Case::new(format!("{requests} at once"), Ids::AtOnce(requests)))
+                .into()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,88 @@
+//! One argument that is very large.
+
+use serde_json::json;
+use tabellion_schemas::spec::EffectKind;
+
+use super::DOCUMENTS;
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure},
+    reply::Refusal,
+    request::With,
+    talk::Talk,
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "wire/large-argument",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "A write of a very long text is done or refused, and the next request is answered.",
+    explains: "A text of some megabytes (30 in the full profile) is written in one call. It may be refused, for being too \
+               large or by a parser that has a limit, but then nothing may change; the server must not die. Two popular \
+               servers do.",
+    cases,
+    judge,
+    shrink,
+};
+
+const LINE: &str = "Sixty-four bytes of a text that goes on and on, line after line\n";
+const NEW: &str = "notes/large.md";
+
+fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    Ok(vec![case(bench.pick(4_000_000, 30_000_000))])
+}
+
+fn case(bytes: usize) -> Case {
+    Case::new(format!("{bytes} bytes"), bytes)
+}
+
+fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let bytes: usize = case.read()?;
+    let scene = bench.scene(DOCUMENTS)?;
+    let content = LINE.repeat(bytes.div_ceil(LINE.len()));
+    let with = With {
+        path: NEW,
+        content: &content,
+        ..With::default()
+    };
+    let call = bench.subject.request(EffectKind::Write, with);
+    let call =
+        call.ok_or_else(|| Stop::NotApplicable("the server has no tool that writes a document".into()))?;
+    let before = scene.view()?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    let params = talk.params(&scene, call.tool, &call.arguments)?;
+    let id = json!(1);
+    talk.post(&id, "tools/call", params)?;
+    let since = talk.heard.len();
+    let said = talk.settle(since)?;
+    let answer = match said.into_iter().find(|said| said["id"] == id) {
+        Some(answer) => answer,
+        // A parser that gives up has no id; a slow server is not done yet.
+        None if scene.view()? == before && talk.heard.iter().any(|said| said.get("error").is_some()) => {
+            return Ok(());
+        }
+        None => talk.answer(&id)?,
+    };
+    if Refusal::of(&answer).is_some() {
+        return ensure(scene.view()? == before, || {
+            "the call was refused, but something on the disk has changed".into()
+        });
+    }
+    let found = scene.read(NEW).unwrap_or_default();
+    ensure(found == content.as_bytes(), || {
+        format!(
+            "the call succeeded, but of {} bytes the document has {}",
+            content.len(),
+            found.len()
+        )
+    })
+}
+
+/// Shorter ones.
+fn shrink(whole: &Case) -> Vec<Case> {
+    let bytes: usize = whole.read().unwrap_or(0);
+    [100_000, 1_000_000, bytes / 2]
+        .into_iter()
+        .filter(|fewer| *fewer < bytes)
+        .map(case)
+        .collect()
+}

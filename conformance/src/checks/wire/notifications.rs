@@ -1,0 +1,51 @@
+//! Notifications before anything else.
+
+use serde_json::json;
+
+use super::DOCUMENTS;
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, as_small_as_can_be, fail},
+    talk::{Talk, is_answer},
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "wire/notifications-first",
+    severity: Severity::Should,
+    guarantees: &[],
+    states: "Notifications before the first request are not answered and do no harm.",
+    explains: "A client that starts again may still say that something is cancelled, and some send what they have to say \
+               before they ask. A handful of notifications is sent before `initialize` (or the first request); then the \
+               server must speak as ever.",
+    cases: |_| Ok(Case::only()),
+    judge,
+    shrink: as_small_as_can_be,
+};
+
+fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let scene = bench.scene(DOCUMENTS)?;
+    let mut talk = Talk::begin(bench.subject, &scene)?;
+    let notifications = [
+        ("notifications/initialized", json!({})),
+        (
+            "notifications/cancelled",
+            json!({ "requestId": 77, "reason": "gone" }),
+        ),
+        (
+            "notifications/progress",
+            json!({ "progressToken": 7, "progress": 1 }),
+        ),
+        ("notifications/conformance-unknown", json!({ "a": [1] })),
+    ];
+    for (method, params) in notifications {
+        talk.say(json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string())?;
+    }
+    talk.greet()?;
+    let said = talk.settle(0)?;
+    let answer = said
+        .iter()
+        .find(|message| is_answer(message) && message["id"] != "initialize");
+    match answer {
+        None => Ok(()),
+        Some(answer) => Err(fail(format!("a notification was answered with {answer}"))),
+    }
+}

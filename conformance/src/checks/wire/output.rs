@@ -1,0 +1,165 @@
+//! The structured results of calls, held against the schemas that the server and the contract give of them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tabellion_schemas::shape;
+
+use super::{DOCUMENTS, id, native_only, short, tool, valid_calls};
+use crate::{
+    adapter::Adapter,
+    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    generate::Inputs,
+    reply,
+    talk::Talk,
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "wire/output-schema",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "What a call returns satisfies the output schema, and an error brings nothing that breaks it.",
+    explains: "All tools are called in good and bad ways. A successful result's `structuredContent` must satisfy the schema \
+               that `tools/list` gives, and where the server has the contract's tools as they are, also the contract's \
+               own rules. A failed call has no `structuredContent`, or one that satisfies the schema: clients check it \
+               without looking at `isError`.",
+    cases,
+    judge: |bench, case| judge(bench, case, structured),
+    shrink,
+};
+
+pub(super) const TEXT: Check = Check {
+    id: "wire/text-mirrors-structure",
+    severity: Severity::Should,
+    guarantees: &[],
+    states: "The text of a result is the JSON of its structured content.",
+    explains: "Clients that know nothing of structured content show the text. MCP says that the serialized JSON should be \
+               there, too. It is read back and compared.",
+    cases: |bench| {
+        native_only(bench)?;
+        cases(bench)
+    },
+    judge: |bench, case| judge(bench, case, mirrored),
+    shrink,
+};
+
+/// Calls of one tool, in one session.
+#[derive(Debug, Serialize, Deserialize)]
+struct Calls {
+    tool: String,
+    calls: Vec<Value>,
+}
+
+fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let cases = bench.subject.tools().map(|tool| {
+        let valid = valid_calls(bench, tool).into_iter().map(|call| call.arguments);
+        let invalid = Inputs::of(tool).invalid.into_iter().take(bench.pick(10, 100));
+        let calls = valid.chain(invalid.map(|input| input.arguments)).collect();
+        let tool = tool.name.to_owned();
+        Case::new(format!("calls of {tool}"), Calls { tool, calls })
+    });
+    Ok(cases.collect())
+}
+
+type Judge = fn(&Bench<'_>, &Case, &Value, &Value) -> Judgement;
+
+fn judge(bench: &Bench<'_>, case: &Case, judge: Judge) -> Judgement {
+    let calls: Calls = case.read()?;
+    let tool = tool(bench, &calls.tool)?;
+    let scene = bench.scene(DOCUMENTS)?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    let list = talk.ask(&json!("list"), "tools/list", json!({}))?;
+    for (number, arguments) in calls.calls.iter().enumerate() {
+        let params = talk.params(&scene, tool, arguments)?;
+        let name = params["name"].clone();
+        let answer = talk.ask(&id(number), "tools/call", params)?;
+        let listed = list["result"]["tools"].as_array().into_iter().flatten();
+        let schema = listed.clone().find(|listed| listed["name"] == name);
+        let schema = schema
+            .and_then(|listed| listed.get("outputSchema"))
+            .cloned()
+            .unwrap_or_default();
+        if answer["result"]["resultType"] != "input_required" {
+            judge(bench, case, &schema, &answer["result"])?;
+        }
+    }
+    Ok(())
+}
+
+fn structured(bench: &Bench<'_>, case: &Case, schema: &Value, result: &Value) -> Judgement {
+    let Some(structured) = result.get("structuredContent") else {
+        let owed = !schema.is_null() && result.is_object() && result["isError"] != true;
+        return ensure(!owed, || {
+            "a successful call has no `structuredContent`, though the tool has an output schema".into()
+        });
+    };
+    if !schema.is_null() {
+        let validator = shape::build(schema);
+        let validator =
+            validator.map_err(|why| fail(format!("the output schema that is listed is none: {why}")))?;
+        ensure(validator.is_valid(structured), || {
+            let failed = if result["isError"] == true {
+                "of a failed call "
+            } else {
+                ""
+            };
+            format!(
+                "`structuredContent` {failed}does not satisfy the tool's output schema: {}",
+                short(structured)
+            )
+        })?;
+    }
+    if !matches!(bench.subject.adapter, Adapter::Native) {
+        return Ok(());
+    }
+    let calls: Calls = case.read()?;
+    tool(bench, &calls.tool)?
+        .output
+        .check(structured)
+        .map_err(|violations| {
+            let said: Vec<_> = violations.iter().map(ToString::to_string).collect();
+            fail(format!(
+                "the result breaks the contract: {}: {}",
+                said.join("; "),
+                short(structured)
+            ))
+        })
+}
+
+fn mirrored(_: &Bench<'_>, _: &Case, _: &Value, result: &Value) -> Judgement {
+    let Some(structured) = result.get("structuredContent") else {
+        return Ok(());
+    };
+    let blocks = result["content"].as_array().into_iter().flatten();
+    let mut texts = blocks.filter_map(|block| block["text"].as_str());
+    let mirrored =
+        texts.any(|text| serde_json::from_str::<Value>(text).is_ok_and(|text| text == *structured));
+    ensure(mirrored, || {
+        let text = Value::from(reply::text(result));
+        format!(
+            "the text is {} and the structured content {}",
+            short(&text),
+            short(structured)
+        )
+    })
+}
+
+/// Each call by itself.
+fn shrink(case: &Case) -> Vec<Case> {
+    let Ok(Calls { tool, calls }) = case.read() else {
+        return Vec::new();
+    };
+    if calls.len() < 2 {
+        return Vec::new();
+    }
+    let one = |(number, call)| {
+        let name = format!("{}, only number {}", case.name, number + 1);
+        Case::new(
+            name,
+            Calls {
+                tool: tool.clone(),
+                calls: vec![call],
+            },
+        )
+    };
+    calls.into_iter().enumerate().map(one).collect()
+}

@@ -1,0 +1,75 @@
+//! Nothing but messages on standard output.
+
+use serde_json::{Value, json};
+
+use super::{DOCUMENTS, id, short, valid_calls};
+use crate::{
+    WireError,
+    check::{Bench, Case, Check, Judgement, Severity, as_small_as_can_be, ensure},
+    generate::Inputs,
+    talk::{Talk, is_answer},
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "wire/stdout-clean",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "Standard output carries JSON-RPC messages, one a line, and nothing else.",
+    explains: "A stray line (a banner, a log, the trace of a crash) breaks every client. All tools are called in good and \
+               bad ways, lines that are no messages are sent, and standard input is closed; every line up to the end of \
+               standard output must be one message.",
+    cases: |_| Ok(Case::only()),
+    judge,
+    shrink: as_small_as_can_be,
+};
+
+fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let scene = bench.scene(DOCUMENTS)?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    let mut number = 0;
+    for tool in bench.subject.tools() {
+        let valid = valid_calls(bench, tool).into_iter().map(|call| call.arguments);
+        let invalid = Inputs::of(tool).invalid.into_iter().take(8);
+        for arguments in valid.chain(invalid.map(|input| input.arguments)) {
+            let Ok(params) = talk.params(&scene, tool, &arguments) else {
+                continue;
+            };
+            number += 1;
+            talk.ask(&id(number), "tools/call", params)?;
+        }
+    }
+    for line in [
+        "nonsense",
+        "{}",
+        "[]",
+        r#"{"jsonrpc":"2.0","method":"conformance/unknown"}"#,
+    ] {
+        talk.say(line)?;
+    }
+    talk.ask(&json!("unknown"), "conformance/unknown", json!({}))?;
+    talk.settle(0)?;
+    talk.target.hang_up();
+    loop {
+        match talk.target.receive() {
+            Ok(message) => talk.heard.push(message),
+            // How it ends is for others to judge.
+            Err(WireError::Closed | WireError::Silent(_)) => break,
+            Err(stray) => return Err(stray.into()),
+        }
+    }
+    for message in &talk.heard {
+        ensure(is_message(message), || {
+            format!(
+                "the server wrote a line that is no JSON-RPC message: {}",
+                short(message)
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn is_message(message: &Value) -> bool {
+    let one = is_answer(message) || message["method"].is_string();
+    let both = message.get("result").is_some() && message.get("error").is_some();
+    message["jsonrpc"] == "2.0" && one && !both
+}

@@ -1,0 +1,77 @@
+//! Methods that nobody has.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{DOCUMENTS, short};
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    talk::{Talk, is_answer},
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "wire/unknown-method",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "A request of an unknown method is answered with -32601, an unknown notification not at all.",
+    explains: "JSON-RPC names the code. A notification has no id, so that an answer to it would be somebody else's.",
+    cases,
+    judge,
+    shrink: as_small_as_can_be,
+};
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Unknown {
+    method: String,
+    notification: bool,
+}
+
+fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let requests = [
+        "conformance/unknown",
+        "TOOLS/LIST",
+        "tools/list/",
+        "tools",
+        "",
+        "notifications/conformance",
+    ];
+    let notifications = [
+        "notifications/conformance-unknown",
+        "conformance/unknown",
+        "tools/unknown",
+    ];
+    let case = |kind: &str, method: &str| {
+        let (method, notification) = (method.to_owned(), kind == "notification");
+        Case::new(format!("{kind} `{method}`"), Unknown { method, notification })
+    };
+    let requests = requests.iter().map(|method| case("request", method));
+    Ok(requests
+        .chain(notifications.iter().map(|method| case("notification", method)))
+        .collect())
+}
+
+fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let Unknown { method, notification } = case.read()?;
+    let scene = bench.scene(DOCUMENTS)?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    let since = talk.heard.len();
+    if notification {
+        talk.say(json!({ "jsonrpc": "2.0", "method": method, "params": {} }).to_string())?;
+        return match talk.settle(since)?.iter().find(|said| is_answer(said)) {
+            None => Ok(()),
+            Some(answer) => Err(fail(format!(
+                "the notification was answered with {}",
+                short(answer)
+            ))),
+        };
+    }
+    let answer = talk.ask(&json!(1), &method, json!({}))?;
+    ensure(answer["error"]["code"] == -32601, || {
+        format!(
+            "the request was answered with {} instead of error -32601",
+            short(&answer)
+        )
+    })?;
+    talk.settle(since)?;
+    Ok(())
+}
