@@ -49,9 +49,35 @@ impl<'a> Scene<'a> {
         trace: &Trace,
         documents: &[(&str, impl AsRef<[u8]>)],
     ) -> Result<Self, Stop> {
+        Self::new_in(&std::env::temp_dir(), subject, trace, documents)
+    }
+
+    /// As [`new`](Self::new), in memory where there is a folder in memory: for what tries calls, not a disk.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn in_memory(
+        subject: &'a Subject,
+        trace: &Trace,
+        documents: &[(&str, impl AsRef<[u8]>)],
+    ) -> Result<Self, Stop> {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() {
+            Self::new_in(memory, subject, trace, documents)
+        } else {
+            Self::new(subject, trace, documents)
+        }
+    }
+
+    fn new_in(
+        parent: &Path,
+        subject: &'a Subject,
+        trace: &Trace,
+        documents: &[(&str, impl AsRef<[u8]>)],
+    ) -> Result<Self, Stop> {
         let scene = Self {
             subject,
-            dir: TempDir::with_prefix("conformance-")?,
+            dir: TempDir::with_prefix_in("conformance-", parent)?,
             trace: trace.clone(),
         };
         fs::create_dir(scene.library())?;
