@@ -14,6 +14,7 @@
 //! | [`check`], [`checks`], [`request`] | what is tried |
 //! | [`semantics`], [`markdown`] | what a document may be after a call |
 //! | [`check`], [`checks`], [`request`], [`generate`] | what is tried |
+//! | [`settled`] | what must hold when nobody is at work in a library |
 //! | [`run`](mod@run), [`trace`], [`report`] | what came of it |
 //!
 //! This crate knows contracts and the disk; it never depends on a server.
@@ -37,6 +38,7 @@ pub mod request;
 pub mod run;
 pub mod scene;
 pub mod semantics;
+pub mod settled;
 pub mod stepper;
 pub mod subject;
 pub mod talk;

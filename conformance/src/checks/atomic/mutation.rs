@@ -1,0 +1,192 @@
+//! One mutation of each kind, and what the library is before it.
+
+use std::{fmt, path::Path};
+
+use serde::{Deserialize, Serialize};
+use tabellion_schemas::spec::EffectKind;
+
+use crate::{
+    Subject,
+    check::{Judgement, Stop, ensure, fail},
+    client::Client,
+    ledger::{self, Files},
+    reply::Reply,
+    request::{Call, With},
+    scene::Scene,
+    semantics,
+};
+
+/// What each library begins with.
+pub(super) const DOCUMENTS: &[(&str, &str)] = &[
+    (
+        DOCUMENT,
+        "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n",
+    ),
+    ("notes/other.md", "# Other\n\nStays.\n"),
+    ("README.md", "# Library\n"),
+];
+const DOCUMENT: &str = "notes/plan.md";
+const NEW: &str = "notes/new/deep.md";
+/// The document of the mutation that comes after.
+const NEXT: &str = "notes/other.md";
+
+/// A kind of mutation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Mutation {
+    /// A document that was not there, in a folder that was not there.
+    Create,
+    Overwrite,
+    Delete,
+    Append,
+    ReplaceSection,
+}
+
+impl fmt::Display for Mutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Create => "create",
+            Self::Overwrite => "overwrite",
+            Self::Delete => "delete",
+            Self::Append => "append",
+            Self::ReplaceSection => "replace a section",
+        })
+    }
+}
+
+impl Mutation {
+    const ALL: [Self; 5] = [
+        Self::Create,
+        Self::Overwrite,
+        Self::Delete,
+        Self::Append,
+        Self::ReplaceSection,
+    ];
+
+    /// Those that the server has a tool for.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(super) fn of(subject: &Subject) -> Result<Vec<Self>, Stop> {
+        let all: Vec<_> = Self::ALL
+            .into_iter()
+            .filter(|mutation| mutation.call(subject).is_ok())
+            .collect();
+        if all.is_empty() {
+            return Err(Stop::NotApplicable("the server can't change a document".into()));
+        }
+        Ok(all)
+    }
+
+    /// The document that it is about.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Self::Create => NEW,
+            _ => DOCUMENT,
+        }
+    }
+
+    /// The call that makes it.
+    ///
+    /// # Errors
+    /// When the server has no tool for it.
+    pub(super) fn call(self, subject: &Subject) -> Result<Call, Stop> {
+        self.call_with(subject, "Less of it, but in more words.\n")
+    }
+
+    /// As [`call`](Self::call), with other text. Afterwards all others can be made.
+    pub(super) fn call_with(self, subject: &Subject, text: &str) -> Result<Call, Stop> {
+        let section = || format!("## Scope\n\n{text}");
+        let (kind, content) = match self {
+            Self::Create | Self::Overwrite => (EffectKind::Write, section()),
+            Self::Delete => (EffectKind::Delete, String::new()),
+            Self::Append => (EffectKind::Append, format!("\n{text}")),
+            Self::ReplaceSection => (EffectKind::ReplaceSection, section()),
+        };
+        let with = With {
+            path: self.path(),
+            content: &content,
+            target: "## Scope",
+        };
+        let call = subject.request(kind, with);
+        call.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool to {self}")))
+    }
+}
+
+/// The bytes of a document in a view.
+pub(super) fn document<'a>(files: &'a Files, path: &str) -> Option<&'a [u8]> {
+    files.get(Path::new(path)).map(|(_, bytes)| &bytes[..])
+}
+
+/// Makes a call that must succeed, and judges what it made of its document in a folder that held `before`; the folder after
+/// it.
+///
+/// # Errors
+/// When it is refused, or made something else.
+pub(super) fn must(
+    client: &mut Client<'_>,
+    call: &Call,
+    scene: &Scene<'_>,
+    before: &Files,
+) -> Result<Files, Stop> {
+    if let Reply::Refused(refusal) = client.make(call)? {
+        return Err(fail(format!("a valid call was refused: {}", refusal.message)));
+    }
+    let after = ledger::files(&scene.library())?;
+    let path = semantics::path(call.tool, &call.arguments);
+    semantics::allowed(call, document(before, path), document(&after, path))?;
+    Ok(after)
+}
+
+/// A mutation of another document, to see whether the server can still make one.
+///
+/// # Errors
+/// When it has no tool for one.
+pub(super) fn next(subject: &Subject) -> Result<Call, Stop> {
+    let mut kinds = [EffectKind::Append, EffectKind::Write, EffectKind::Delete].into_iter();
+    let with = With {
+        path: NEXT,
+        content: "One more.\n",
+        target: "",
+    };
+    let call = kinds.find_map(|kind| subject.request(kind, with));
+    call.ok_or_else(|| Stop::NotApplicable("the server can't change a document".into()))
+}
+
+/// Whether the call was made, by its document, which must be as before it or as after it.
+///
+/// # Errors
+/// When it is neither.
+pub(super) fn is_made(call: &Call, before: &Files, after: &Files) -> Result<bool, Stop> {
+    let path = semantics::path(call.tool, &call.arguments);
+    let (before, after) = (document(before, path), document(after, path));
+    if before == after {
+        return Ok(false);
+    }
+    match semantics::allowed(call, before, after) {
+        Ok(()) => Ok(true),
+        Err(_) => Err(fail(format!(
+            "`{path}` is neither what it was nor what it should become"
+        ))
+        .showing(path, before, after)),
+    }
+}
+
+/// Fails when a call that was answered was not made, or one that was refused was.
+///
+/// # Errors
+/// The failure.
+pub(super) fn ensure_as_answered(reply: Option<&Reply>, is_made: bool) -> Judgement {
+    match reply {
+        Some(Reply::Done(_)) => ensure(is_made, || {
+            "the call was acknowledged, and its change is not there".into()
+        }),
+        Some(Reply::Refused(refusal)) => ensure(!is_made, || {
+            format!(
+                "the call was refused (`{}`), and its change is there",
+                refusal.message
+            )
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,156 @@
+//! A mutation with a fault at one of its calls, and the judgement of what it leaves.
+
+use std::path::Path;
+
+use super::{
+    mutation::{DOCUMENTS, document, ensure_as_answered, is_made, must, next},
+    points::Point,
+};
+use crate::{
+    Target,
+    check::{Bench, Case, Judgement, Stop, ensure},
+    client::Client,
+    ledger::{self, Files},
+    reply::Reply,
+    request::Call,
+    scene::Scene,
+    semantics,
+    settled::{self, Baseline},
+    stepper::{Counting, Effect, Stepper},
+};
+
+/// So many calls before the fault are shown.
+const SHOWN: usize = 12;
+
+/// Starts a server over `scene` that can be stepped through.
+///
+/// # Errors
+/// When that is not possible here, or the server does not start.
+pub(super) fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<(Client<'a>, Stepper), Stop> {
+    bench.trace.did("the server starts, to be stepped through");
+    let root = scene.library();
+    let (mut target, stepper) = Target::start_stepped(scene.command(), &[&root], Counting::WhenArmed)?;
+    target.patience = bench.subject.launch.patience;
+    target.trace = Some(bench.trace.clone());
+    Ok((Client::open(bench.subject, target, root)?, stepper))
+}
+
+/// Judges one point.
+pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let point: Point = case.read()?;
+    let call = point.mutation.call(bench.subject)?;
+    let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
+    let (mut client, stepper) = start(bench, &scene)?;
+    let before = Baseline::of(bench, &scene, &mut client)?;
+
+    stepper.arm(Some(point.fault()));
+    let answer = client.make(&call);
+    let calls = stepper.disarm();
+    let struck = calls.iter().position(|call| call.effect.is_some());
+    let up_to = struck.map_or(0, |at| at + 1);
+    for call in &calls[up_to.saturating_sub(SHOWN)..up_to] {
+        bench.trace.did(format!("the server calls {call}"));
+    }
+    let reply = match answer {
+        Ok(reply) => Some(reply),
+        // A server that is gone has answered nothing; one that hangs has failed.
+        Err(stop @ Stop::Fail(_)) => match stepper.wait(bench.subject.launch.patience) {
+            Some(_) => None,
+            None => return Err(stop),
+        },
+        Err(stop) => return Err(stop),
+    };
+    let is_up = stepper.status().is_none() && reply.is_some();
+
+    let once = !matches!(point.happening.effect(), Effect::FailOn(_));
+    judge_at_once(&scene, &call, &before, reply.as_ref(), once)?;
+    let client = is_up.then_some(client);
+    judge_later(bench, &scene, &call, &before, reply.as_ref(), client)
+}
+
+/// Judges the library right after a fault: nothing may be torn. What is left to be undone, a restart may undo.
+///
+/// # Errors
+/// The failure.
+pub(super) fn judge_at_once(
+    scene: &Scene<'_>,
+    call: &Call,
+    before: &Baseline,
+    reply: Option<&Reply>,
+    could_undo: bool,
+) -> Judgement {
+    let files = ledger::files(&scene.library())?;
+    let was = &before.view.library.files;
+    let is_made = is_made(call, was, &files)?;
+    for (path, expected) in was {
+        let is_of_call = path.to_str() == Some(semantics::path(call.tool, &call.arguments));
+        let found = files.get(path);
+        ensure(is_of_call || found == Some(expected), || {
+            format!("`{}` has changed, and nobody was to change it", path.display())
+        })?;
+    }
+    match reply {
+        Some(Reply::Refused(_)) if !could_undo => Ok(()),
+        reply => ensure_as_answered(reply, is_made),
+    }
+}
+
+/// Judges the library when the server, which may be gone, has made one more mutation, and after a restart.
+///
+/// # Errors
+/// The failure.
+pub(super) fn judge_later<'a>(
+    bench: &Bench<'a>,
+    scene: &Scene<'a>,
+    call: &Call,
+    before: &Baseline,
+    reply: Option<&Reply>,
+    up: Option<Client<'a>>,
+) -> Judgement {
+    let mut client = match up {
+        Some(client) => client,
+        None => {
+            let mut client = scene.start()?;
+            // It may recover only when it is asked for something.
+            settled::log(bench.subject, &mut client)?;
+            let (files, mutations) = expected(scene, call, before, reply)?;
+            before.judge(bench, scene, &mut client, &files, mutations)?;
+            client
+        }
+    };
+    let next = next(bench.subject)?;
+    let earlier = ledger::files(&scene.library())?;
+    let later = must(&mut client, &next, scene, &earlier)?;
+    drop(client);
+
+    let mut client = scene.start()?;
+    settled::log(bench.subject, &mut client)?;
+    let (mut files, mutations) = expected(scene, call, before, reply)?;
+    put(&mut files, &later, semantics::path(next.tool, &next.arguments));
+    before.judge(bench, scene, &mut client, &files, mutations + 1)
+}
+
+/// The files that there should be, and how many mutations were made: the call's, if its document says so.
+fn expected(
+    scene: &Scene<'_>,
+    call: &Call,
+    before: &Baseline,
+    reply: Option<&Reply>,
+) -> Result<(Files, usize), Stop> {
+    let mut files = before.view.library.files.clone();
+    let found = ledger::files(&scene.library())?;
+    let is_made = is_made(call, &files, &found)?;
+    ensure_as_answered(reply, is_made)?;
+    if is_made {
+        put(&mut files, &found, semantics::path(call.tool, &call.arguments));
+    }
+    Ok((files, usize::from(is_made)))
+}
+
+/// Takes a document over from `found`, where it may be gone.
+pub(super) fn put(files: &mut Files, found: &Files, path: &str) {
+    match document(found, path).and(found.get_key_value(Path::new(path))) {
+        Some((path, file)) => drop(files.insert(path.clone(), file.clone())),
+        None => drop(files.remove(Path::new(path))),
+    }
+}

@@ -1,0 +1,265 @@
+//! What must hold of a library when nobody is at work in it: folder, index, HEAD and log agree, and nothing is left over.
+//!
+//! What a contract does not promise is not asked for: where mutations need no commit, none is missed.
+
+use std::{collections::BTreeMap, fs, io, path::Path};
+
+use tabellion_schemas::{ToolSpec, spec::LogSpec};
+
+use crate::{
+    Subject,
+    check::{Bench, Judgement, Stop, ensure, fail},
+    client::Client,
+    ledger::{self, Files},
+    reply::Reply,
+    request,
+    scene::{Scene, View},
+};
+
+/// A library before anything is tried in it, and what its log told.
+#[derive(Debug)]
+pub struct Baseline {
+    /// The library.
+    pub view: View,
+    /// The commits that the log told, where there is a log.
+    pub log: Option<Vec<String>>,
+}
+
+impl Baseline {
+    /// How the library is now, with a server running.
+    ///
+    /// # Errors
+    /// When the disk or git fails, or the server does not tell its log.
+    pub fn of(bench: &Bench<'_>, scene: &Scene<'_>, client: &mut Client<'_>) -> Result<Self, Stop> {
+        let log = log(bench.subject, client)?;
+        Ok(Self {
+            view: scene.view()?,
+            log,
+        })
+    }
+
+    /// The commits since, newest first.
+    ///
+    /// # Errors
+    /// When the disk or git fails.
+    pub fn commits_since(&self, scene: &Scene<'_>) -> Result<Vec<String>, Stop> {
+        Ok(view(scene)?.library.commits_since(&self.view.library))
+    }
+
+    /// Judges the library after mutations that should have made so many commits, and after which the folder should hold
+    /// these files. `client` is asked for the log.
+    ///
+    /// # Errors
+    /// The worst that is wrong.
+    pub fn judge(
+        &self,
+        bench: &Bench<'_>,
+        scene: &Scene<'_>,
+        client: &mut Client<'_>,
+        files: &Files,
+        mutations: usize,
+    ) -> Judgement {
+        // A server may recover only when it is asked for something.
+        let told = log(bench.subject, client)?;
+        let view = view(scene)?;
+        ensure_files(&view.library.files, files)?;
+        ensure(view.around == self.view.around, || {
+            "files outside of the library have changed".into()
+        })?;
+        if promises(bench.subject, COMMITS) {
+            let commits = view.library.commits_since(&self.view.library);
+            ensure(commits.len() == mutations, || {
+                format!(
+                    "{mutations} mutations were made, and {} commits since then",
+                    commits.len()
+                )
+            })?;
+            ensure(view.library.status == self.view.library.status, || {
+                let status = view.library.status.trim();
+                format!("folder, index and HEAD do not agree; git status says: {status}")
+            })?;
+        }
+        ensure_sound(scene)?;
+        let (Some(earlier), Some(told)) = (&self.log, told) else {
+            return Ok(());
+        };
+        ensure_logged(earlier, &told, mutations)?;
+        if promises(bench.subject, COMMITS) {
+            ensure_tells(&told, &view.library.commits_since(&self.view.library))?;
+        }
+        Ok(())
+    }
+}
+
+/// The library as it is now; that git can't read it is the server's doing.
+///
+/// # Errors
+/// The failure.
+pub fn view(scene: &Scene<'_>) -> Result<View, Stop> {
+    scene.view().map_err(|stop| match stop {
+        Stop::Harness(said) => fail(format!("the library can't be read any more: {said}")),
+        stop => stop,
+    })
+}
+
+/// The guarantee that every mutation makes a commit.
+pub const COMMITS: &str = "commit-per-mutation";
+
+/// Whether the contract has this guarantee.
+pub fn promises(subject: &Subject, guarantee: &str) -> bool {
+    let mut guarantees = subject.contract.guarantees.iter();
+    guarantees.any(|promised| promised.id == guarantee)
+}
+
+/// The log's tool, where the contract and the server have one.
+pub fn log_tool(subject: &Subject) -> Option<(LogSpec, &'static ToolSpec)> {
+    let log = subject.contract.log?;
+    let tool = subject.contract.tool(log.tool)?;
+    subject.adapter.has(tool, None).then_some((log, tool))
+}
+
+/// The commits that the log tells, oldest first; `None` where there is no log.
+///
+/// # Errors
+/// When the server does not answer, or not with a log.
+pub fn log(subject: &Subject, client: &mut Client<'_>) -> Result<Option<Vec<String>>, Stop> {
+    let Some((log, tool)) = log_tool(subject) else {
+        // Something has to be asked all the same, so that the server is up and has recovered.
+        client.request("tools/list", serde_json::json!({}))?;
+        return Ok(None);
+    };
+    let emptiest = request::examples(tool).min_by_key(|example| example.to_string().len());
+    let arguments = emptiest.unwrap_or_else(|| serde_json::json!({}));
+    let done = match client.call(tool, &arguments)? {
+        Reply::Done(done) => done,
+        Reply::Refused(refusal) => {
+            return Err(fail(format!("the log was not told: {}", refusal.message)));
+        }
+    };
+    let entries = done.response.pointer(log.entries).and_then(|all| all.as_array());
+    let entries = entries.ok_or_else(|| fail("the log's answer has no list of entries"))?;
+    let commit = |entry: &serde_json::Value| {
+        let commit = entry.pointer(log.commit).and_then(|commit| commit.as_str());
+        commit.unwrap_or_default().to_owned()
+    };
+    Ok(Some(entries.iter().map(commit).collect()))
+}
+
+/// Fails unless the log has so many entries more than it had, and none twice.
+///
+/// # Errors
+/// The failure.
+pub fn ensure_logged(earlier: &[String], told: &[String], mutations: usize) -> Judgement {
+    let mut count = BTreeMap::new();
+    told.iter()
+        .for_each(|commit| *count.entry(commit).or_insert(0) += 1);
+    if let Some((commit, times)) = count.iter().find(|(_, times)| **times > 1) {
+        return Err(fail(format!("the log has the commit {commit} {times} times")));
+    }
+    let more = told.len().saturating_sub(earlier.len());
+    ensure(more == mutations, || {
+        format!("{mutations} mutations were made, and the log has {more} entries more than before")
+    })
+}
+
+/// Fails unless the log tells each of these commits.
+///
+/// # Errors
+/// The failure.
+pub fn ensure_tells(told: &[String], commits: &[String]) -> Judgement {
+    match commits.iter().find(|commit| !told.contains(commit)) {
+        Some(missing) => Err(fail(format!("the log lacks the mutation of commit {missing}"))),
+        None => Ok(()),
+    }
+}
+
+/// Fails unless the folder holds exactly these files; those in `git`'s own folder don't count.
+///
+/// # Errors
+/// The failure: what is missing, left over, or another.
+pub fn ensure_files(found: &Files, expected: &Files) -> Judgement {
+    let all: Vec<_> = expected.keys().chain(found.keys()).collect();
+    for path in all {
+        let shown = path.display();
+        let what = match (expected.get(path), found.get(path)) {
+            (expected, found) if expected == found => continue,
+            (None, _) => format!("`{shown}` is left over"),
+            (_, None) => format!("`{shown}` is gone"),
+            (Some((_, expected)), Some((_, found))) if expected == found => {
+                format!("`{shown}` has another mode")
+            }
+            _ => format!("`{shown}` has changed, and nobody was to change it"),
+        };
+        let bytes = |files: &Files| files.get(path).map(|(_, bytes)| bytes.clone());
+        let (expected, found) = (bytes(expected), bytes(found));
+        return Err(fail(what).showing(&shown.to_string(), expected.as_deref(), found.as_deref()));
+    }
+    Ok(())
+}
+
+/// Fails unless git finds the repository sound and nothing keeps a person from using it.
+///
+/// # Errors
+/// What git said, or which lock is left.
+pub fn ensure_sound(scene: &Scene<'_>) -> Judgement {
+    if let Err(error) = ledger::fsck(&scene.library()) {
+        return Err(fail(format!("the repository is damaged: {error}")));
+    }
+    let mut locks = Vec::new();
+    collect_locks(&scene.path(".git"), 0, &mut locks)?;
+    ensure(locks.is_empty(), || {
+        format!("locks of git's files are left: {}", locks.join(", "))
+    })
+}
+
+/// Locks that would keep git from working: those of the files beside `HEAD`, and of what is below `refs` and `logs`.
+fn collect_locks(folder: &Path, depth: usize, locks: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let entry = entry?;
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if entry.file_type()?.is_dir() {
+            if depth > 0 || ["refs", "logs"].contains(&&*name) {
+                collect_locks(&path, depth + 1, locks)?;
+            }
+        } else if let Some(locked) = name.strip_suffix(".lock")
+            && (depth > 0 || ["index", "HEAD", "config", "packed-refs"].contains(&locked))
+        {
+            locks.push(path.display().to_string());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_is_not_the_history_shows() {
+        let ids = |ids: &[&str]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let judged = |told: &[&str], mutations| ensure_logged(&ids(&["a"]), &ids(told), mutations).is_ok();
+        assert!(judged(&["a", "b", "c"], 2));
+        assert!(!judged(&["a", "b"], 2), "an entry is missing");
+        assert!(!judged(&["a", "b", "b"], 2), "an entry is there twice");
+        assert!(!judged(&["a", "b", "c"], 1), "nobody's entry");
+        assert!(ensure_tells(&ids(&["a", "b"]), &ids(&["b"])).is_ok());
+        assert!(ensure_tells(&ids(&["a", "b"]), &ids(&["c"])).is_err());
+    }
+
+    #[test]
+    fn files_that_are_left_gone_or_changed_show() {
+        let files = |files: &[(&str, &str)]| -> Files {
+            let file = |(path, bytes): &(&str, &str)| (path.into(), (0o644, bytes.as_bytes().to_vec()));
+            files.iter().map(file).collect()
+        };
+        let expected = files(&[("a", "1"), ("b", "2")]);
+        let said = |found: &[(&str, &str)]| match ensure_files(&files(found), &expected) {
+            Ok(()) => String::new(),
+            Err(stop) => stop.to_string(),
+        };
+        assert_eq!(said(&[("a", "1"), ("b", "2")]), "");
+        assert_eq!(said(&[("a", "1")]), "`b` is gone");
+        assert_eq!(said(&[("a", "1"), ("b", "2"), ("c", "")]), "`c` is left over");
+        assert!(said(&[("a", "1"), ("b", "")]).contains("`b` has changed"));
+    }
+}
