@@ -18,7 +18,7 @@ pub struct Ledger {
     pub files: Files,
     /// Commits that HEAD reaches, newest first; none in a repository that has none yet.
     pub commits: Vec<String>,
-    /// What `git status` says of the index and the work tree.
+    /// What `git status` says of the index and the work tree: a line for each path that is not as HEAD has it.
     pub status: String,
     /// What is staged: mode, blob, stage and path.
     pub index: String,
@@ -36,7 +36,10 @@ impl Ledger {
                 .lines()
                 .map(String::from)
                 .collect(),
-            status: git(root, &["status", "--porcelain=v2", "--untracked-files=all"])?,
+            status: git(
+                root,
+                &["status", "--porcelain=v2", "--untracked-files=all", "--no-renames"],
+            )?,
             index: git(root, &["ls-files", "--stage"])?,
         })
     }
