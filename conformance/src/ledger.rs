@@ -38,7 +38,12 @@ impl Ledger {
                 .collect(),
             status: git(
                 root,
-                &["status", "--porcelain=v2", "--untracked-files=all", "--no-renames"],
+                &[
+                    "status",
+                    "--porcelain=v2",
+                    "--untracked-files=all",
+                    "--no-renames",
+                ],
             )?,
             index: git(root, &["ls-files", "--stage"])?,
         })

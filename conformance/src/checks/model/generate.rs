@@ -1,0 +1,357 @@
+//! Makes programs at random, for what a server has.
+//!
+//! A sketch of the library goes along, so that most headings that are asked for are there.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+use tabellion_schemas::spec::EffectKind;
+
+use super::program::{Edit, Kind, Program, Step};
+use crate::{Bytes, Subject, adapter::Adapter, markdown, semantics};
+
+/// How often each step comes, beside the others.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Emphasis {
+    pub(super) call: u32,
+    pub(super) preview: u32,
+    pub(super) read: u32,
+    pub(super) invalid: u32,
+    pub(super) save: u32,
+    pub(super) remove: u32,
+    pub(super) stage: u32,
+    pub(super) commit: u32,
+    pub(super) restart: u32,
+    pub(super) kill: u32,
+    pub(super) other_server: u32,
+}
+
+/// Where documents are; all are the same on a file system that does not tell upper from lower case.
+const PATHS: &[&str] = &[
+    "plan.md",
+    "notes/plan.md",
+    "notes/deep/er/idea.markdown",
+    "to do list.md",
+    "Été/résumé.md",
+    "UPPER.MD",
+];
+
+/// What documents are made of, with the line endings that they get.
+const BLOCKS: &[&str] = &[
+    "# Plan\n",
+    "## Scope\n",
+    "## Scope\n\nIt is all of it.\n",
+    "### Scope\n\nPart of it.\n",
+    "## `Code` and *more*\n\nText.\n",
+    "Set below\n---------\n\nText.\n",
+    "Later\n=====\n",
+    "## Straße\n\nÜber alles – und mehr.\n",
+    "A line.\nAnother one.  \n",
+    "```\n# No heading\n## Scope\n```\n",
+    "~~~ md\n## Later\n~~~\n",
+    "- one\n- two\n\n  # No heading\n",
+    "> ## Scope\n",
+    "    # No heading\n",
+    "<!--\n# No heading\n-->\n",
+    "\n\n",
+    "#No heading\n",
+];
+
+/// What comes with calls.
+const CONTENTS: &[&str] = &[
+    "One line.\n",
+    "No end",
+    "## Scope\n\nLess of it.\n",
+    "## New\n\nText.\n\n### Below\n\nMore.\n",
+    "# Top\n",
+    "New below\n---\n",
+    "Two\r\nlines.\r\n",
+    "```sh\n# no heading\n```\n",
+    "\n\nIn blank lines.\n\n",
+    "$1 \\1 $& %s {{x}}\n",
+    "Ünïcödé 🙂\n",
+    "",
+];
+
+/// What documents may begin with.
+const FRONTS: &[&str] = &["---\ntitle: \"A: b\"  # kept\n---\n", "+++\na = 1\n+++\n\n"];
+
+/// So many bytes of line endings make no text.
+const NO_TEXT: &[u8] = b"# Plan\n\n\xff\xfe caf\xe9\n";
+
+/// A program of up to `most` steps.
+pub(super) fn program(subject: &Subject, emphasis: &Emphasis, most: usize, dice: &mut Rng) -> Program {
+    let mut generator = Generator {
+        subject,
+        kinds: kinds(subject),
+        invalid: invalid(subject),
+        sketch: BTreeMap::new(),
+        dice,
+    };
+    let mut documents = BTreeMap::new();
+    for _ in 0..generator.dice.usize(1..=4) {
+        let path = generator.path();
+        let bytes = generator.document();
+        documents.insert(path, Bytes(bytes));
+    }
+    generator.sketch = documents.clone();
+    let steps = generator.dice.usize(most.div_ceil(2)..=most);
+    let steps = (0..steps).map(|_| generator.step(emphasis)).collect();
+    Program { documents, steps }
+}
+
+/// The changes that the server can make.
+pub(super) fn kinds(subject: &Subject) -> Vec<Kind> {
+    let kinds = Kind::ALL.into_iter();
+    kinds
+        .filter(|kind| subject.tool_with(kind.effect()).is_some())
+        .collect()
+}
+
+/// Those that it can show beforehand.
+pub(super) fn previewed(subject: &Subject) -> Vec<Kind> {
+    let mut kinds = kinds(subject);
+    kinds.retain(|kind| {
+        let mut pairs = subject.contract.previews.iter();
+        subject.tool_with(kind.effect()).is_some_and(|(applies, effect)| {
+            pairs.any(|pair| {
+                let preview = subject.contract.tool(pair.preview);
+                pair.applies == applies.name
+                    && preview.is_some_and(|tool| subject.adapter.has(tool, Some(effect)))
+            })
+        })
+    });
+    kinds
+}
+
+/// The contract's invalid examples: tool and name.
+fn invalid(subject: &Subject) -> Vec<(&'static str, &'static str)> {
+    if !matches!(subject.adapter, Adapter::Native) {
+        return Vec::new();
+    }
+    let examples = subject
+        .tools()
+        .flat_map(|tool| tool.examples.iter().map(move |it| (tool, it)));
+    let invalid = examples.filter(|(_, example)| !example.valid);
+    invalid.map(|(tool, example)| (tool.name, example.name)).collect()
+}
+
+struct Generator<'a> {
+    subject: &'a Subject,
+    kinds: Vec<Kind>,
+    invalid: Vec<(&'static str, &'static str)>,
+    /// What the documents are, about.
+    sketch: BTreeMap<String, Bytes>,
+    dice: &'a mut Rng,
+}
+
+impl Generator<'_> {
+    fn step(&mut self, emphasis: &Emphasis) -> Step {
+        type Make<'a> = fn(&mut Generator<'a>) -> Step;
+        let can_read = self.subject.tool_with(EffectKind::Read).is_some();
+        let choices: [(u32, Make<'_>); 11] = [
+            (emphasis.call, Self::call),
+            (emphasis.preview, Self::preview),
+            (if can_read { emphasis.read } else { 0 }, Self::read),
+            (
+                if self.invalid.is_empty() {
+                    0
+                } else {
+                    emphasis.invalid
+                },
+                Self::invalid,
+            ),
+            (emphasis.save, Self::save),
+            (emphasis.remove, Self::remove),
+            (emphasis.stage, Self::stage),
+            (emphasis.commit, |_| Step::Commit),
+            (emphasis.restart, |_| Step::Restart),
+            (emphasis.kill, |_| Step::Kill),
+            (emphasis.other_server, |_| Step::OtherServer),
+        ];
+        let mut at = self.dice.u32(0..choices.iter().map(|(weight, _)| weight).sum());
+        for (weight, make) in choices {
+            match at.checked_sub(weight) {
+                Some(rest) => at = rest,
+                None => return make(self),
+            }
+        }
+        self.call()
+    }
+
+    fn call(&mut self) -> Step {
+        let kinds = self.kinds.clone();
+        Step::Call(self.edit(&kinds))
+    }
+
+    fn preview(&mut self) -> Step {
+        let kinds = previewed(self.subject);
+        if kinds.is_empty() {
+            return self.call();
+        }
+        Step::Preview(self.edit(&kinds))
+    }
+
+    fn edit(&mut self, kinds: &[Kind]) -> Edit {
+        let kind = kinds[self.dice.usize(..kinds.len())];
+        let path = match kind {
+            Kind::Write => self.path(),
+            _ => self.path_of_document(),
+        };
+        let content = match kind {
+            Kind::Write if self.dice.bool() => self.text(),
+            _ if kind.has_content() => self.one_of(CONTENTS).to_owned(),
+            _ => String::new(),
+        };
+        let target = if kind.has_target() {
+            self.target(&path)
+        } else {
+            String::new()
+        };
+        let edit = Edit {
+            kind,
+            path,
+            content,
+            target,
+        };
+        self.sketch_edit(&edit);
+        edit
+    }
+
+    fn read(&mut self) -> Step {
+        let path = self.path_of_document();
+        Step::Read { path }
+    }
+
+    fn invalid(&mut self) -> Step {
+        let (tool, example) = self.invalid[self.dice.usize(..self.invalid.len())];
+        Step::Invalid {
+            tool: tool.to_owned(),
+            example: example.to_owned(),
+            path: self.path_of_document(),
+        }
+    }
+
+    fn save(&mut self) -> Step {
+        let path = if self.dice.bool() {
+            self.path()
+        } else {
+            self.path_of_document()
+        };
+        let bytes = match self.sketch.get(&path) {
+            Some(Bytes(now)) if self.dice.u8(..3) > 0 => {
+                let more = if self.dice.bool() {
+                    "By hand.\n"
+                } else {
+                    "\r\n## By hand"
+                };
+                Bytes([now, more.as_bytes()].concat())
+            }
+            _ => Bytes(self.document()),
+        };
+        self.sketch.insert(path.clone(), bytes.clone());
+        Step::Save { path, bytes }
+    }
+
+    fn remove(&mut self) -> Step {
+        let path = self.path_of_document();
+        self.sketch.remove(&path);
+        Step::Remove { path }
+    }
+
+    fn stage(&mut self) -> Step {
+        let path = self.path_of_document();
+        Step::Stage { path }
+    }
+
+    /// Any path.
+    fn path(&mut self) -> String {
+        self.one_of(PATHS).to_owned()
+    }
+
+    /// The path of a document that is there, most often.
+    fn path_of_document(&mut self) -> String {
+        if self.sketch.is_empty() || self.dice.u8(..10) == 0 {
+            return self.path();
+        }
+        let at = self.dice.usize(..self.sketch.len());
+        self.sketch.keys().nth(at).cloned().unwrap_or_default()
+    }
+
+    /// A document's bytes; a few are no text.
+    fn document(&mut self) -> Vec<u8> {
+        match self.dice.u8(..16) {
+            0 => NO_TEXT.to_vec(),
+            1 => Vec::new(),
+            _ => self.text().into_bytes(),
+        }
+    }
+
+    /// A document that is text.
+    fn text(&mut self) -> String {
+        let mut text = String::new();
+        if self.dice.u8(..4) == 0 {
+            text.push_str(self.one_of(FRONTS));
+        }
+        for _ in 0..self.dice.usize(1..=5) {
+            text.push_str(self.one_of(BLOCKS));
+            if self.dice.u8(..3) > 0 {
+                text.push('\n');
+            }
+        }
+        if self.dice.u8(..4) == 0 {
+            text = text.trim_end().to_owned();
+        }
+        if self.dice.u8(..4) == 0 {
+            text = text.replace('\n', "\r\n");
+        }
+        if self.dice.u8(..8) == 0 {
+            text.insert(0, '\u{feff}');
+        }
+        text
+    }
+
+    /// What a section may be called: most often one that is there.
+    fn target(&mut self, path: &str) -> String {
+        let document = self.sketch.get(path);
+        let document = document.and_then(|bytes| str::from_utf8(&bytes.0).ok());
+        let document = document.unwrap_or_default();
+        let sections = markdown::sections(document);
+        if sections.is_empty() || self.dice.u8(..6) == 0 {
+            return self
+                .one_of(&[
+                    "## Nowhere",
+                    "Scope",
+                    "#scope-1",
+                    "# No heading",
+                    "  ",
+                    "## Scope",
+                ])
+                .to_owned();
+        }
+        let section = &sections[self.dice.usize(..sections.len())];
+        let line = document[section.heading.clone()].trim();
+        match self.dice.u8(..4) {
+            0 => section.text.clone(),
+            1 => format!("#{}", section.text.to_lowercase().replace(' ', "-")),
+            _ if line.contains('\n') => section.text.clone(),
+            _ => line.to_owned(),
+        }
+    }
+
+    /// Takes over what a call does.
+    fn sketch_edit(&mut self, edit: &Edit) {
+        let call = self.subject.request(edit.kind.effect(), edit.with());
+        let before = self.sketch.get(&edit.path).map(|bytes| &bytes.0[..]);
+        let change = call.and_then(|call| semantics::change(&call, before).ok());
+        let Some(change) = change else { return };
+        match semantics::plainest(&change, before) {
+            Some(after) => self.sketch.insert(edit.path.clone(), Bytes(after)),
+            None => self.sketch.remove(&edit.path),
+        };
+    }
+
+    fn one_of<'t>(&mut self, texts: &[&'t str]) -> &'t str {
+        texts[self.dice.usize(..texts.len())]
+    }
+}

@@ -1,0 +1,44 @@
+//! What a unified diff makes of a document, which is for git to say.
+
+use std::{fs, io, path::Path};
+
+use tempfile::TempDir;
+
+use crate::ledger::git;
+
+/// What `git apply` makes of the document at `path`, which holds `before`; inside, what git says if it does not apply.
+///
+/// # Errors
+/// When the disk fails.
+pub(super) fn applied(path: &str, before: &[u8], diff: &str) -> io::Result<Result<Vec<u8>, String>> {
+    if diff.is_empty() {
+        return Ok(Ok(before.to_vec()));
+    }
+    let dir = TempDir::with_prefix("conformance-patch-")?;
+    let (tree, patch) = (dir.path().join("tree"), dir.path().join("patch"));
+    let document = tree.join(path);
+    fs::create_dir_all(document.parent().unwrap_or(Path::new("/")))?;
+    fs::write(&document, before)?;
+    fs::write(&patch, diff)?;
+    // Its own repository, so that one around the folder for temporary files does not count.
+    git(&tree, &["init", "--quiet"])?;
+    if let Err(said) = git(&tree, &["apply", "--whitespace=nowarn", "../patch"]) {
+        return Ok(Err(said.to_string()));
+    }
+    Ok(fs::read(&document).map_err(|error| error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::applied;
+
+    #[test]
+    fn a_diff_makes_what_it_says_or_does_not_apply() {
+        let diff =
+            "--- a/a b.md\t\n+++ b/a b.md\t\n@@ -1,2 +1,2 @@\n x\r\n-y\n+z\n\\ No newline at end of file\n";
+        let made = applied("a b.md", b"x\r\ny\n", diff).unwrap();
+        assert_eq!(made.as_deref(), Ok(&b"x\r\nz"[..]));
+        assert!(applied("a b.md", b"x\ny\n", diff).unwrap().is_err());
+        assert_eq!(applied("a.md", b"x", "").unwrap().as_deref(), Ok(&b"x"[..]));
+    }
+}

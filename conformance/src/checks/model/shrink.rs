@@ -1,0 +1,261 @@
+//! Makes a program smaller: fewer steps first, then fewer documents, then plainer ones.
+
+use std::collections::HashSet;
+
+use super::program::{Kind, Program, Step};
+use crate::Bytes;
+
+/// The plainest paths, the plainest first.
+const PATHS: &[&str] = &["a.md", "b.md", "c.md", "d.md", "e.md", "f.md"];
+/// The plainest heading.
+const HEADING: &str = "A";
+
+/// Programs that are smaller, the smallest first.
+pub(super) fn smaller(program: &Program) -> Vec<Program> {
+    let mut found = Vec::new();
+    steps_dropped(program, &mut found);
+    documents_dropped(program, &mut found);
+    plainer_paths(program, &mut found);
+    plainer_headings(program, &mut found);
+    plainer_steps(program, &mut found);
+    plainer_documents(program, &mut found);
+
+    let most = weight(program);
+    let mut seen = HashSet::new();
+    let mut found: Vec<_> = found
+        .into_iter()
+        .map(|program| (weight(&program), program))
+        .filter(|(weight, program)| *weight < most && seen.insert(program.clone()))
+        .collect();
+    found.sort_by_key(|(weight, _)| *weight);
+    found.into_iter().map(|(_, program)| program).collect()
+}
+
+/// How big a program is. A step weighs more than anything in it, a document more than what it holds.
+pub(super) fn weight(program: &Program) -> usize {
+    let documents = program.documents.iter();
+    let documents = documents.map(|(path, bytes)| 5_000 + of_path(path) + of_bytes(&bytes.0));
+    let steps = program.steps.iter().map(|step| {
+        let own = match step {
+            Step::Call(edit) => 100 * edit.kind as usize + of_text(&edit.content) + of_text(&edit.target),
+            Step::Preview(edit) => {
+                1_000 + 100 * edit.kind as usize + of_text(&edit.content) + of_text(&edit.target)
+            }
+            Step::Save { bytes, .. } => of_bytes(&bytes.0),
+            Step::Kill => 1,
+            _ => 0,
+        };
+        20_000 + own + step.path().map_or(0, of_path)
+    });
+    documents.sum::<usize>() + steps.sum::<usize>()
+}
+
+fn of_path(path: &str) -> usize {
+    let plain = PATHS.iter().position(|it| *it == path);
+    plain.unwrap_or(PATHS.len() + path.len())
+}
+
+fn of_text(text: &str) -> usize {
+    of_bytes(text.as_bytes())
+}
+
+/// The plainest bytes are none, and a letter is plainer than anything else but a line's end.
+fn of_bytes(bytes: &[u8]) -> usize {
+    let of = |byte: &u8| match byte {
+        b'A' | b'\n' => 2,
+        b'a'..=b'z' | b'B'..=b'Z' | b' ' => 3,
+        0..=127 => 4,
+        _ => 6,
+    };
+    bytes.iter().map(of).sum()
+}
+
+/// Halves, quarters, and so on down to single steps, from the end: what comes after the failure goes first.
+fn steps_dropped(program: &Program, found: &mut Vec<Program>) {
+    let steps = &program.steps;
+    let mut size = steps.len().div_ceil(2);
+    while size > 0 {
+        for end in (1..=steps.len()).rev().step_by(size) {
+            let mut smaller = program.clone();
+            smaller.steps.drain(end.saturating_sub(size)..end);
+            found.push(smaller);
+        }
+        size /= 2;
+    }
+}
+
+/// Those that no step is about, all, and each.
+fn documents_dropped(program: &Program, found: &mut Vec<Program>) {
+    let used: HashSet<_> = program.steps.iter().filter_map(Step::path).collect();
+    let mut without = |kept: &dyn Fn(&str) -> bool| {
+        let mut smaller = program.clone();
+        smaller.documents.retain(|path, _| kept(path));
+        found.push(smaller);
+    };
+    without(&|path| used.contains(path));
+    without(&|_| false);
+    for dropped in program.documents.keys() {
+        without(&|path| path != dropped);
+    }
+}
+
+/// Each path becomes the plainest that is free, everywhere or, as a new document's, in one step.
+fn plainer_paths(program: &Program, found: &mut Vec<Program>) {
+    let of_steps = program.steps.iter().filter_map(Step::path);
+    let of_documents = program.documents.keys().map(String::as_str);
+    let used: HashSet<_> = of_steps.chain(of_documents).collect();
+    let Some(free) = PATHS.iter().find(|path| !used.contains(**path)) else {
+        return;
+    };
+    for old in &used {
+        let mut smaller = program.clone();
+        if let Some(bytes) = smaller.documents.remove(*old) {
+            smaller.documents.insert((*free).to_owned(), bytes);
+        }
+        for path in smaller.steps.iter_mut().filter_map(Step::path_mut) {
+            if path == old {
+                (*free).clone_into(path);
+            }
+        }
+        found.push(smaller);
+    }
+    // Two documents may do as one.
+    for number in 0..program.steps.len() {
+        for plain in PATHS.iter().filter(|path| used.contains(**path)) {
+            let mut smaller = program.clone();
+            if let Some(path) = smaller.steps[number].path_mut() {
+                (*plain).clone_into(path);
+                found.push(smaller);
+            }
+        }
+    }
+}
+
+/// The words of each target become the plainest, everywhere.
+fn plainer_headings(program: &Program, found: &mut Vec<Program>) {
+    let mut steps = program.steps.clone();
+    let targets = steps
+        .iter_mut()
+        .filter_map(Step::edit_mut)
+        .map(|edit| edit.target.clone());
+    let targets: HashSet<_> = targets.collect();
+    for target in targets {
+        let words = target.trim_matches(['#', ' ']);
+        if words.is_empty() || words == HEADING {
+            continue;
+        }
+        let plain = |text: &str| text.replace(words, HEADING);
+        let bytes = |bytes: &Bytes| match str::from_utf8(&bytes.0) {
+            Ok(text) => plain(text).as_str().into(),
+            Err(_) => bytes.clone(),
+        };
+        let mut smaller = program.clone();
+        for document in smaller.documents.values_mut() {
+            *document = bytes(document);
+        }
+        for step in &mut smaller.steps {
+            if let Step::Save { bytes: saved, .. } = step {
+                *saved = bytes(saved);
+            }
+            if let Some(edit) = step.edit_mut() {
+                edit.content = plain(&edit.content);
+                edit.target = plain(&edit.target);
+            }
+        }
+        found.push(smaller);
+    }
+}
+
+/// Plainer kinds, texts and targets, step by step.
+fn plainer_steps(program: &Program, found: &mut Vec<Program>) {
+    for (number, step) in program.steps.iter().enumerate() {
+        let mut instead = |step: Step| {
+            let mut smaller = program.clone();
+            smaller.steps[number] = step;
+            found.push(smaller);
+        };
+        match step {
+            Step::Preview(edit) => instead(Step::Call(edit.clone())),
+            Step::Kill => instead(Step::Restart),
+            Step::Save { path, bytes } => {
+                for bytes in plainer(&bytes.0) {
+                    let path = path.clone();
+                    instead(Step::Save {
+                        path,
+                        bytes: Bytes(bytes),
+                    });
+                }
+            }
+            _ => {}
+        }
+        let is_preview = matches!(step, Step::Preview(_));
+        let Some(edit) = step.clone().edit_mut().cloned() else {
+            continue;
+        };
+        let mut instead = |edit| {
+            instead(if is_preview {
+                Step::Preview(edit)
+            } else {
+                Step::Call(edit)
+            });
+        };
+        for kind in Kind::ALL.into_iter().filter(|kind| *kind < edit.kind) {
+            let mut edit = edit.clone();
+            edit.kind = kind;
+            if !kind.has_target() {
+                edit.target.clear();
+            }
+            if !kind.has_content() {
+                edit.content.clear();
+            }
+            instead(edit);
+        }
+        for content in plainer(edit.content.as_bytes()) {
+            if let Ok(content) = String::from_utf8(content) {
+                let edit = edit.clone();
+                instead(super::program::Edit { content, ..edit });
+            }
+        }
+        for target in ["A", "# A"] {
+            let mut edit = edit.clone();
+            if edit.kind.has_target() {
+                target.clone_into(&mut edit.target);
+                instead(edit);
+            }
+        }
+    }
+}
+
+fn plainer_documents(program: &Program, found: &mut Vec<Program>) {
+    for (path, bytes) in &program.documents {
+        for bytes in plainer(&bytes.0) {
+            let mut smaller = program.clone();
+            smaller.documents.insert(path.clone(), Bytes(bytes));
+            found.push(smaller);
+        }
+    }
+}
+
+/// Bytes that are plainer: next to none, a half, without a line, with plain line endings.
+fn plainer(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut found: Vec<Vec<u8>> = [&b""[..], b"A", b"A\n", b"# A\n"].map(<[u8]>::to_vec).into();
+    let lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let (first, last) = lines.split_at(lines.len() / 2);
+    found.extend([first.concat(), last.concat()]);
+    if lines.len() <= 8 {
+        for dropped in 0..lines.len() {
+            found.push([&lines[..dropped], &lines[dropped + 1..]].concat().concat());
+        }
+    }
+    if let [line] = lines[..] {
+        let (first, last) = line.split_at(line.len() / 2);
+        found.extend([first.to_vec(), last.to_vec()]);
+    }
+    if let Ok(text) = str::from_utf8(bytes) {
+        found.push(text.replace("\r\n", "\n").into_bytes());
+        found.push(text.trim_end().as_bytes().to_vec());
+        found.push(text.trim_start_matches('\u{feff}').as_bytes().to_vec());
+        found.push(text.to_owned().into_bytes());
+    }
+    found
+}
