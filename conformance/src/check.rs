@@ -1,6 +1,9 @@
 //! A check, its cases, and what can come of them.
 
-use std::{fmt, io};
+use std::{
+    fmt::{self, Write as _},
+    io,
+};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -193,7 +196,6 @@ impl Stop {
     #[must_use]
     pub fn showing(mut self, path: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Self {
         if let Self::Fail(failure) = &mut self {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             failure.differences.push(Difference {
                 path: path.to_owned(),
                 expected: expected.map(text),
@@ -202,6 +204,19 @@ impl Stop {
         }
         self
     }
+}
+
+/// Bytes as text, with `\xff` for what is none.
+fn text(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a text does not fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
 }
 
 impl fmt::Display for Stop {

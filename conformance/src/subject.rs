@@ -1,6 +1,7 @@
 //! The server under test: which contract it is held to, how it is started, and how it is spoken to.
 
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
@@ -35,7 +36,7 @@ pub struct Launch {
     pub command: Vec<String>,
     /// Variables added to the environment; `{library}` as well.
     pub environment: Vec<(String, String)>,
-    /// Working directory, if not the tester's.
+    /// Working directory, if not the tester's; `{library}` as well.
     pub directory: Option<PathBuf>,
     /// Whether what it writes to standard error is shown.
     pub verbose: bool,
@@ -97,6 +98,19 @@ impl Launch {
         }
     }
 
+    /// Whether the server is told which library to serve.
+    pub fn names_library(&self) -> bool {
+        let directory = self.directory.iter().map(|directory| directory.to_string_lossy());
+        let variables = self.environment.iter().map(|(_, value)| value.into());
+        let mut all = self
+            .command
+            .iter()
+            .map(Into::into)
+            .chain(variables)
+            .chain(directory);
+        all.any(|text: Cow<'_, str>| text.contains("{library}"))
+    }
+
     /// The command that serves the library at `root`.
     pub fn command(&self, root: &Path) -> Command {
         let filled = |text: &str| text.replace("{library}", &root.to_string_lossy());
@@ -105,7 +119,7 @@ impl Launch {
         command.args(arguments);
         command.envs(self.environment.iter().map(|(name, value)| (name, filled(value))));
         if let Some(directory) = &self.directory {
-            command.current_dir(directory);
+            command.current_dir(filled(&directory.to_string_lossy()));
         }
         if !self.verbose {
             command.stderr(Stdio::null());
