@@ -16,6 +16,10 @@
 //! | [`check`], [`checks`], [`request`], [`generate`] | what is tried |
 //! | [`settled`] | what must hold when nobody is at work in a library |
 //! | [`run`](mod@run), [`trace`], [`report`] | what came of it |
+//! | [`probe`] | whether there is a server at all, and what it speaks |
+//! | [`run`](mod@run), [`trace`], [`report`], [`known`], [`replay`] | what came of it, what is put up with, and once more |
+//!
+//! A server in Rust holds itself to a contract with one line of its tests: see [`check`](fn@check).
 //!
 //! This crate knows contracts and the disk; it never depends on a server.
 
@@ -32,6 +36,11 @@ pub mod ledger;
 pub mod markdown;
 pub mod moment;
 pub mod official;
+mod in_tests;
+pub mod known;
+pub mod ledger;
+pub mod probe;
+pub mod replay;
 pub mod reply;
 pub mod report;
 pub mod request;
@@ -46,6 +55,7 @@ pub mod target;
 pub mod trace;
 
 pub use bytes::Bytes;
+pub use in_tests::check;
 pub use ledger::Ledger;
 pub use stepper::Stepper;
 pub use subject::Subject;

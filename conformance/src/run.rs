@@ -13,6 +13,7 @@ use crate::{
     Subject,
     check::{Bench, Case, Check, Judgement, Profile, Stop},
     checks,
+    known::Known,
     report::{CheckReport, Report, Verdict, Witness},
     subject::Era,
     trace::Trace,
@@ -36,8 +37,31 @@ pub struct Options {
     pub only: Vec<String>,
     /// Those to leave out.
     pub skip: Vec<String>,
-    /// The eras to run in.
+    /// The eras to run in; the last is the one that matters most.
     pub eras: Vec<Era>,
+    /// Whether only what is said on the wire is tried in all eras but the last.
+    pub rest_in_last_era: bool,
+    /// After so long nothing new is begun.
+    pub time_budget: Option<Duration>,
+    /// What is known to fail.
+    pub known: Known,
+}
+
+impl Default for Options {
+    /// Every check in both eras, quickly, with one case at a time and the seed 1.
+    fn default() -> Self {
+        Self {
+            profile: Profile::Quick,
+            seed: 1,
+            jobs: 1,
+            only: Vec::new(),
+            skip: Vec::new(),
+            eras: Era::ALL.to_vec(),
+            rest_in_last_era: false,
+            time_budget: None,
+            known: Known::default(),
+        }
+    }
 }
 
 /// Told of what happens, from several threads.
@@ -60,11 +84,15 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
             ..subject.clone()
         };
         for check in selected(&subject, options) {
+            if options.rest_in_last_era && Some(era) != options.eras.last() && !is_about_the_wire(check) {
+                continue;
+            }
             let report = Runner {
                 subject: &subject,
                 options,
                 check,
                 observer,
+                deadline: options.time_budget.map(|budget| since + budget),
             }
             .run();
             observer.ends(&report);
@@ -79,13 +107,22 @@ pub fn selected<'a>(
     subject: &Subject,
     options: &'a Options,
 ) -> impl Iterator<Item = &'static Check> + use<'a> {
-    let is_of = |patterns: &[String], id: &str| {
-        let mut patterns = patterns.iter();
-        patterns.any(|pattern| id == pattern || id.starts_with(&format!("{pattern}/")))
-    };
+    let is_of = |patterns: &[String], id: &str| patterns.iter().any(|pattern| covers(pattern, id));
     checks::of(subject.contract).filter(move |check| {
         (options.only.is_empty() || is_of(&options.only, check.id)) && !is_of(&options.skip, check.id)
     })
+}
+
+/// Whether `pattern` is the id of a check, or of its family: `family` or `family/*`.
+pub fn covers(pattern: &str, id: &str) -> bool {
+    let family = pattern.strip_suffix("/*").unwrap_or(pattern);
+    let below = id.strip_prefix(family).and_then(|rest| rest.strip_prefix('/'));
+    pattern == id || below.is_some()
+}
+
+/// Whether a check is about how things are said, which is another matter in each era.
+fn is_about_the_wire(check: &Check) -> bool {
+    check.family() == "wire"
 }
 
 /// Tries one case of a check, by itself; also what was done meanwhile.
@@ -111,11 +148,19 @@ struct Runner<'a> {
     options: &'a Options,
     check: &'static Check,
     observer: &'a dyn Observer,
+    deadline: Option<Instant>,
 }
 
 impl Runner<'_> {
     fn run(&self) -> CheckReport {
         let since = Instant::now();
+        if self.is_late() {
+            return self.report(
+                0,
+                vec![self.not_reached(0, &Case::new("all of them", ()))],
+                Duration::ZERO,
+            );
+        }
         let (profile, seed) = (self.options.profile, self.options.seed);
         let bench = Bench {
             subject: self.subject,
@@ -144,6 +189,11 @@ impl Runner<'_> {
             while failures.load(Ordering::Relaxed) < MOST_FAILURES {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(case) = cases.get(number) else { break };
+                if self.is_late() {
+                    let mut stopped = stopped.lock().unwrap_or_else(PoisonError::into_inner);
+                    stopped.push(self.not_reached(number, case));
+                    continue;
+                }
                 let (judgement, trace) = self.try_one(case);
                 if let Err(stop) = judgement {
                     if matches!(stop, Stop::Fail(_)) {
@@ -166,13 +216,27 @@ impl Runner<'_> {
         stopped
     }
 
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// What becomes of a case that there was no time for.
+    fn not_reached(&self, number: usize, case: &Case) -> Stopped {
+        let seconds = self.options.time_budget.unwrap_or_default().as_secs_f64();
+        let stop = Stop::NotTestable(format!("not reached within the time budget of {seconds} s"));
+        (number, case.clone(), stop, Trace::default())
+    }
+
     fn try_one(&self, case: &Case) -> (Judgement, Trace) {
         let (profile, seed) = (self.options.profile, self.options.seed);
         try_case(self.subject, profile, seed, self.check, case)
     }
 
     fn report(&self, cases: usize, stopped: Vec<Stopped>, took: Duration) -> CheckReport {
-        let verdict = Verdict::of(cases, stopped.iter().map(|(_, _, stop, _)| stop));
+        let mut verdict = Verdict::of(cases, stopped.iter().map(|(_, _, stop, _)| stop));
+        if verdict == Verdict::Pass && self.is_late() && !stopped.is_empty() {
+            verdict = Verdict::NotTestable;
+        }
         let reason = stopped.iter().map(|(_, _, stop, _)| stop.to_string()).next();
         let mut witnesses: Vec<_> = stopped
             .into_iter()
@@ -188,15 +252,22 @@ impl Runner<'_> {
         if let Some(first) = witnesses.first_mut() {
             self.make_smaller(first);
         }
-        CheckReport::new(
-            self.check,
-            self.subject.era,
-            verdict,
-            cases,
-            reason,
-            witnesses,
-            took,
-        )
+        let known = self
+            .options
+            .known
+            .reason(self.check.id, self.subject.era.revision());
+        CheckReport {
+            known: known.map(str::to_owned),
+            ..CheckReport::new(
+                self.check,
+                self.subject.era,
+                verdict,
+                cases,
+                reason,
+                witnesses,
+                took,
+            )
+        }
     }
 
     /// Replaces a witness by smaller ones as long as there are any.

@@ -52,6 +52,17 @@ pub fn find(id: &str) -> Option<&'static Check> {
     all().find(|check| check.id == id)
 }
 
+/// A hint at the ids that are most like `wanted`, or nothing.
+pub fn did_you_mean(wanted: &str) -> String {
+    let ids: Vec<_> = all().map(|check| check.id).collect();
+    let near = similar::get_close_matches(wanted, &ids, 3, 0.6);
+    let near: Vec<_> = near.iter().map(|id| format!("`{id}`")).collect();
+    match near.as_slice() {
+        [] => "; `list` prints them".to_owned(),
+        near => format!("; did you mean {}?", near.join(" or ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;

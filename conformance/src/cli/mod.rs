@@ -1,17 +1,22 @@
-//! The command line: what is asked for, and what is printed.
+//! The command line: what is asked for, and what is printed. A file for each subcommand.
 
+mod explain;
+mod list;
+mod outputs;
+mod replay;
+mod report;
 mod run;
+mod server;
 
-use std::process::ExitCode;
+use std::{fs, path::Path, process::ExitCode};
 
 use clap::{Parser, Subcommand};
-use tabellion_schemas::{CONTRACTS, ContractSpec};
 
-use crate::{checks, exit};
+use crate::exit;
 
 /// Prove or break the guarantees of any implementation of a contract, on the disk
 #[derive(Debug, Parser)]
-#[command(version, about)]
+#[command(version, about, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -21,56 +26,50 @@ pub struct Cli {
 enum Command {
     /// Try a server
     Run(run::Arguments),
+    /// Try a saved case again
+    Replay(replay::Arguments),
+    /// Show reports that `run --json` wrote, several servers side by side
+    Report(report::Arguments),
     /// Print the checks
-    List {
-        /// Only those that judge this contract
-        #[arg(long)]
-        contract: Option<String>,
-    },
+    List(list::Arguments),
     /// Print what a check states, why, and how it is tried
-    Explain {
-        /// The check's id, as `list` prints it
-        id: String,
-    },
+    Explain(explain::Arguments),
+}
+
+/// Why a command does not do what it should.
+#[derive(Debug)]
+enum Trouble {
+    /// It can't be understood, or names what is not there.
+    Usage(String),
+    /// The tester can't do its work.
+    Harness(String),
+}
+
+impl From<String> for Trouble {
+    fn from(message: String) -> Self {
+        Self::Usage(message)
+    }
 }
 
 /// Does what the command line asks for.
 pub fn main(cli: Cli) -> ExitCode {
     let done = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
-        Command::List { contract } => list(contract.as_deref()),
-        Command::Explain { id } => explain(&id),
+        Command::Replay(arguments) => replay::replay(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
+        Command::List(arguments) => list::list(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
     };
-    done.map_or_else(
-        |message| {
-            eprintln!("error: {message}");
-            ExitCode::from(exit::USAGE)
-        },
-        ExitCode::from,
-    )
+    let (message, code) = match done {
+        Ok(code) => return ExitCode::from(code),
+        Err(Trouble::Usage(message)) => (message, exit::USAGE),
+        Err(Trouble::Harness(message)) => (message, exit::HARNESS),
+    };
+    eprintln!("error: {message}");
+    ExitCode::from(code)
 }
 
-/// The contract with this id.
-fn contract(id: &str) -> Result<&'static ContractSpec, String> {
-    let found = CONTRACTS.iter().find(|contract| contract.id == id);
-    found.copied().ok_or_else(|| {
-        let ids: Vec<_> = CONTRACTS.iter().map(|contract| contract.id).collect();
-        format!("there is no contract `{id}`; there is {}", ids.join(", "))
-    })
-}
-
-fn list(contract: Option<&str>) -> Result<u8, String> {
-    let contract = contract.map(self::contract).transpose()?;
-    for check in checks::all() {
-        if contract.is_none_or(|contract| checks::of(contract).any(|of| of.id == check.id)) {
-            println!("{:30} {}", check.id, check.states);
-        }
-    }
-    Ok(exit::PASSED)
-}
-
-fn explain(id: &str) -> Result<u8, String> {
-    let check = checks::find(id).ok_or_else(|| format!("there is no check `{id}`; `list` prints them"))?;
-    println!("{}\n\n{}\n\n{}", check.id, check.states, check.explains);
-    Ok(exit::PASSED)
+/// The text of a file.
+fn read(file: &Path) -> Result<String, Trouble> {
+    fs::read_to_string(file).map_err(|error| Trouble::Usage(format!("`{}`: {error}", file.display())))
 }

@@ -1,101 +1,178 @@
 //! `run`: tries a server.
 
-use std::num::NonZero;
+use std::{io::Write, num::NonZero, path::PathBuf, time::Duration};
 
+use super::{
+    Trouble,
+    outputs::{self, Outputs},
+    server::Server,
+};
 use crate::{
-    adapter::Adapter,
-    check::{Check, Profile},
-    exit,
-    report::{CheckReport, Report, Verdict},
-    run::{self, Observer, Options},
-    subject::{Era, Launch, Subject},
+    check::Profile,
+    checks, exit, in_tests,
+    known::Known,
+    probe::{self, Spoken},
+    replay,
+    report::{
+        Report, Standing,
+        progress::Progress,
+        terminal::{self, With},
+    },
+    run::{self, Options, covers},
+    subject::Era,
 };
 
 /// What to try, and how.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The contract that the server is held to
-    #[arg(long)]
-    contract: String,
     /// How much to try
     #[arg(long, value_enum, default_value = "quick")]
     profile: Profile,
+    /// Only these checks, or families of checks
+    #[arg(long, value_delimiter = ',', value_name = "ID")]
+    only: Vec<String>,
+    /// All but these checks, or families of checks
+    #[arg(long, value_delimiter = ',', value_name = "ID")]
+    skip: Vec<String>,
+    /// Revisions of the protocol to speak; those that the server speaks, if not given (the quick profile then tries in the
+    /// older ones only what is said on the wire)
+    #[arg(long, value_delimiter = ',', value_name = "REVISION")]
+    era: Vec<String>,
     /// Where all that is chosen at random comes from
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// How many cases to try at the same time; as many as there are cores, if not given
     #[arg(long)]
     jobs: Option<NonZero<usize>>,
-    /// Only these checks, or families of checks
-    #[arg(long, value_delimiter = ',')]
-    only: Vec<String>,
-    /// All but these checks, or families of checks
-    #[arg(long, value_delimiter = ',')]
-    skip: Vec<String>,
-    /// Revisions of the protocol to speak
-    #[arg(long, value_delimiter = ',', default_value = "2025-11-25")]
-    era: Vec<String>,
-    /// The command that serves a library, which `{library}` in it stands for
-    #[arg(last = true, required = true)]
-    command: Vec<String>,
+    /// Begin nothing new after so long; what is not reached counts as not testable
+    #[arg(long, value_name = "SECONDS")]
+    time_budget: Option<u64>,
+    /// What is known to fail: a TOML file of `[[known]]` with `check`, `reason` and perhaps `revision`
+    #[arg(long, value_name = "FILE")]
+    known_failing: Option<PathBuf>,
+    /// Save each failing case in this folder, for `replay`
+    #[arg(long, value_name = "FOLDER")]
+    save: Option<PathBuf>,
+    /// Print only failures and the summary
+    #[arg(long, short)]
+    quiet: bool,
+    /// Write the report as data, for `report`
+    #[arg(long, value_name = "FILE", help_heading = "Reports")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
+    #[command(flatten)]
+    server: Server,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<u8, String> {
-    let subject = Subject {
-        name: arguments.command[0].clone(),
-        contract: super::contract(&arguments.contract)?,
-        launch: Launch::of(arguments.command.clone()),
-        adapter: Adapter::Native,
-        era: Era::Session,
+pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
+    let mut subject = arguments.server.subject(None)?;
+    let mut options = arguments.options()?;
+    if run::selected(&subject, &options).next().is_none() {
+        return Err(Trouble::Usage("no check is left to run".to_owned()));
+    }
+    let Spoken { eras, identity } = probe::probe(&subject).map_err(Trouble::Harness)?;
+    if options.eras.is_empty() {
+        options.rest_in_last_era = options.profile == Profile::Quick;
+        options.eras = eras;
+    }
+    if let (Some(identity), None) = (&identity, &arguments.server.name) {
+        subject.name.clone_from(&identity.name);
+    }
+    let mut report = run::run(&subject, &options, &Progress::new(arguments.quiet));
+    report.server.identity = identity.map(|it| format!("{} {}", it.name, it.version).trim_end().to_owned());
+    let outdated = options.known.outdated(&report);
+    let again = arguments.again();
+    let with = With {
+        quiet: arguments.quiet,
+        again: Some(&again),
+        saved: arguments.save.as_deref(),
+        outdated: &outdated,
     };
-    let era = |revision: &String| {
-        Era::of(revision).ok_or_else(|| {
-            let known = Era::ALL.map(Era::revision).join(", ");
-            format!("there are no checks for revision `{revision}`, but for {known}")
-        })
-    };
-    let options = Options {
-        profile: arguments.profile,
-        seed: arguments.seed,
-        jobs: arguments.jobs.map_or_else(
-            || std::thread::available_parallelism().map_or(1, NonZero::get),
-            NonZero::get,
-        ),
-        only: arguments.only.clone(),
-        skip: arguments.skip.clone(),
-        eras: arguments.era.iter().map(era).collect::<Result<_, _>>()?,
-    };
-    let report = run::run(&subject, &options, &Lines);
+    print(&terminal::rest(&report, with))?;
+    arguments.write(&report)?;
     Ok(exit_code(&report))
 }
 
-fn exit_code(report: &Report) -> u8 {
-    let harness = |check: &CheckReport| check.verdict == Verdict::HarnessError;
-    if report.checks.iter().any(harness) {
-        exit::HARNESS
-    } else if report.is_passed() {
-        exit::PASSED
-    } else {
-        exit::BROKEN
+impl Arguments {
+    fn options(&self) -> Result<Options, Trouble> {
+        for pattern in self.only.iter().chain(&self.skip) {
+            if !checks::all().any(|check| covers(pattern, check.id)) {
+                let hint = checks::did_you_mean(pattern);
+                return Err(Trouble::Usage(format!("there is no check `{pattern}`{hint}")));
+            }
+        }
+        let era = |revision: &String| {
+            Era::of(revision).ok_or_else(|| {
+                let known = Era::ALL.map(Era::revision).join(", ");
+                format!("there are no checks for revision `{revision}`, but for {known}")
+            })
+        };
+        let known = match &self.known_failing {
+            Some(file) => Known::parse(&file.to_string_lossy(), &super::read(file)?)?,
+            None => Known::default(),
+        };
+        Ok(Options {
+            profile: self.profile,
+            seed: self.seed,
+            jobs: self.jobs.map_or_else(in_tests::jobs, NonZero::get),
+            only: self.only.clone(),
+            skip: self.skip.clone(),
+            eras: self.era.iter().map(era).collect::<Result<_, _>>()?,
+            rest_in_last_era: false,
+            time_budget: self.time_budget.map(Duration::from_secs),
+            known,
+        })
+    }
+
+    /// The command that runs the same again.
+    fn again(&self) -> String {
+        let (options, command) = self.server.again();
+        let mut words = vec!["tabellion-conformance run".to_owned(), options];
+        if self.profile == Profile::Full {
+            words.push("--profile full".to_owned());
+        }
+        if !self.era.is_empty() {
+            words.push(format!("--era {}", self.era.join(",")));
+        }
+        words.push(format!("--seed {}", self.seed));
+        words.retain(|word| !word.is_empty());
+        format!("{} -- {command}", words.join(" "))
+    }
+
+    fn write(&self, report: &Report) -> Result<(), Trouble> {
+        let json = || {
+            let json = serde_json::to_string_pretty(report);
+            json.map(|json| json + "\n")
+                .map_err(|error| Trouble::Harness(error.to_string()))
+        };
+        outputs::write(self.json.as_deref(), json)?;
+        if !self.outputs.is_empty() {
+            self.outputs.write(std::slice::from_ref(report))?;
+        }
+        if let Some(folder) = &self.save {
+            replay::save(report, folder)
+                .map_err(|error| Trouble::Harness(format!("`{}`: {error}", folder.display())))?;
+        }
+        Ok(())
     }
 }
 
-/// Prints a line for each check.
-struct Lines;
+/// Prints text with colours, where a person looks.
+pub(super) fn print(text: &str) -> Result<(), Trouble> {
+    let mut out = anstream::stdout().lock();
+    let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    done.map_err(|error| Trouble::Harness(format!("the report can't be printed: {error}")))
+}
 
-impl Observer for Lines {
-    fn begins(&self, _: &Check, _: Era, _: usize) {}
-
-    fn case_done(&self, _: &Check) {}
-
-    fn ends(&self, report: &CheckReport) {
-        let verdict = format!("{:?}", report.verdict);
-        println!(
-            "{verdict:13} {:30} {:4} cases  {:.1} s",
-            report.id, report.cases, report.seconds
-        );
-        if let Some(reason) = &report.reason {
-            println!("              {reason}");
-        }
+fn exit_code(report: &Report) -> u8 {
+    if report.count(Standing::Trouble) > 0 {
+        exit::HARNESS
+    } else if !report.is_passed() {
+        exit::BROKEN
+    } else if report.count(Standing::Unexpected) > 0 {
+        exit::UNEXPECTED_PASS
+    } else {
+        exit::PASSED
     }
 }

@@ -1,4 +1,17 @@
 //! What came of a run, as data; the submodules show it.
+//!
+//! Whatever a server said is hostile: each format escapes all text that it did not write itself.
+
+pub mod badge;
+pub mod compare;
+pub mod diff;
+pub mod html;
+pub mod junit;
+pub mod markdown;
+pub mod progress;
+pub mod steps;
+pub mod terminal;
+pub mod visible;
 
 use std::time::Duration;
 
@@ -54,6 +67,8 @@ impl Verdict {
 /// What came of one run against one server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
+    /// Version of the suite that made it.
+    pub suite: String,
     /// What was tested.
     pub server: Server,
     /// Id and version of the contract.
@@ -75,6 +90,8 @@ pub struct Report {
 pub struct Server {
     /// Its name.
     pub name: String,
+    /// What it calls itself, with its version, if it says.
+    pub identity: Option<String>,
     /// How it was started.
     pub command: Vec<String>,
 }
@@ -113,6 +130,8 @@ pub struct CheckReport {
     pub cases: usize,
     /// Why it did not pass, in a sentence.
     pub reason: Option<String>,
+    /// Why that is put up with, if it is listed as known to fail.
+    pub known: Option<String>,
     /// The failing cases; the first is as small as it could be made.
     pub witnesses: Vec<Witness>,
     /// How long it took, in seconds.
@@ -130,7 +149,98 @@ pub struct Witness {
     pub trace: Vec<Event>,
 }
 
+/// What a verdict means for the run; what is worse is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// It holds.
+    Holds,
+    /// The server has nothing that it is about.
+    NotApplicable,
+    /// It does not hold, or could not be tried; it need not.
+    Advice,
+    /// It does not hold, or could not be tried; that is listed, with a reason.
+    Known,
+    /// It holds, but is listed as known to fail.
+    Unexpected,
+    /// It must hold, and could not be tried.
+    Untested,
+    /// It must hold, and does not.
+    Broken,
+    /// The tester was in trouble.
+    Trouble,
+}
+
+impl Standing {
+    /// All, as a summary counts them.
+    pub const ALL: [Self; 8] = [
+        Self::Holds,
+        Self::Broken,
+        Self::Untested,
+        Self::Trouble,
+        Self::Unexpected,
+        Self::Known,
+        Self::Advice,
+        Self::NotApplicable,
+    ];
+
+    /// In a word or a few, after a number.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "passed",
+            Self::NotApplicable => "not applicable",
+            Self::Advice => "advised",
+            Self::Known => "known to fail",
+            Self::Unexpected => "passed unexpectedly",
+            Self::Untested => "not testable",
+            Self::Broken => "failed",
+            Self::Trouble => "in trouble",
+        }
+    }
+
+    /// How a guarantee stands, in a word or a few.
+    pub const fn of_guarantee(standing: Option<Self>) -> &'static str {
+        match standing {
+            None => "not checked",
+            Some(Self::Holds | Self::Unexpected | Self::Advice) => "holds",
+            Some(Self::NotApplicable) => "not applicable",
+            Some(Self::Known) => "known to fail",
+            Some(Self::Untested) => "not testable",
+            Some(Self::Broken) => "broken",
+            Some(Self::Trouble) => "in trouble",
+        }
+    }
+}
+
 impl CheckReport {
+    /// What the verdict means for the run.
+    pub fn standing(&self) -> Standing {
+        match (self.verdict, &self.known) {
+            (Verdict::HarnessError, _) => Standing::Trouble,
+            (Verdict::NotApplicable, _) => Standing::NotApplicable,
+            (Verdict::Pass, None) => Standing::Holds,
+            (Verdict::Pass, Some(_)) => Standing::Unexpected,
+            (Verdict::Fail | Verdict::NotTestable, Some(_)) => Standing::Known,
+            _ if self.severity == Severity::Should => Standing::Advice,
+            (Verdict::Fail, None) => Standing::Broken,
+            (Verdict::NotTestable, None) => Standing::Untested,
+        }
+    }
+
+    /// The verdict in a word, as a line of the terminal begins.
+    pub fn word(&self) -> &'static str {
+        match (self.standing(), self.verdict) {
+            (Standing::Holds, _) => "pass",
+            (Standing::NotApplicable, _) => "n/a",
+            (Standing::Advice, Verdict::NotTestable) => "untested",
+            (Standing::Advice, _) => "warn",
+            (Standing::Known, _) => "known",
+            (Standing::Unexpected, _) => "UNEXPECTED",
+            (Standing::Untested, _) => "UNTESTED",
+            (Standing::Broken, _) => "FAIL",
+            (Standing::Trouble, _) => "TROUBLE",
+        }
+    }
+
     pub(crate) fn new(
         check: &Check,
         era: Era,
@@ -153,6 +263,7 @@ impl CheckReport {
                 .first()
                 .map(|witness| witness.failure.what.clone())
                 .or(reason),
+            known: None,
             witnesses,
             seconds: took.as_secs_f64(),
         }
@@ -190,8 +301,10 @@ impl Report {
             }
         });
         Self {
+            suite: env!("CARGO_PKG_VERSION").to_owned(),
             server: Server {
                 name: subject.name.clone(),
+                identity: None,
                 command: subject.launch.command.clone(),
             },
             contract: format!("{} {}", subject.contract.id, subject.contract.version),
@@ -203,13 +316,93 @@ impl Report {
         }
     }
 
-    /// Whether nothing that must hold is broken or could not be tried.
+    /// Whether nothing that must hold is broken or could not be tried, but for what is known.
     pub fn is_passed(&self) -> bool {
-        let must = self
-            .checks
-            .iter()
-            .filter(|check| check.severity == Severity::Must);
-        must.into_iter()
-            .all(|check| check.verdict <= Verdict::NotApplicable)
+        let mut standings = self.checks.iter().map(CheckReport::standing);
+        !standings.any(|standing| standing >= Standing::Untested)
     }
+
+    /// The protocol revisions that were spoken, in order.
+    pub fn revisions(&self) -> Vec<&str> {
+        let mut revisions: Vec<_> = self.checks.iter().map(|check| check.revision.as_str()).collect();
+        revisions.sort_unstable();
+        revisions.dedup();
+        revisions
+    }
+
+    /// How a guarantee stands; `None` if no check that must pass is about it.
+    pub fn standing(&self, guarantee: &GuaranteeReport) -> Option<Standing> {
+        let is_known = || {
+            let about = self
+                .checks
+                .iter()
+                .filter(|check| check.guarantees.contains(&guarantee.id) && check.severity == Severity::Must);
+            let mut worst: Vec<_> = about.map(CheckReport::standing).collect();
+            worst.retain(|standing| *standing >= Standing::Known && *standing != Standing::Unexpected);
+            worst.iter().all(|standing| *standing == Standing::Known)
+        };
+        (guarantee.checks > 0).then(|| match guarantee.verdict {
+            Verdict::Pass => Standing::Holds,
+            Verdict::NotApplicable => Standing::NotApplicable,
+            Verdict::HarnessError => Standing::Trouble,
+            Verdict::Fail | Verdict::NotTestable if is_known() => Standing::Known,
+            Verdict::NotTestable => Standing::Untested,
+            Verdict::Fail => Standing::Broken,
+        })
+    }
+
+    /// How many guarantees stand so.
+    pub fn guarantees(&self, standing: Option<Standing>) -> usize {
+        let stands = |guarantee: &&GuaranteeReport| self.standing(guarantee) == standing;
+        self.guarantees.iter().filter(stands).count()
+    }
+
+    /// In a sentence without a full stop, how the guarantees stand and the checks went.
+    pub fn summary(&self) -> String {
+        let mut parts = Vec::new();
+        for standing in Standing::ALL.map(Some).into_iter().skip(1).chain([None]) {
+            let (many, words) = (self.guarantees(standing), Standing::of_guarantee(standing));
+            if many > 0 {
+                parts.push(format!("{many} {words}"));
+            }
+        }
+        let (held, all) = (self.guarantees(Some(Standing::Holds)), self.guarantees.len());
+        let others = parts.iter().map(|part| format!(", {part}")).collect::<String>();
+        let counts = Standing::ALL.map(|standing| (self.count(standing), standing.words()));
+        let counts = counts.iter().filter(|(many, _)| *many > 0);
+        let counts: Vec<_> = counts.map(|(many, words)| format!("{many} {words}")).collect();
+        let counts = if counts.is_empty() {
+            "none".to_owned()
+        } else {
+            counts.join(", ")
+        };
+        format!("{held} of {all} guarantees hold{others}; checks: {counts}")
+    }
+
+    /// How many checks stand so.
+    pub fn count(&self, standing: Standing) -> usize {
+        self.checks
+            .iter()
+            .filter(|check| check.standing() == standing)
+            .count()
+    }
+
+    /// The report in `json`.
+    ///
+    /// # Errors
+    /// When it is none, or one of another version of the suite.
+    pub fn parse(json: &str) -> Result<Self, String> {
+        serde_json::from_str(json).map_err(|error| {
+            format!("not a report of `tabellion-conformance run --json`, or of another version: {error}")
+        })
+    }
+}
+
+/// A time, as people read it.
+pub fn time(seconds: f64) -> String {
+    if seconds < 90.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = Duration::from_secs_f64(seconds).as_secs();
+    format!("{} min {} s", whole / 60, whole % 60)
 }

@@ -1,0 +1,79 @@
+//! `explain`: prints what a check is about.
+
+use std::fmt::Write as _;
+
+use anstyle::Style;
+use tabellion_schemas::CONTRACTS;
+
+use super::{Trouble, run::print};
+use crate::{check::Severity, checks, exit};
+
+/// Text is wrapped at so many characters.
+const WIDTH: usize = 88;
+
+/// Which check.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The check's id, as `list` prints it
+    id: String,
+}
+
+pub(super) fn explain(arguments: &Arguments) -> Result<u8, Trouble> {
+    let id = &arguments.id;
+    let check =
+        checks::find(id).ok_or_else(|| format!("there is no check `{id}`{}", checks::did_you_mean(id)))?;
+    let bold = Style::new().bold();
+    let mut text = format!("{bold}{}{bold:#}", check.id);
+    text.push_str(match check.severity {
+        Severity::Must => "  must hold\n\n",
+        Severity::Should => "  should hold\n\n",
+    });
+    text.push_str(&wrapped(check.states));
+    text.push('\n');
+    text.push_str(&wrapped(check.explains));
+    for contract in CONTRACTS {
+        let about = contract
+            .guarantees
+            .iter()
+            .filter(|it| check.guarantees.contains(&it.id));
+        for (number, guarantee) in about.enumerate() {
+            if number == 0 {
+                let _ = writeln!(text, "\n{bold}{} {}{bold:#}", contract.id, contract.version);
+            }
+            let _ = writeln!(text, "  {}: {}", guarantee.id, guarantee.text);
+        }
+    }
+    print(&text)?;
+    Ok(exit::PASSED)
+}
+
+/// Text in lines that are not too long.
+fn wrapped(text: &str) -> String {
+    let (mut lines, mut width) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let long = word.chars().count();
+        if width > 0 && width + 1 + long > WIDTH {
+            lines.push('\n');
+            width = 0;
+        }
+        if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines.push_str(word);
+        width += long;
+    }
+    lines + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_not_too_long() {
+        let text = wrapped(&"word ".repeat(50));
+        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        assert_eq!(text.split_whitespace().count(), 50);
+    }
+}

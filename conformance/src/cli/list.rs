@@ -1,0 +1,61 @@
+//! `list`: prints the checks.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::{Trouble, run::print};
+use crate::{check::Severity, checks, exit, in_tests};
+
+/// Which checks to print, and how.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Only those that judge this contract
+    #[arg(long)]
+    contract: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn list(arguments: &Arguments) -> Result<u8, Trouble> {
+    let contract = arguments
+        .contract
+        .as_deref()
+        .map(in_tests::contract)
+        .transpose()?;
+    let mut checks: Vec<_> = checks::all().collect();
+    if let Some(contract) = contract {
+        checks.retain(|check| checks::of(contract).any(|of| of.id == check.id));
+    }
+    if arguments.json {
+        let all = checks.iter().map(|check| {
+            json!({
+                "id": check.id,
+                "severity": check.severity,
+                "guarantees": check.guarantees,
+                "states": check.states,
+                "explains": check.explains,
+            })
+        });
+        let all = json!(all.collect::<Vec<_>>());
+        print(&format!("{all:#}\n"))?;
+        return Ok(exit::PASSED);
+    }
+    let width = checks.iter().map(|check| check.id.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for check in checks {
+        let severity = match check.severity {
+            Severity::Must => "must",
+            Severity::Should => "should",
+        };
+        let guarantees = check.guarantees.join(", ");
+        let _ = writeln!(
+            text,
+            "{}",
+            format!("{:width$}  {severity:6}  {guarantees}", check.id).trim_end()
+        );
+    }
+    print(&text)?;
+    Ok(exit::PASSED)
+}

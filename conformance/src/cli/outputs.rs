@@ -1,0 +1,66 @@
+//! Reports in files.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::Trouble;
+use crate::report::{Report, badge, compare::Comparison, html, junit, markdown};
+
+/// Where to write which format.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Reports")]
+pub(super) struct Outputs {
+    /// Write JUnit's XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write Markdown, for a comment on a pull request
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write one self-contained page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write an SVG badge
+    #[arg(long, value_name = "FILE")]
+    badge: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// Writes what is asked for about reports of one contract.
+    pub(super) fn write(&self, reports: &[Report]) -> Result<(), Trouble> {
+        let comparison = Comparison::of(reports)?;
+        write(self.markdown.as_deref(), || Ok(markdown::markdown(&comparison)))?;
+        write(self.html.as_deref(), || Ok(html::page(&comparison)))?;
+        let only = || match reports {
+            [only] => Ok(only),
+            _ => Err(Trouble::Usage(
+                "`--junit` and `--badge` are about one report".to_owned(),
+            )),
+        };
+        write(self.junit.as_deref(), || Ok(junit::junit(only()?)))?;
+        write(self.badge.as_deref(), || Ok(badge::badge(only()?)))
+    }
+
+    /// Whether anything is asked for.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self {
+            junit,
+            markdown,
+            html,
+            badge,
+        } = self;
+        [junit, markdown, html, badge].iter().all(|file| file.is_none())
+    }
+}
+
+/// Writes a file, if one is asked for.
+pub(super) fn write(
+    file: Option<&Path>,
+    text: impl FnOnce() -> Result<String, Trouble>,
+) -> Result<(), Trouble> {
+    let Some(file) = file else { return Ok(()) };
+    let text = text()?;
+    fs::write(file, text)
+        .map_err(|error| Trouble::Harness(format!("`{}` can't be written: {error}", file.display())))
+}

@@ -1,0 +1,81 @@
+//! A server held to its contract by one line of its own tests.
+
+use std::{num::NonZero, thread};
+
+use tabellion_schemas::{CONTRACTS, ContractSpec};
+
+use crate::{
+    Subject,
+    adapter::Adapter,
+    probe::{self, Spoken},
+    report::{
+        Report,
+        progress::Silent,
+        terminal::{self, With},
+    },
+    run::{self, Options},
+    subject::{Era, Launch},
+};
+
+/// Holds a server to a contract, quickly: every check in the newest era that it speaks, and those of the wire in all.
+///
+/// `{library}` in the command stands for the folder that is to be served.
+///
+/// ```no_run
+/// # macro_rules! env { ($name:literal) => { "my-server" } }
+/// #[test]
+/// fn keeps_its_guarantees() {
+///     tabellion_conformance::check(
+///         "braindrive-markdown",
+///         [env!("CARGO_BIN_EXE_my-server"), "--library", "{library}"],
+///     );
+/// }
+/// ```
+///
+/// # Panics
+/// With the report, when something that must hold does not, and when there is no such contract or no server that speaks.
+#[track_caller]
+pub fn check(contract: &str, command: impl IntoIterator<Item = impl Into<String>>) {
+    let command = command.into_iter().map(Into::into).collect();
+    match judge(contract, command) {
+        Ok(report) if report.is_passed() => {}
+        Ok(report) => {
+            let shown = terminal::whole(&report, With::default());
+            panic!("\n{}", anstream::adapter::strip_str(&shown));
+        }
+        Err(message) => panic!("{message}"),
+    }
+}
+
+fn judge(contract: &str, command: Vec<String>) -> Result<Report, String> {
+    let subject = Subject {
+        name: command.first().cloned().ok_or("no command is given")?,
+        contract: self::contract(contract)?,
+        launch: Launch::of(command),
+        adapter: Adapter::Native,
+        era: Era::Session,
+    };
+    let Spoken { eras, identity } = probe::probe(&subject)?;
+    let options = Options {
+        jobs: jobs(),
+        eras,
+        rest_in_last_era: true,
+        ..Options::default()
+    };
+    let name = identity.map_or_else(|| subject.name.clone(), |it| it.name);
+    Ok(run::run(&Subject { name, ..subject }, &options, &Silent))
+}
+
+/// As many cases at the same time as there are cores.
+pub(crate) fn jobs() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// The contract with this id.
+pub(crate) fn contract(id: &str) -> Result<&'static ContractSpec, String> {
+    let found = CONTRACTS.iter().find(|contract| contract.id == id);
+    found.copied().ok_or_else(|| {
+        let ids: Vec<_> = CONTRACTS.iter().map(|contract| contract.id).collect();
+        format!("there is no contract `{id}`; there is {}", ids.join(", "))
+    })
+}

@@ -1,0 +1,185 @@
+//! What is known to fail, with a reason for each: a list that must stay true.
+//!
+//! ```toml
+//! [[known]]
+//! check = "mutation/one-commit"    # or a family: "mutation/*"
+//! revision = "2025-11-25"          # only there; in all, if left out
+//! reason = "commits come in batches until the next release"
+//! ```
+
+use std::ops::RangeInclusive;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::{
+    checks,
+    report::{CheckReport, Report, Standing},
+    run::covers,
+    subject::Era,
+};
+
+/// The entries of a file.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    file: String,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    said: Said,
+    lines: RangeInclusive<usize>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    known: Vec<Spanned<Said>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    check: String,
+    revision: Option<String>,
+    reason: String,
+}
+
+impl Known {
+    /// What `text`, which is the content of `file`, says.
+    ///
+    /// # Errors
+    /// When it is not of that form, or an entry has no reason or names what is not there.
+    pub fn parse(file: &str, text: &str) -> Result<Self, String> {
+        let parsed: File = toml::from_str(text).map_err(|error| format!("`{file}`: {error}"))?;
+        let line = |offset: usize| text[..offset].matches('\n').count() + 1;
+        let mut entries = Vec::new();
+        for entry in parsed.known {
+            let span = entry.span();
+            let written = text[span.clone()].trim_end().len();
+            let lines = line(span.start)..=line(span.start + written);
+            let said = entry.into_inner();
+            said.ensure_sense()
+                .map_err(|error| format!("`{file}`, line {}: {error}", lines.start()))?;
+            entries.push(Entry { said, lines });
+        }
+        let file = file.to_owned();
+        Ok(Self { file, entries })
+    }
+
+    /// Why it is put up with that this check fails, if it is.
+    pub fn reason(&self, check: &str, revision: &str) -> Option<&str> {
+        let entry = self
+            .entries
+            .iter()
+            .find(|entry| entry.said.covers(check, revision))?;
+        Some(entry.said.reason.trim())
+    }
+
+    /// What is to be changed in the file, since something passes: a sentence for each entry.
+    pub fn outdated(&self, report: &Report) -> Vec<String> {
+        let mut sentences = Vec::new();
+        for Entry { said, lines } in &self.entries {
+            let covered = report.checks.iter();
+            let covered: Vec<_> = covered
+                .filter(|check| said.covers(&check.id, &check.revision))
+                .collect();
+            let is_passed = |check: &&&CheckReport| check.standing() == Standing::Unexpected;
+            let passed: Vec<_> = covered.iter().filter(is_passed).collect();
+            let is_needed = covered.iter().any(|check| check.standing() == Standing::Known);
+            let names: Vec<_> = passed
+                .iter()
+                .map(|check| format!("{} ({})", check.id, check.revision))
+                .collect();
+            if !passed.is_empty() {
+                let at = match (lines.start(), lines.end()) {
+                    (start, end) if start == end => format!("line {start}"),
+                    (start, end) => format!("lines {start} to {end}"),
+                };
+                let what = if is_needed { "narrow" } else { "remove" };
+                let names = names.join(", ");
+                sentences.push(format!(
+                    "`{}`: {what} {at} (`{}`): {names} passes",
+                    self.file, said.check
+                ));
+            }
+        }
+        sentences
+    }
+}
+
+impl Said {
+    fn covers(&self, check: &str, revision: &str) -> bool {
+        covers(&self.check, check) && self.revision.as_ref().is_none_or(|only| only == revision)
+    }
+
+    fn ensure_sense(&self) -> Result<(), String> {
+        let Self {
+            check,
+            revision,
+            reason,
+        } = self;
+        if !checks::all().any(|it| covers(check, it.id)) {
+            return Err(format!(
+                "there is no check `{check}`{}",
+                checks::did_you_mean(check)
+            ));
+        }
+        if reason.trim().is_empty() {
+            return Err(format!("`{check}` has no reason"));
+        }
+        match revision {
+            Some(revision) if Era::of(revision).is_none() => Err(format!(
+                "`{check}`: there are no checks for revision `{revision}`, but for {}",
+                Era::ALL.map(Era::revision).join(", ")
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "# ours\n\n[[known]]\ncheck = \"mutation/one-commit\"\nrevision = \"2025-11-25\"\n\
+                        reason = \"batches\"\n\n[[known]]\ncheck = \"mutation/*\"\nreason = \"later\"\n";
+
+    #[test]
+    fn the_first_entry_that_covers_a_check_gives_the_reason() {
+        let known = Known::parse("known.toml", FILE).unwrap();
+        assert_eq!(known.reason("mutation/one-commit", "2025-11-25"), Some("batches"));
+        assert_eq!(known.reason("mutation/one-commit", "2026-07-28"), Some("later"));
+        assert_eq!(known.reason("mutations/one-commit", "2025-11-25"), None);
+        assert_eq!(known.entries[0].lines, 3..=6);
+        assert_eq!(known.entries[1].lines, 8..=10);
+    }
+
+    #[test]
+    fn entries_without_sense_are_errors() {
+        for (entry, error) in [
+            (
+                "check = \"mutation/one-comit\"\nreason = \"x\"",
+                "there is no check `mutation/one-comit`; did you mean `mutation/one-commit`?",
+            ),
+            (
+                "check = \"mutation/*\"\nreason = \" \"",
+                "`mutation/*` has no reason",
+            ),
+            ("check = \"mutation/*\"", "missing field `reason`"),
+            (
+                "check = \"mutation/*\"\nreason = \"x\"\nwhy = \"\"",
+                "unknown field `why`",
+            ),
+            (
+                "check = \"mutation/*\"\nreason = \"x\"\nrevision = \"2020\"",
+                "no checks for revision `2020`",
+            ),
+        ] {
+            let found = Known::parse("known.toml", &format!("[[known]]\n{entry}\n")).unwrap_err();
+            assert!(found.contains(error) && found.contains("known.toml"), "{found}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Whether a command is a server at all, and in which eras it speaks: asked once, before any check.
+
+use std::{
+    fmt::Write as _,
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::{Subject, client::prepare, report::visible, scene::Scene, subject::Era, trace::Trace};
+
+/// How long an answer to `server/discover` may come after the one to an `initialize` that was sent with it.
+const GRACE: Duration = Duration::from_secs(3);
+/// So many lines of what a server wrote are shown.
+const MOST_LINES: usize = 8;
+/// A line is cut to so many characters.
+const WIDTH: usize = 160;
+
+/// What a server told of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spoken {
+    /// The eras that it speaks, the older one first.
+    pub eras: Vec<Era>,
+    /// What it calls itself, with its version.
+    pub identity: Option<Identity>,
+}
+
+/// What a server calls itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Its name.
+    pub name: String,
+    /// Its version, if it says.
+    pub version: String,
+}
+
+/// Starts the server over a small library and opens a session in each era.
+///
+/// # Errors
+/// When it can't be started, or speaks in none; a message for people says what was seen.
+pub fn probe(subject: &Subject) -> Result<Spoken, String> {
+    let scene = Scene::new(subject, &Trace::default(), &[("README.md", "# Library\n")]);
+    let scene = scene.map_err(|stop| format!("no library could be made: {stop}"))?;
+    let program = &subject.launch.command[0];
+    let start = || Server::start(scene.command(), subject).map_err(|error| not_started(program, &error));
+    let mut session = start()?;
+    session.ask(1, "initialize", initialize());
+    let opened = session.answer(&[1], subject.launch.patience);
+    let mut stateless = start()?;
+    let discover = |server: &mut Server| {
+        let mut params = json!({});
+        prepare(Era::Stateless, &mut params);
+        server.ask(1, "server/discover", params);
+    };
+    discover(&mut stateless);
+    // A server that knows no such request may say nothing to it, but not to the second one.
+    stateless.ask(2, "initialize", initialize());
+    let mut discovered = stateless.answer(&[1, 2], subject.launch.patience);
+    if matches!(&discovered, Ok((2, _))) {
+        discovered = stateless.answer(&[1], GRACE);
+    }
+    let mut spoken = Spoken {
+        eras: Vec::new(),
+        identity: None,
+    };
+    for (era, answer) in [(Era::Session, &opened), (Era::Stateless, &discovered)] {
+        if let Ok((_, message)) = answer
+            && message.get("result").is_some()
+        {
+            spoken.eras.push(era);
+            spoken.identity = identity(&message["result"]).or(spoken.identity);
+        }
+    }
+    if !spoken.eras.is_empty() {
+        return Ok(spoken);
+    }
+    let why = match opened {
+        Ok((_, message)) => format!("it answered `initialize` with {}", shown(&message.to_string())),
+        Err(why) => why,
+    };
+    let written = session.end();
+    Err(format!(
+        "`{program}` does not speak MCP over standard input and output: {why}{written}"
+    ))
+}
+
+fn initialize() -> Value {
+    let client = json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") });
+    json!({ "protocolVersion": Era::Session.revision(), "capabilities": {}, "clientInfo": client })
+}
+
+fn not_started(program: &str, error: &std::io::Error) -> String {
+    let hint = match error.kind() {
+        std::io::ErrorKind::NotFound => "; there is no such program, or no such working directory",
+        std::io::ErrorKind::PermissionDenied => "; is it executable?",
+        _ => "",
+    };
+    format!("`{program}` can't be started: {error}{hint}")
+}
+
+fn identity(result: &Value) -> Option<Identity> {
+    let info = result
+        .get("serverInfo")
+        .or_else(|| result.pointer("/_meta/io.modelcontextprotocol~1serverInfo"))?;
+    Some(Identity {
+        name: info["name"].as_str()?.to_owned(),
+        version: info["version"].as_str().unwrap_or_default().to_owned(),
+    })
+}
+
+fn shown(line: &str) -> String {
+    format!("`{}`", visible::cut(line, WIDTH))
+}
+
+/// A server of which all that it writes is kept.
+struct Server {
+    child: Child,
+    lines: Receiver<String>,
+    output: Vec<String>,
+    errors: Arc<Mutex<Vec<String>>>,
+    /// Closed when all of standard error is read.
+    errors_end: Receiver<()>,
+}
+
+impl Server {
+    fn start(mut command: Command, subject: &Subject) -> std::io::Result<Self> {
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let errors = Arc::new(Mutex::new(Vec::new()));
+        let (reading, errors_end) = channel::<()>();
+        let (kept, verbose) = (Arc::clone(&errors), subject.launch.verbose);
+        if let Some(stderr) = child.stderr.take() {
+            thread::spawn(move || {
+                let _reading = reading;
+                read(stderr, |line| {
+                    if verbose {
+                        eprintln!("{line}");
+                    }
+                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    kept.push(line);
+                    true
+                });
+            });
+        }
+        let lines = child.stdout.take().map_or_else(|| channel().1, follow);
+        Ok(Self {
+            child,
+            lines,
+            output: Vec::new(),
+            errors,
+            errors_end,
+        })
+    }
+
+    /// A server that is gone does not read; that no answer comes tells as much.
+    fn ask(&mut self, id: u64, method: &str, params: Value) {
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        if let Some(stdin) = &mut self.child.stdin {
+            let _ = writeln!(stdin, "{message}").and_then(|()| stdin.flush());
+        }
+    }
+
+    /// The first answer to one of the requests, with the request's id, or why there is none.
+    fn answer(&mut self, ids: &[u64], patience: Duration) -> Result<(u64, Value), String> {
+        let until = Instant::now() + patience;
+        loop {
+            match self
+                .lines
+                .recv_timeout(until.saturating_duration_since(Instant::now()))
+            {
+                Ok(line) => {
+                    let Ok(message) = serde_json::from_str::<Value>(&line) else {
+                        self.output.push(line.clone());
+                        return Err(format!(
+                            "it wrote a line to standard output that is not JSON: {}",
+                            shown(&line)
+                        ));
+                    };
+                    self.output.push(line);
+                    let answered = ids
+                        .iter()
+                        .find(|id| message["id"] == **id && message.get("method").is_none());
+                    if let Some(id) = answered {
+                        return Ok((*id, message));
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(format!("no answer came within {} s", patience.as_secs_f64()));
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    let status = self
+                        .exit()
+                        .map_or_else(|| "closed its output".into(), |it| format!("ended ({it})"));
+                    return Err(format!("it {status} before it answered"));
+                }
+            }
+        }
+    }
+
+    /// How it ended, if it does so soon.
+    fn exit(&mut self) -> Option<ExitStatus> {
+        for _ in 0..200 {
+            match self.child.try_wait() {
+                Ok(None) => thread::sleep(Duration::from_millis(5)),
+                Ok(status) => return status,
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// What it wrote, for people.
+    fn end(mut self) -> String {
+        self.stop();
+        // A program that it started may hold the pipe still.
+        let _ = self.errors_end.recv_timeout(Duration::from_secs(1));
+        let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut text = String::new();
+        for (name, lines) in [("output", &self.output), ("error", &errors)] {
+            if lines.is_empty() {
+                let _ = write!(text, "\n  nothing on standard {name}");
+                continue;
+            }
+            let _ = write!(text, "\n  on standard {name}:");
+            let skipped = lines.len().saturating_sub(MOST_LINES);
+            if skipped > 0 {
+                let _ = write!(text, "\n    … {skipped} lines …");
+            }
+            for line in &lines[skipped..] {
+                let _ = write!(text, "\n    {}", visible::cut(line, WIDTH));
+            }
+        }
+        text
+    }
+
+    fn stop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn follow(stdout: ChildStdout) -> Receiver<String> {
+    let (sender, lines) = channel();
+    thread::spawn(move || read(stdout, |line| sender.send(line).is_ok()));
+    lines
+}
+
+/// Hands on each line, whatever bytes it has, until nobody wants more.
+fn read(from: impl std::io::Read, mut to: impl FnMut(String) -> bool) {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    while matches!(from.read_until(b'\n', &mut line), Ok(1..)) {
+        let text = String::from_utf8_lossy(&line);
+        if !to(text.trim_end_matches(['\n', '\r']).to_owned()) {
+            return;
+        }
+        line.clear();
+    }
+}

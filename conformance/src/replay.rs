@@ -1,0 +1,143 @@
+//! A failing case in a file of its own, to be played again, by itself, against any build of the server.
+
+use std::{fs, io, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Subject,
+    check::{Case, Check, Failure, Judgement, Profile},
+    checks,
+    report::{CheckReport, Report, Witness},
+    run,
+    subject::Era,
+    trace::Trace,
+};
+
+/// A failing case as it is saved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Saved {
+    /// Id and version of the contract.
+    pub contract: String,
+    /// The check's id.
+    pub check: String,
+    /// What the check stated then. A check that states something else is another one.
+    pub states: String,
+    /// The protocol revision that was spoken.
+    pub revision: String,
+    /// How much was tried.
+    pub profile: Profile,
+    /// Where all that was chosen at random came from.
+    pub seed: u64,
+    /// The case.
+    pub case: Case,
+    /// What went wrong then.
+    pub seen: Failure,
+}
+
+/// The name of the file for a failing case of a check, by its number among them.
+pub fn file_name(check: &CheckReport, number: usize) -> String {
+    let id: String = check
+        .id
+        .chars()
+        .map(|it| {
+            if it.is_ascii_alphanumeric() || it == '-' {
+                it
+            } else {
+                '.'
+            }
+        })
+        .collect();
+    let revision: String = check
+        .revision
+        .chars()
+        .filter(|it| it.is_ascii_alphanumeric() || *it == '-')
+        .collect();
+    match number {
+        0 => format!("{id}.{revision}.json"),
+        number => format!("{id}.{revision}.{}.json", number + 1),
+    }
+}
+
+/// Saves every failing case of a report in `folder`, which is made if it is not there.
+///
+/// # Errors
+/// When the disk fails.
+pub fn save(report: &Report, folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    for check in &report.checks {
+        for (number, witness) in check.witnesses.iter().enumerate() {
+            let saved = serde_json::to_string_pretty(&Saved::of(report, check, witness))?;
+            fs::write(folder.join(file_name(check, number)), saved + "\n")?;
+        }
+    }
+    Ok(())
+}
+
+impl Saved {
+    fn of(report: &Report, check: &CheckReport, witness: &Witness) -> Self {
+        Self {
+            contract: report.contract.clone(),
+            check: check.id.clone(),
+            states: check.states.clone(),
+            revision: check.revision.clone(),
+            profile: report.profile,
+            seed: report.seed,
+            case: witness.case.clone(),
+            seen: witness.failure.clone(),
+        }
+    }
+
+    /// What `json` holds.
+    ///
+    /// # Errors
+    /// When it is not a saved case.
+    pub fn parse(json: &str) -> Result<Self, String> {
+        serde_json::from_str(json)
+            .map_err(|error| format!("not a case that `tabellion-conformance run --save` has saved: {error}"))
+    }
+
+    /// The id of the contract.
+    pub fn contract_id(&self) -> &str {
+        self.contract.split(' ').next().unwrap_or_default()
+    }
+
+    /// The check and the era of the case.
+    ///
+    /// # Errors
+    /// When there is no such check any more, or it is another one now.
+    pub fn check(&self) -> Result<(&'static Check, Era), String> {
+        let id = &self.check;
+        let check = checks::find(id)
+            .ok_or_else(|| format!("there is no check `{id}` any more{}", checks::did_you_mean(id)))?;
+        if check.states != self.states {
+            return Err(format!(
+                "the case is of another version of `{id}`\n  it stated: {}\n  it states: {}",
+                self.states, check.states
+            ));
+        }
+        let era = Era::of(&self.revision)
+            .ok_or_else(|| format!("there are no checks for revision `{}` any more", self.revision))?;
+        Ok((check, era))
+    }
+
+    /// Tries the case again; what came of it, and what was done.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn play(&self, subject: &Subject) -> Result<(Judgement, Trace), String> {
+        let (check, era) = self.check()?;
+        let subject = Subject {
+            era,
+            ..subject.clone()
+        };
+        Ok(run::try_case(
+            &subject,
+            self.profile,
+            self.seed,
+            check,
+            &self.case,
+        ))
+    }
+}

@@ -1,0 +1,46 @@
+//! A badge: how many of a contract's guarantees hold.
+
+use crate::report::{Report, Standing, html::escape};
+
+/// An SVG image such as `braindrive-markdown | 9/9`.
+pub fn badge(report: &Report) -> String {
+    let contract = report.contract.split(' ').next().unwrap_or_default();
+    let (held, all) = (report.guarantees(Some(Standing::Holds)), report.guarantees.len());
+    let (name, value) = (crate::report::visible::cut(contract, 40), format!("{held}/{all}"));
+    let is_untested = !report.is_passed() && report.count(Standing::Broken) == 0;
+    let colour = match held == all && report.is_passed() {
+        true => "#2a7d4f",
+        false if report.is_passed() || is_untested => "#8a6a1f",
+        false => "#b3382c",
+    };
+    let (left, right) = (width(&name) + 16, width(&value) + 16);
+    let (wide, middle, end) = (left + right, left * 5, left * 10 + right * 5);
+    let (name, value) = (escape(&name), escape(&value));
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="20" role="img" aria-label="{name}: {value} guarantees hold">
+<title>{name}: {value} guarantees hold</title>
+<clipPath id="r"><rect width="{wide}" height="20" rx="3"/></clipPath>
+<g clip-path="url(#r)"><rect width="{left}" height="20" fill="#3d4147"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="110" transform="scale(.1)">
+<text x="{middle}" y="140" textLength="{}">{name}</text>
+<text x="{end}" y="140" textLength="{}">{value}</text>
+</g>
+</svg>
+"##,
+        (left - 16) * 10,
+        (right - 16) * 10,
+    )
+}
+
+/// About how many pixels wide `text` is in 11 px Verdana.
+fn width(text: &str) -> usize {
+    let tenths = |it: char| match it {
+        'i' | 'j' | 'l' | '.' | ',' | '|' | ' ' => 35,
+        'f' | 'r' | 't' | '-' | '/' | '(' | ')' => 48,
+        'm' | 'w' | 'M' | 'W' | '@' => 105,
+        'A'..='Z' => 78,
+        ' '..='~' => 68,
+        _ => 110,
+    };
+    text.chars().map(tenths).sum::<usize>().div_ceil(10)
+}

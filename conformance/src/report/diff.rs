@@ -1,0 +1,135 @@
+//! What a document should hold against what it holds, line by line.
+
+use similar::{Algorithm, ChangeTag, DiffTag};
+
+use crate::check::Difference;
+
+/// So many equal lines are shown around a difference.
+const CONTEXT: usize = 3;
+
+/// A line of a diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// Lines are left out here; the next has this number in what was expected and in what was found.
+    Gap(usize, usize),
+    /// As it should be.
+    Same(&'a str),
+    /// Expected, and not found.
+    Expected(&'a str),
+    /// Found, and not expected.
+    Found(&'a str),
+    /// The line before has no newline at its end.
+    NoNewline,
+    /// So many more lines are not shown.
+    More(usize),
+}
+
+/// What is to be said before the lines, if one side is not there at all.
+pub fn remark(difference: &Difference) -> Option<&'static str> {
+    match (&difference.expected, &difference.found) {
+        (None, Some(_)) => Some("there should be no such file; it holds"),
+        (Some(_), None) => Some("there is no such file; it should hold"),
+        (None, None) => Some("there should be no such file"),
+        (Some(expected), Some(found)) if expected == found => Some("the text is the same; the bytes are not"),
+        _ => None,
+    }
+}
+
+/// At most about `most` lines that show a difference.
+pub fn lines<'a>(difference: &'a Difference, most: usize) -> Vec<Line<'a>> {
+    let split = |text: &'a Option<String>| -> Vec<&'a str> {
+        text.as_deref()
+            .unwrap_or_default()
+            .split_inclusive('\n')
+            .collect()
+    };
+    let (expected, found) = (split(&difference.expected), split(&difference.found));
+    let ops = similar::capture_diff_slices(Algorithm::Myers, &expected, &found);
+    let mut all = Vec::new();
+    for group in similar::group_diff_ops(ops, CONTEXT) {
+        if let Some(first) = group.first() {
+            let (old, new) = (first.old_range().start, first.new_range().start);
+            if old > 0 || new > 0 {
+                all.push(Line::Gap(old + 1, new + 1));
+            }
+        }
+        for op in &group {
+            let is_equal = op.tag() == DiffTag::Equal;
+            for text in &expected[op.old_range()] {
+                let tag = if is_equal {
+                    ChangeTag::Equal
+                } else {
+                    ChangeTag::Delete
+                };
+                push(&mut all, tag, text);
+            }
+            if !is_equal {
+                found[op.new_range()]
+                    .iter()
+                    .for_each(|text| push(&mut all, ChangeTag::Insert, text));
+            }
+        }
+    }
+    if all.len() > most {
+        let more = all.len() - most;
+        all.truncate(most);
+        all.push(Line::More(more));
+    }
+    all
+}
+
+fn push<'a>(all: &mut Vec<Line<'a>>, tag: ChangeTag, text: &'a str) {
+    let line = text.strip_suffix('\n');
+    all.push(match tag {
+        ChangeTag::Equal => Line::Same(line.unwrap_or(text)),
+        ChangeTag::Delete => Line::Expected(line.unwrap_or(text)),
+        ChangeTag::Insert => Line::Found(line.unwrap_or(text)),
+    });
+    if line.is_none() {
+        all.push(Line::NoNewline);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn difference(expected: Option<&str>, found: Option<&str>) -> Difference {
+        Difference {
+            path: "a.md".into(),
+            expected: expected.map(str::to_owned),
+            found: found.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_newline_that_is_missing_is_a_line() {
+        let difference = difference(Some("a\r\nb\n"), Some("a\nb"));
+        use Line::{Expected, Found, NoNewline};
+        let all = [Expected("a\r"), Expected("b"), Found("a"), Found("b"), NoNewline];
+        assert_eq!(lines(&difference, 99), all);
+        assert_eq!(
+            lines(&difference, 2),
+            [Expected("a\r"), Expected("b"), Line::More(3)]
+        );
+    }
+
+    #[test]
+    fn lines_far_from_a_difference_are_left_out() {
+        let text: String = (1..=20).map(|line| format!("{line}\n")).collect();
+        let difference = difference(Some(&text), Some(&text.replace("12\n", "12 \n")));
+        let lines = lines(&difference, 99);
+        assert_eq!((lines.len(), &lines[0]), (9, &Line::Gap(9, 9)));
+        assert_eq!(remark(&difference), None);
+    }
+
+    #[test]
+    fn a_side_that_is_not_there_is_said() {
+        let difference = difference(None, Some(""));
+        assert_eq!(
+            remark(&difference),
+            Some("there should be no such file; it holds")
+        );
+        assert_eq!(lines(&difference, 9), []);
+    }
+}

@@ -1,0 +1,175 @@
+//! What did not pass: what was found, and behind it the steps, the bytes and the wire.
+
+use std::fmt::Write as _;
+
+use super::{escape, mark};
+use crate::{
+    check::Difference,
+    report::{
+        CheckReport, Report, Standing, Witness,
+        compare::Comparison,
+        diff::{self, Line},
+        steps,
+        visible::{self, Piece},
+    },
+    trace::Event,
+};
+
+/// More lines of a diff than this are not shown.
+const MOST_LINES: usize = 400;
+
+/// The page's name for a check of a server's report.
+pub(super) fn id(server: usize, number: usize) -> String {
+    format!("f{server}-{number}")
+}
+
+/// Whether there is something to say about a check.
+pub(super) fn is_shown(check: &CheckReport) -> bool {
+    check.standing() >= Standing::Advice
+        || (check.standing() == Standing::NotApplicable && check.reason.is_some())
+}
+
+pub(super) fn failures(html: &mut String, comparison: &Comparison<'_>) {
+    let has_some = |report: &Report| report.checks.iter().any(is_shown);
+    if !comparison.reports.iter().any(has_some) {
+        return;
+    }
+    html.push_str("<section id=\"failures\">\n<h2>What did not pass</h2>\n");
+    for (server, report) in comparison.reports.iter().enumerate() {
+        let mut shown: Vec<_> = report.checks.iter().enumerate().collect();
+        shown.retain(|(_, check)| is_shown(check));
+        shown.sort_by_key(|(_, check)| std::cmp::Reverse(check.standing()));
+        if !shown.is_empty() {
+            let _ = writeln!(html, "<h3>{}</h3>", escape(&report.server.name));
+        }
+        for (number, check) in shown {
+            failure(html, &id(server, number), check);
+        }
+    }
+    html.push_str("</section>\n");
+}
+
+fn failure(html: &mut String, id: &str, check: &CheckReport) {
+    let standing = check.standing();
+    let minor = if standing == Standing::NotApplicable {
+        " minor"
+    } else {
+        ""
+    };
+    let _ = write!(
+        html,
+        "<article class=\"failure{minor}\" id=\"{id}\">\n<h4>{}<code>{}</code><small>MCP {}</small></h4>\n",
+        mark(Some(standing), &check.word().to_lowercase()),
+        escape(&check.id),
+        escape(&check.revision)
+    );
+    if standing == Standing::NotApplicable {
+        let _ = writeln!(
+            html,
+            "<p>{}</p>\n</article>",
+            escape(check.reason.as_deref().unwrap_or_default())
+        );
+        return;
+    }
+    let _ = writeln!(html, "<p class=\"states\">{}</p>", escape(&check.states));
+    match (standing, &check.known) {
+        (Standing::Known, Some(why)) => {
+            let _ = writeln!(html, "<p class=\"note\">Known to fail: {}</p>", escape(why));
+        }
+        (Standing::Unexpected, _) => {
+            html.push_str("<p class=\"note\">It is listed as known to fail, and passes.</p>\n");
+        }
+        (Standing::Advice, _) => html.push_str("<p class=\"note\">It should hold, and need not.</p>\n"),
+        _ => {}
+    }
+    if let Some(reason) = &check.reason {
+        let _ = writeln!(html, "<p class=\"what\">{}</p>", escape(reason));
+    }
+    if let Some(first) = check.witnesses.first() {
+        witness(html, first);
+    }
+    if check.witnesses.len() > 1 {
+        let others = check.witnesses[1..]
+            .iter()
+            .map(|witness| escape(&witness.case.name));
+        let others = others.collect::<Vec<_>>().join("; ");
+        let _ = writeln!(html, "<p class=\"quiet\">Also in: {others}</p>");
+    }
+    html.push_str("</article>\n");
+}
+
+fn witness(html: &mut String, witness: &Witness) {
+    let _ = writeln!(
+        html,
+        "<p class=\"quiet\">Case: {}</p>",
+        escape(&witness.case.name)
+    );
+    let steps = steps::of(&witness.trace);
+    if !steps.is_empty() {
+        let _ = write!(
+            html,
+            "<details><summary>Steps <small>{}</small></summary><ol class=\"steps\">",
+            steps.len()
+        );
+        for step in &steps {
+            let what = visible::line(&step.what);
+            let sign = step.by.sign();
+            let _ = write!(html, "<li><b>{sign}</b><span>{}</span></li>", escape(&what));
+        }
+        html.push_str("</ol></details>\n");
+    }
+    witness
+        .failure
+        .differences
+        .iter()
+        .for_each(|difference| differs(html, difference));
+    let wire = witness.trace.iter().filter_map(|event| match event {
+        Event::Sent(line) => Some(("→", line)),
+        Event::Received(line) => Some(("←", line)),
+        Event::Did(_) => None,
+    });
+    let wire: Vec<_> = wire.collect();
+    if !wire.is_empty() {
+        let _ = write!(
+            html,
+            "<details><summary>Wire <small>{}</small></summary><ol class=\"wire\">",
+            wire.len()
+        );
+        for (sign, line) in wire {
+            let line = visible::line(line);
+            let _ = write!(html, "<li><b>{sign}</b><code>{}</code></li>", escape(&line));
+        }
+        html.push_str("</ol></details>\n");
+    }
+}
+
+fn differs(html: &mut String, difference: &Difference) {
+    let legend = "<span class=\"expected\">− expected</span> <span class=\"found\">+ found</span>";
+    let _ = write!(
+        html,
+        "<details><summary>Bytes of <code>{}</code> <small>{}</small></summary><pre class=\"diff\">",
+        escape(&visible::line(&difference.path)),
+        diff::remark(difference).unwrap_or(legend)
+    );
+    for line in diff::lines(difference, MOST_LINES) {
+        let _ = match line {
+            Line::Gap(old, _) => writeln!(html, "<span class=\"gap\">from line {old}</span>"),
+            Line::More(more) => writeln!(html, "<span class=\"gap\">{more} more lines</span>"),
+            Line::NoNewline => writeln!(html, "<span class=\"gap\">no newline at the end</span>"),
+            Line::Same(line) => writeln!(html, "<span>  {}</span>", marked(line)),
+            Line::Expected(line) => writeln!(html, "<span class=\"expected\">− {}</span>", marked(line)),
+            Line::Found(line) => writeln!(html, "<span class=\"found\">+ {}</span>", marked(line)),
+        };
+    }
+    html.push_str("</pre></details>\n");
+}
+
+/// A line of a document, with what would not be seen marked.
+fn marked(line: &str) -> String {
+    let pieces = visible::pieces(line);
+    let shown = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => escape(text).into_owned(),
+        Piece::Mark(text) => format!("<i>{}</i>", escape(text)),
+    });
+    shown.collect()
+}

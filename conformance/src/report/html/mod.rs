@@ -1,0 +1,184 @@
+//! One page, complete in itself, that shows how servers stand side by side.
+//!
+//! It asks the network for nothing and runs nothing: its policy allows its own style and nothing else. All text is
+//! escaped, whoever wrote it.
+
+mod failure;
+mod tables;
+
+use std::{borrow::Cow, fmt::Write as _};
+
+use crate::report::{Report, Standing, compare::Comparison, time, visible};
+
+/// All that the page looks like.
+const STYLE: &str = include_str!("style.css");
+/// SHA-256 of [`STYLE`] in base64, by which the page's policy knows it.
+const STYLE_HASH: &str = include_str!("style.css.sha256").trim_ascii();
+/// The signs of verdicts.
+const SIGNS: &str = include_str!("signs.svg");
+
+/// The page.
+pub fn page(comparison: &Comparison<'_>) -> String {
+    let mut html = String::new();
+    let contract = escape(comparison.contract);
+    let versions = comparison.versions.join(", ");
+    let _ = write!(
+        html,
+        r#"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-{STYLE_HASH}'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>Conformance with {contract} {}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+{SIGNS}<header>
+<p class="over">Conformance</p>
+<h1>{contract} <span>{}</span></h1>
+<p class="lede">{}</p>
+</header>
+<main>
+"#,
+        escape(&versions),
+        escape(&versions),
+        lede(comparison),
+    );
+    servers(&mut html, comparison);
+    tables::guarantees(&mut html, comparison);
+    tables::checks(&mut html, comparison);
+    failure::failures(&mut html, comparison);
+    let _ = write!(
+        html,
+        "</main>\n<footer><p>Made by tabellion-conformance {}.</p></footer>\n</body>\n</html>\n",
+        escape(&suites(comparison.reports))
+    );
+    html
+}
+
+fn lede(comparison: &Comparison<'_>) -> String {
+    let servers = match comparison.reports.len() {
+        1 => "One server".to_owned(),
+        many => format!("{many} servers"),
+    };
+    let guarantees = comparison.guarantees.len();
+    format!("{servers} and {guarantees} guarantees, judged by the bytes on the disk and by git.")
+}
+
+fn suites(reports: &[Report]) -> String {
+    let mut suites: Vec<_> = reports.iter().map(|report| report.suite.as_str()).collect();
+    suites.sort_unstable();
+    suites.dedup();
+    suites.join(", ")
+}
+
+fn servers(html: &mut String, comparison: &Comparison<'_>) {
+    html.push_str("<section class=\"servers\" aria-label=\"Servers\">\n");
+    for report in comparison.reports {
+        let (held, all) = (report.guarantees(Some(Standing::Holds)), report.guarantees.len());
+        let class = if report.is_passed() { "good" } else { "bad" };
+        let _ = write!(
+            html,
+            "<article><h2>{}</h2>\n<p class=\"score {class}\"><b>{held}</b><span>/{all}</span></p>\n",
+            escape(&report.server.name)
+        );
+        if let Some(identity) = report
+            .server
+            .identity
+            .as_ref()
+            .filter(|it| **it != report.server.name)
+        {
+            let _ = writeln!(html, "<p class=\"quiet\">{}</p>", escape(identity));
+        }
+        let _ = writeln!(html, "<p>{}.</p>", escape(&report.summary()));
+        let _ = writeln!(
+            html,
+            "<p class=\"quiet\">{} profile, seed {}, MCP {}, {}</p>",
+            if report.profile == crate::check::Profile::Quick {
+                "Quick"
+            } else {
+                "Full"
+            },
+            report.seed,
+            escape(&report.revisions().join(" and ")),
+            time(report.seconds)
+        );
+        let command = report.server.command.join(" ");
+        let _ = writeln!(
+            html,
+            "<p class=\"command\"><code>{}</code></p></article>",
+            escape(&command)
+        );
+    }
+    html.push_str("</section>\n");
+}
+
+/// How something stands, as a sign and a word; the word is read out where only the sign is shown.
+fn mark(standing: Option<Standing>, word: &str) -> String {
+    let (class, sign) = match standing {
+        Some(Standing::Holds) => ("good", "pass"),
+        Some(Standing::Broken) => ("bad", "fail"),
+        Some(Standing::Untested) => ("bad", "ask"),
+        Some(Standing::Trouble) => ("bad", "bang"),
+        Some(Standing::Unexpected) => ("odd", "bang"),
+        Some(Standing::Known) => ("odd", "known"),
+        Some(Standing::Advice) => ("odd", "bang"),
+        Some(Standing::NotApplicable) | None => ("none", "dash"),
+    };
+    let word = escape(word);
+    format!(
+        "<span class=\"mark {class}\"><svg aria-hidden=\"true\"><use href=\"#{sign}\"/></svg><span>{word}</span></span>"
+    )
+}
+
+/// Text for an element or an attribute; what would not be seen is shown as an escape.
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+    let shown = visible::lines(text);
+    if !shown.contains(['&', '<', '>', '"', '\'']) {
+        return shown;
+    }
+    let mut all = String::with_capacity(shown.len() + 16);
+    for it in shown.chars() {
+        match it {
+            '&' => all.push_str("&amp;"),
+            '<' => all.push_str("&lt;"),
+            '>' => all.push_str("&gt;"),
+            '"' => all.push_str("&quot;"),
+            '\'' => all.push_str("&#39;"),
+            it => all.push(it),
+        }
+    }
+    all.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    #[test]
+    fn the_policy_knows_the_style() {
+        let hash = base64(&Sha256::digest(STYLE));
+        assert_eq!(
+            STYLE_HASH, hash,
+            "write the new hash into conformance/src/report/html/style.css.sha256"
+        );
+    }
+
+    fn base64(bytes: &[u8]) -> String {
+        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut text = String::new();
+        for chunk in bytes.chunks(3) {
+            let bits = (0..3).fold(0, |bits, at| bits << 8 | u32::from(*chunk.get(at).unwrap_or(&0)));
+            for at in 0..4 {
+                let digit = char::from(DIGITS[(bits >> (18 - 6 * at)) as usize & 63]);
+                text.push(if at <= chunk.len() { digit } else { '=' });
+            }
+        }
+        text
+    }
+}

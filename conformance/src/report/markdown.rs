@@ -1,0 +1,232 @@
+//! A report, or several side by side, as Markdown: for a comment on a pull request.
+
+use std::fmt::Write as _;
+
+use crate::{
+    check::Severity,
+    report::{
+        CheckReport, Report, Standing, Witness,
+        compare::Comparison,
+        diff::{self, Line},
+        steps, time,
+        visible::{self, Piece},
+    },
+};
+
+/// More characters than this of one block are not shown: comments are limited.
+const MOST: usize = 3_000;
+/// More lines of a diff than this are not shown.
+const MOST_LINES: usize = 60;
+
+/// The document.
+pub fn markdown(comparison: &Comparison<'_>) -> String {
+    let mut text = String::new();
+    let versions = comparison.versions.join(", ");
+    let _ = writeln!(
+        text,
+        "## Conformance with {} {}\n",
+        plain(comparison.contract),
+        plain(&versions)
+    );
+    for report in comparison.reports {
+        let sign = if report.is_passed() { "✅" } else { "❌" };
+        let (name, summary) = (plain(&report.server.name), report.summary());
+        let (profile, seed) = (format!("{:?}", report.profile).to_lowercase(), report.seed);
+        let _ = writeln!(
+            text,
+            "{sign} **{name}**: {summary} ({profile}, seed {seed}, {})\n",
+            time(report.seconds)
+        );
+    }
+    guarantees(&mut text, comparison);
+    if comparison.reports.len() > 1 {
+        checks(&mut text, comparison);
+    }
+    let is_one = comparison.reports.len() == 1;
+    for report in comparison.reports {
+        failures(&mut text, report, is_one);
+    }
+    text
+}
+
+fn sign(standing: Option<Standing>) -> &'static str {
+    match standing {
+        Some(Standing::Holds) => "✅",
+        Some(Standing::Broken) => "❌",
+        Some(Standing::Untested) => "❓",
+        Some(Standing::Trouble) => "💥",
+        Some(Standing::Unexpected) => "❗",
+        Some(Standing::Known) => "☑️",
+        Some(Standing::Advice) => "⚠️",
+        Some(Standing::NotApplicable) | None => "➖",
+    }
+}
+
+fn head(text: &mut String, first: &str, comparison: &Comparison<'_>) {
+    let names: String = comparison
+        .reports
+        .iter()
+        .map(|report| format!(" {} |", plain(&report.server.name)))
+        .collect();
+    let _ = writeln!(
+        text,
+        "| {first} |{names}\n|---|{}",
+        ":-:|".repeat(comparison.reports.len())
+    );
+}
+
+fn guarantees(text: &mut String, comparison: &Comparison<'_>) {
+    head(text, "guarantee", comparison);
+    for row in &comparison.guarantees {
+        let _ = write!(text, "| {} <sub>{}</sub> |", plain(row.text), plain(row.id));
+        for (standing, _) in &row.cells {
+            let _ = write!(
+                text,
+                " {} {} |",
+                sign(*standing),
+                Standing::of_guarantee(*standing)
+            );
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+}
+
+fn checks(text: &mut String, comparison: &Comparison<'_>) {
+    text.push_str("<details><summary>Checks</summary>\n\n");
+    head(text, "check", comparison);
+    for row in comparison.families.iter().flat_map(|family| &family.checks) {
+        let should = if row.severity == Severity::Should {
+            " (should)"
+        } else {
+            ""
+        };
+        let _ = write!(text, "| {}{should} |", code(row.id));
+        for cell in &row.cells {
+            let worst = cell
+                .iter()
+                .map(|(_, check)| check)
+                .max_by_key(|check| check.standing());
+            let shown = worst.map_or("➖ not run".to_owned(), |check| {
+                format!("{} {}", sign(Some(check.standing())), check.word().to_lowercase())
+            });
+            let _ = write!(text, " {shown} |");
+        }
+        text.push('\n');
+    }
+    text.push_str("\n</details>\n\n");
+}
+
+fn failures(text: &mut String, report: &Report, is_one: bool) {
+    let mut shown: Vec<_> = report.checks.iter().collect();
+    shown.retain(|check| check.standing() >= Standing::Advice);
+    shown.sort_by_key(|check| std::cmp::Reverse(check.standing()));
+    if !shown.is_empty() && !is_one {
+        let _ = writeln!(text, "### {}\n", plain(&report.server.name));
+    }
+    shown.iter().for_each(|check| failure(text, check));
+}
+
+fn failure(text: &mut String, check: &CheckReport) {
+    let sign = sign(Some(check.standing()));
+    let reason = check.reason.as_deref().unwrap_or("it passes");
+    let _ = writeln!(
+        text,
+        "<details><summary>{sign} {} in {}: {}</summary>\n",
+        code(&check.id),
+        plain(&check.revision),
+        code(&visible::cut(reason, 160))
+    );
+    let _ = writeln!(text, "{}\n", plain(&check.states));
+    if !check.guarantees.is_empty() {
+        let ids: Vec<_> = check.guarantees.iter().map(|id| code(id)).collect();
+        let _ = writeln!(text, "Guarantees: {}\n", ids.join(", "));
+    }
+    match (check.standing(), &check.known) {
+        (Standing::Known, Some(why)) => {
+            let _ = writeln!(text, "Known to fail: {}\n", code(why));
+        }
+        (Standing::Unexpected, _) => text.push_str("It is listed as known to fail, and passes.\n\n"),
+        _ => {}
+    }
+    match check.witnesses.first() {
+        Some(first) => witness(text, first),
+        None if check.reason.is_some() => fence(text, "", reason),
+        None => {}
+    }
+    text.push_str("</details>\n\n");
+}
+
+fn witness(text: &mut String, witness: &Witness) {
+    let _ = writeln!(text, "Case {}:\n", code(&witness.case.name));
+    fence(text, "", &witness.failure.what);
+    let steps: Vec<_> = steps::of(&witness.trace)
+        .iter()
+        .enumerate()
+        .map(|(number, step)| {
+            format!(
+                "{:2} {} {}",
+                number + 1,
+                step.by.sign(),
+                visible::cut(&step.what, 200)
+            )
+        })
+        .collect();
+    if !steps.is_empty() {
+        fence(text, "", &steps.join("\n"));
+    }
+    for difference in &witness.failure.differences {
+        let remark = diff::remark(difference).unwrap_or("`-` expected, `+` found");
+        let _ = writeln!(text, "{}: {remark}\n", code(&difference.path));
+        let lines = diff::lines(difference, MOST_LINES);
+        let lines: Vec<_> = lines.iter().map(line).collect();
+        fence(text, "diff", &lines.join("\n"));
+    }
+}
+
+fn line(line: &Line<'_>) -> String {
+    let shown = |sign: &str, line: &str| {
+        let pieces = visible::pieces(line);
+        format!("{sign}{}", pieces.iter().map(Piece::as_str).collect::<String>())
+    };
+    match line {
+        Line::Gap(old, new) => format!("@@ -{old} +{new} @@"),
+        Line::Same(line) => shown(" ", line),
+        Line::Expected(line) => shown("-", line),
+        Line::Found(line) => shown("+", line),
+        Line::NoNewline => "\\ no newline at the end".to_owned(),
+        Line::More(more) => format!("… {more} more lines …"),
+    }
+}
+
+/// A code block that nothing in it can close.
+fn fence(text: &mut String, language: &str, content: &str) {
+    let content = visible::lines(content);
+    let content = match content.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", &content[..at]),
+        None => content.into_owned(),
+    };
+    let runs = content.split(|it| it != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(runs.max(2) + 1);
+    let _ = writeln!(text, "{fence}{language}\n{content}\n{fence}\n");
+}
+
+/// Text in a line, none of which is Markdown or HTML.
+fn plain(text: &str) -> String {
+    let mut all = String::with_capacity(text.len() + 16);
+    for it in visible::line(text).chars() {
+        match it {
+            '`' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '(' | ')' | '#' | '+' | '!' | '|' | '&'
+            | '@' | '~' | ':' | '^' | '$' | '"' | '\'' | '=' | '\\' => {
+                let _ = write!(all, "&#{};", u32::from(it));
+            }
+            it => all.push(it),
+        }
+    }
+    all
+}
+
+/// The same as code, where nobody is called by name and nothing is a link.
+fn code(text: &str) -> String {
+    format!("<code>{}</code>", plain(text))
+}

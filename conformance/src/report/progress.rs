@@ -1,0 +1,123 @@
+//! What is shown while checks run: a line for each that is done and, where a person looks, one that moves.
+
+use std::{
+    io::{IsTerminal, Write},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    check::Check,
+    report::{CheckReport, terminal},
+    run::Observer,
+    subject::Era,
+};
+
+/// The moving line is not drawn more often than this.
+const PAUSE: Duration = Duration::from_millis(80);
+
+/// Shows checks as they come: lines on standard output, and progress on standard error if that is a terminal.
+#[derive(Debug)]
+pub struct Progress {
+    quiet: bool,
+    moves: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    since: Instant,
+    drawn: Option<Instant>,
+    checks: usize,
+    check: &'static str,
+    revision: &'static str,
+    cases: usize,
+    done: usize,
+}
+
+impl Progress {
+    /// Shows nothing that moves if standard error is no terminal, and nothing at all if `quiet`.
+    pub fn new(quiet: bool) -> Self {
+        Self {
+            quiet,
+            moves: !quiet && std::io::stderr().is_terminal(),
+            state: Mutex::new(State {
+                since: Instant::now(),
+                drawn: None,
+                checks: 0,
+                check: "",
+                revision: "",
+                cases: 0,
+                done: 0,
+            }),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn draw(&self, state: &mut State) {
+        if self.moves && state.drawn.is_none_or(|drawn| drawn.elapsed() > PAUSE) {
+            state.drawn = Some(Instant::now());
+            let seconds = state.since.elapsed().as_secs();
+            // A person who can't be shown how far it is learns it in the end.
+            let _ = write!(
+                std::io::stderr().lock(),
+                "\r\x1b[2K{}:{:02}  {} checks done, now {} ({}): {} of {} cases",
+                seconds / 60,
+                seconds % 60,
+                state.checks,
+                state.check,
+                state.revision,
+                state.done,
+                state.cases,
+            );
+        }
+    }
+
+    fn clear(&self) {
+        if self.moves {
+            // As above.
+            let _ = write!(std::io::stderr().lock(), "\r\x1b[2K");
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn begins(&self, check: &Check, era: Era, cases: usize) {
+        let state = &mut *self.state();
+        (state.check, state.revision) = (check.id, era.revision());
+        (state.cases, state.done, state.drawn) = (cases, 0, None);
+        self.draw(state);
+    }
+
+    fn case_done(&self, _: &Check) {
+        let state = &mut *self.state();
+        state.done += 1;
+        self.draw(state);
+    }
+
+    fn ends(&self, report: &CheckReport) {
+        let state = &mut *self.state();
+        state.checks += 1;
+        self.clear();
+        if !self.quiet {
+            let mut out = anstream::stdout().lock();
+            // The report tells the same again to whoever asked for it in a file.
+            let _ = write!(out, "{}", terminal::check(report)).and_then(|()| out.flush());
+        }
+    }
+}
+
+/// Shows nothing.
+#[derive(Debug)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn begins(&self, _: &Check, _: Era, _: usize) {}
+
+    fn case_done(&self, _: &Check) {}
+
+    fn ends(&self, _: &CheckReport) {}
+}

@@ -1,0 +1,292 @@
+//! A report for a terminal: a line for each check, the failures with their witnesses, the guarantees, and a summary.
+//!
+//! The text has colours always; whoever prints it strips them where they are not wanted (`anstream`).
+
+use std::{fmt::Write as _, path::Path};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::{
+    check::{Difference, Severity},
+    replay,
+    report::{
+        CheckReport, Report, Standing, Witness,
+        diff::{self, Line},
+        steps, time,
+        visible::{self, Piece},
+    },
+};
+
+/// More steps than this are not shown: the first half, and the last.
+const MOST_STEPS: usize = 16;
+/// A step is cut to so many characters.
+const STEP_WIDTH: usize = 150;
+/// More lines of a diff than this are not shown.
+const MOST_LINES: usize = 40;
+
+/// What to show besides the report itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct With<'a> {
+    /// Only failures and the summary.
+    pub quiet: bool,
+    /// The command that runs checks again, to which their ids are added.
+    pub again: Option<&'a str>,
+    /// Where failing cases are saved.
+    pub saved: Option<&'a Path>,
+    /// What the list of known failures gets wrong.
+    pub outdated: &'a [String],
+}
+
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const ODD: Style = AnsiColor::Yellow.on_default();
+const EXPECTED: Style = AnsiColor::Green.on_default();
+const FOUND: Style = AnsiColor::Red.on_default();
+
+fn style(standing: Option<Standing>) -> Style {
+    match standing {
+        Some(Standing::Holds) => GOOD,
+        Some(Standing::NotApplicable) | None => DIM,
+        Some(Standing::Advice | Standing::Known) => ODD,
+        Some(Standing::Unexpected | Standing::Untested | Standing::Broken | Standing::Trouble) => BAD,
+    }
+}
+
+fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Everything about a report.
+pub fn whole(report: &Report, with: With<'_>) -> String {
+    let lines = report.checks.iter().filter(|_| !with.quiet).map(check);
+    let lines: String = lines.collect();
+    lines + &rest(report, with)
+}
+
+/// The line of a check.
+pub fn check(check: &CheckReport) -> String {
+    let (id, revision) = (visible::line(&check.id), visible::line(&check.revision));
+    let verdict = paint(style(Some(check.standing())), &format!("{:10}", check.word()));
+    let cases = if check.cases == 1 { "case " } else { "cases" };
+    let effort = format!(
+        "{revision}  {:4} {cases}  {:>9}",
+        check.cases,
+        time(check.seconds)
+    );
+    let why = match (check.standing(), &check.known, &check.reason) {
+        (Standing::Known, Some(reason), _) | (Standing::NotApplicable, _, Some(reason)) => {
+            format!("  {}", visible::cut(reason, 60))
+        }
+        _ => String::new(),
+    };
+    let effort = paint(DIM, &(effort + &why));
+    format!("{verdict} {id:36}  {effort}\n")
+}
+
+/// What follows the lines of the checks.
+pub fn rest(report: &Report, with: With<'_>) -> String {
+    let mut text = String::new();
+    let mut shown: Vec<_> = report.checks.iter().collect();
+    shown.retain(|check| check.standing() >= Standing::Advice);
+    shown.retain(|check| !matches!(check.standing(), Standing::Known | Standing::Unexpected));
+    shown.sort_by_key(|check| std::cmp::Reverse(check.standing()));
+    for check in &shown {
+        text.push('\n');
+        add_failure(&mut text, check, with);
+    }
+    if !with.quiet {
+        guarantees(&mut text, report);
+    }
+    text.push('\n');
+    for sentence in with.outdated {
+        let _ = writeln!(
+            text,
+            "{} {}",
+            paint(BAD, "listed as known to fail:"),
+            visible::line(sentence)
+        );
+    }
+    let passed = report.is_passed() && with.outdated.is_empty();
+    let head = if passed {
+        paint(GOOD, "PASSED")
+    } else {
+        paint(BAD, "FAILED")
+    };
+    let server = visible::line(&report.server.name);
+    let _ = writeln!(
+        text,
+        "{head} {} with {}: {} ({})",
+        paint(BOLD, &server),
+        visible::line(&report.contract),
+        report.summary(),
+        time(report.seconds)
+    );
+    if let (Some(again), Some(ids)) = (with.again, ids(&shown)) {
+        let (before, after) = again.split_once(" -- ").unwrap_or((again, ""));
+        let _ = writeln!(text, "{} {before} --only {ids} -- {after}", paint(DIM, "again:"));
+    }
+    text
+}
+
+/// The ids of the checks that did not pass, as `--only` wants them.
+fn ids(shown: &[&CheckReport]) -> Option<String> {
+    let must = shown.iter().filter(|check| check.standing() > Standing::Known);
+    let mut ids: Vec<_> = must.map(|check| visible::line(&check.id)).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    (!ids.is_empty()).then(|| ids.join(","))
+}
+
+/// How a check does not pass.
+pub fn failure(check: &CheckReport) -> String {
+    let mut text = String::new();
+    add_failure(&mut text, check, With::default());
+    text
+}
+
+fn add_failure(text: &mut String, check: &CheckReport, with: With<'_>) {
+    let head = paint(style(Some(check.standing())), check.word());
+    let should = if check.severity == Severity::Should {
+        "  it should hold, and need not"
+    } else {
+        ""
+    };
+    let _ = writeln!(
+        text,
+        "{head}  {}  {}",
+        paint(BOLD, &visible::line(&check.id)),
+        paint(DIM, &format!("{}{should}", visible::line(&check.revision)))
+    );
+    let _ = writeln!(text, "  {}", visible::line(&check.states));
+    if !check.guarantees.is_empty() {
+        field(text, "breaks", &check.guarantees.join(", "));
+    }
+    let Some(first) = check.witnesses.first() else {
+        field(
+            text,
+            "why",
+            check.reason.as_deref().unwrap_or("no reason is given"),
+        );
+        return;
+    };
+    witness(text, &first.case.name, first);
+    if check.witnesses.len() > 1 {
+        let others = check.witnesses[1..]
+            .iter()
+            .map(|witness| witness.case.name.as_str());
+        field(text, "also in", &others.collect::<Vec<_>>().join("; "));
+    }
+    if let Some(folder) = with.saved {
+        let file = folder.join(replay::file_name(check, 0));
+        field(text, "saved", &file.to_string_lossy());
+    }
+}
+
+/// A case that was tried by itself.
+pub fn case(check: &str, revision: &str, states: &str, tried: &Witness) -> String {
+    let (id, revision) = (visible::line(check), visible::line(revision));
+    let mut text = format!("{}  {}\n", paint(BOLD, &id), paint(DIM, &revision));
+    let _ = writeln!(text, "  {}", visible::line(states));
+    witness(&mut text, &tried.case.name, tried);
+    text
+}
+
+/// A named remark on a case.
+pub fn remark(name: &str, what: &str) -> String {
+    let mut text = String::new();
+    field(&mut text, name, what);
+    text
+}
+
+/// How it ended, in a line.
+pub fn verdict(is_good: bool, what: &str) -> String {
+    let style = if is_good { GOOD } else { BAD };
+    paint(style, &visible::line(what)) + "\n"
+}
+
+fn witness(text: &mut String, case: &str, witness: &Witness) {
+    field(text, "case", case);
+    field(text, "found", &witness.failure.what);
+    let steps = steps::of(&witness.trace);
+    for (number, step) in steps.iter().enumerate() {
+        let (half, left) = (MOST_STEPS / 2, steps.len().saturating_sub(MOST_STEPS));
+        if left > 0 && number == half {
+            field(text, "", &format!("… {left} more …"));
+        }
+        if left == 0 || number < half || number >= steps.len() - half {
+            let name = if number == 0 { "steps" } else { "" };
+            let step = format!(
+                "{:2} {} {}",
+                number + 1,
+                step.by.sign(),
+                visible::line(&step.what)
+            );
+            field(text, name, &visible::cut(&step, STEP_WIDTH));
+        }
+    }
+    witness
+        .failure
+        .differences
+        .iter()
+        .for_each(|difference| differs(text, difference));
+}
+
+/// A named part of a failure, each line of it below the first.
+fn field(text: &mut String, name: &str, value: &str) {
+    let value = visible::lines(value);
+    for (number, line) in value.lines().enumerate() {
+        let name = if number == 0 { name } else { "" };
+        let _ = writeln!(text, "  {} {line}", paint(DIM, &format!("{name:8}")));
+    }
+}
+
+fn differs(text: &mut String, difference: &Difference) {
+    let path = visible::line(&difference.path);
+    let sides = format!("{}  {}", paint(EXPECTED, "- expected"), paint(FOUND, "+ found"));
+    let said = diff::remark(difference).map_or(sides, |remark| paint(DIM, remark));
+    let _ = writeln!(text, "  {} {path}  {said}", paint(DIM, "document"));
+    for line in diff::lines(difference, MOST_LINES) {
+        let shown = match line {
+            Line::Gap(old, _) => paint(DIM, &format!("@@ line {old} @@")),
+            Line::More(more) => paint(DIM, &format!("… {more} more lines …")),
+            Line::NoNewline => paint(DIM, "\\ no newline at the end"),
+            Line::Same(line) => format!("  {}", marked(line, Style::new())),
+            Line::Expected(line) => format!("{EXPECTED}- {}{EXPECTED:#}", marked(line, EXPECTED)),
+            Line::Found(line) => format!("{FOUND}+ {}{FOUND:#}", marked(line, FOUND)),
+        };
+        let _ = writeln!(text, "           {shown}");
+    }
+}
+
+/// A line of a document in a colour, with what would not be seen inverted.
+fn marked(line: &str, style: Style) -> String {
+    let mark = style.invert();
+    let pieces = visible::pieces(line);
+    let shown = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => (*text).to_owned(),
+        Piece::Mark(text) => format!("{mark}{text}{mark:#}{style}"),
+    });
+    shown.collect()
+}
+
+fn guarantees(text: &mut String, report: &Report) {
+    let width = |of: &dyn Fn(usize) -> usize| (0..report.guarantees.len()).map(of).max().unwrap_or(0);
+    let ids = width(&|at| report.guarantees[at].id.chars().count());
+    let words = width(&|at| report.guarantees[at].text.chars().count());
+    if ids > 0 {
+        let _ = writeln!(text, "\n{}", paint(BOLD, "guarantees"));
+    }
+    for guarantee in &report.guarantees {
+        let standing = report.standing(guarantee);
+        let verdict = paint(
+            style(standing),
+            &format!("{:14}", Standing::of_guarantee(standing)),
+        );
+        let checks = if guarantee.checks == 1 { "check" } else { "checks" };
+        let checks = paint(DIM, &format!("{:2} {checks}", guarantee.checks));
+        let (id, says) = (visible::line(&guarantee.id), visible::line(&guarantee.text));
+        let _ = writeln!(text, "{verdict} {id:ids$}  {says:words$}  {checks}");
+    }
+}
