@@ -108,7 +108,13 @@ impl Document {
     /// # Errors
     /// What is wrong.
     pub fn judge(&self, kind: EffectKind, content: &str, after: Option<&[u8]>) -> Result<(), String> {
-        let Self { head, lead, section, rest, .. } = self;
+        let Self {
+            head,
+            lead,
+            section,
+            rest,
+            ..
+        } = self;
         let (before, behind) = match kind {
             EffectKind::Read => return Ok(()),
             EffectKind::Delete if after.is_none() => return Ok(()),
@@ -158,9 +164,7 @@ fn first_difference(
         let new = new.next();
         if new != Some(old) {
             let new = new.map_or("nothing".to_owned(), |new| format!("0x{new:02x}"));
-            return format!(
-                "byte {at} {whence}, outside of the change, was 0x{old:02x} and is {new}"
-            );
+            return format!("byte {at} {whence}, outside of the change, was 0x{old:02x} and is {new}");
         }
         at += 1;
     }
@@ -234,7 +238,10 @@ mod tests {
         let text = plain.text();
         assert!(judged(EffectKind::Append, &format!("{text}\nnew\n")));
         assert!(!judged(EffectKind::Append, &format!("{text}newer")));
-        assert!(!judged(EffectKind::Append, &format!("{}new", text.replace('\n', "\r\n"))));
+        assert!(!judged(
+            EffectKind::Append,
+            &format!("{}new", text.replace('\n', "\r\n"))
+        ));
         assert!(judged(
             EffectKind::ReplaceSection,
             "# Plan\n\nIntro.\n\nnew\n\n## Later\n\nNothing.\n"

@@ -11,11 +11,8 @@
 //! | [`client`], [`reply`] | calls of the contract's tools in either era |
 //! | [`scene`], [`ledger`] | the disk: a throw-away library with what lies around it, and what it holds, from its files and git |
 //! | [`stepper`] | a program that dies, or a system call that fails, at any point that one names |
-//! | [`check`], [`checks`], [`request`] | what is tried |
-//! | [`semantics`], [`markdown`] | what a document may be after a call |
-//! | [`check`], [`checks`], [`request`], [`generate`] | what is tried |
-//! | [`settled`] | what must hold when nobody is at work in a library |
-//! | [`run`](mod@run), [`trace`], [`report`] | what came of it |
+//! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`] | what is tried, and on what |
+//! | [`semantics`], [`markdown`], [`moment`], [`settled`] | what must hold: after a call, and when nobody is at work |
 //! | [`probe`] | whether there is a server at all, and what it speaks |
 //! | [`run`](mod@run), [`trace`], [`report`], [`known`], [`replay`] | what came of it, what is put up with, and once more |
 //!
@@ -32,13 +29,12 @@ pub mod client;
 pub mod documents;
 pub mod exit;
 pub mod generate;
+mod in_tests;
+pub mod known;
 pub mod ledger;
 pub mod markdown;
 pub mod moment;
 pub mod official;
-mod in_tests;
-pub mod known;
-pub mod ledger;
 pub mod probe;
 pub mod replay;
 pub mod reply;

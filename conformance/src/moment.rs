@@ -136,14 +136,12 @@ impl Moment {
             let name = path.to_string_lossy();
             return Err(failure.showing(&name, bytes(&old).as_deref(), bytes(&new).as_deref()));
         }
-        let rewritten = |path: &&PathBuf| !is_apart(path) && self.stamps.get(*path) != later.stamps.get(*path);
+        let rewritten =
+            |path: &&PathBuf| !is_apart(path) && self.stamps.get(*path) != later.stamps.get(*path);
         let rewritten = self.stamps.keys().find(rewritten);
         ensure(rewritten.is_none(), || {
             let path = rewritten.cloned().unwrap_or_default();
-            format!(
-                "`{}` was written again, with the bytes it had",
-                path.display()
-            )
+            format!("`{}` was written again, with the bytes it had", path.display())
         })
     }
 }
