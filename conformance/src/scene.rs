@@ -126,6 +126,11 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
+    /// Notes what is done to the disk next.
+    pub fn trace(&self, what: impl Into<String>) {
+        self.trace.did(what);
+    }
+
     /// Runs git in the library as a person would; returns what it prints.
     ///
     /// # Errors
@@ -166,7 +171,15 @@ impl<'a> Scene<'a> {
     /// # Errors
     /// When it does not start or answer.
     pub fn start(&self) -> Result<Client<'a>, Stop> {
-        Client::open(self.subject, self.connect()?, self.library())
+        self.start_at(&self.library())
+    }
+
+    /// As [`start`](Self::start), over the library that `root` names.
+    ///
+    /// # Errors
+    /// When it does not start or answer.
+    pub fn start_at(&self, root: &Path) -> Result<Client<'a>, Stop> {
+        Client::open(self.subject, self.connect_at(root)?, root.to_owned())
     }
 
     /// Starts a server over this library, to which nothing has been said.
@@ -174,8 +187,13 @@ impl<'a> Scene<'a> {
     /// # Errors
     /// When it does not start.
     pub fn connect(&self) -> Result<Target, Stop> {
-        self.trace.did("the server starts");
-        let mut target = Target::start(&mut self.command())?;
+        self.connect_at(&self.library())
+    }
+
+    fn connect_at(&self, root: &Path) -> Result<Target, Stop> {
+        self.trace
+            .did(format!("the server starts over `{}`", root.display()));
+        let mut target = Target::start(&mut self.subject.launch.command(root))?;
         target.patience = self.subject.launch.patience;
         target.trace = Some(self.trace.clone());
         Ok(target)
