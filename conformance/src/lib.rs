@@ -21,6 +21,7 @@
 //! This crate knows contracts and the disk; it never depends on a server.
 
 pub mod adapter;
+pub mod attacks;
 pub mod bytes;
 pub mod check;
 pub mod checks;
@@ -49,6 +50,7 @@ pub mod subject;
 pub mod talk;
 pub mod target;
 pub mod trace;
+pub mod traps;
 
 pub use bytes::Bytes;
 pub use in_tests::check;

@@ -112,6 +112,23 @@ impl Moment {
         })
     }
 
+    /// Fails unless what tells git what to do is the same in `later`: hooks, configuration, lists of what is ignored.
+    ///
+    /// # Errors
+    /// The failure.
+    pub fn same_control(&self, later: &Self) -> Judgement {
+        let control = |moment: &Self| {
+            let mut git = moment.git.clone();
+            git.retain(|path, _| ["config", "hooks", "info"].iter().any(|it| path.starts_with(it)));
+            git
+        };
+        let change = difference(&control(self), &control(later));
+        ensure(change.is_none(), || {
+            let path = change.unwrap_or_default();
+            format!("`.git/{path}` changed")
+        })
+    }
+
     /// Fails unless all documents are the same in `later`, but for those `apart` from them: bytes, modes, stamps.
     ///
     /// # Errors

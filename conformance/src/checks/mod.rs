@@ -10,6 +10,7 @@ mod concurrent;
 mod model;
 mod mutation;
 mod paths;
+mod person;
 mod preview;
 mod pure;
 mod schema;

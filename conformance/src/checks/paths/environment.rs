@@ -1,0 +1,123 @@
+//! Servers that are started with variables which lead git elsewhere.
+
+use std::fs;
+
+use tabellion_schemas::spec::EffectKind;
+
+use crate::{
+    Subject,
+    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    ledger,
+    moment::Moment,
+    reply::Reply,
+    request::With,
+    scene::Scene,
+    semantics,
+    traps::{Program, TRAPS},
+};
+
+pub(super) const ENVIRONMENT: Check = Check {
+    id: "paths/environment",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "Variables for git in the server's environment lead no call to another repository, and run no program.",
+    explains: "A server is started with `GIT_DIR`, `GIT_INDEX_FILE` and so on, as one is that an editor or a hook starts, \
+               pointing to another repository. The library must be read and changed all the same: the commit is in its \
+               history, its index is its own, and the other repository stays as it is. `attacks/hostile.toml` has the \
+               variables.",
+    cases,
+    judge,
+    shrink: as_small_as_can_be,
+};
+
+const PATH: &str = "notes/plan.md";
+const DOCUMENT: &str = "# Plan\n\n## Scope\n\nAll of it.\n";
+
+fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let all = TRAPS.environment.iter();
+    Ok(all
+        .map(|environment| Case::new(&environment.id, &environment.id))
+        .collect())
+}
+
+fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let id: String = case.read()?;
+    let environment = TRAPS.environment.iter().find(|environment| environment.id == id);
+    let environment = environment.ok_or_else(|| Stop::Harness(format!("there is no environment `{id}`")))?;
+    let mut subject: Subject = bench.subject.clone();
+    subject
+        .launch
+        .environment
+        .extend(environment.variables.iter().cloned());
+    let scene = Scene::new(&subject, &bench.trace, &[(PATH, DOCUMENT)])?;
+    let program = Program::new(&scene)?;
+    let other = scene.path("../outside/other");
+    fs::create_dir_all(other.join("notes"))?;
+    fs::write(other.join(PATH), "# Another library's plan\n\n## Scope\n")?;
+    ledger::git(&other, &["init", "--quiet", "--initial-branch=main"])?;
+    ledger::git(&other, &["add", "--all"])?;
+    ledger::git(&other, &["commit", "--quiet", "-m", "other"])?;
+
+    let with = With {
+        path: PATH,
+        content: "## Scope\n\nless\n",
+        target: "## Scope",
+    };
+    let before = Moment::of(&scene)?;
+    let mut client = scene.start()?;
+    let mut tried = false;
+    for kind in [
+        EffectKind::Read,
+        EffectKind::Append,
+        EffectKind::ReplaceSection,
+        EffectKind::Write,
+    ] {
+        let Some(call) = subject.request(kind, with) else {
+            continue;
+        };
+        tried = true;
+        let (bytes, commits) = (scene.read(PATH), scene.view()?.library);
+        let Reply::Done(done) = client.make(&call)? else {
+            continue;
+        };
+        semantics::allowed(&call, bytes.as_deref(), scene.read(PATH).as_deref())?;
+        if kind == EffectKind::Read {
+            let (_, effect) = subject
+                .tool_with(kind)
+                .ok_or_else(|| Stop::Harness("no effect".into()))?;
+            let read = semantics::content_read(effect, &done.response)?;
+            ensure(Some(read.as_bytes()) == bytes.as_deref(), || {
+                format!("another document was read: {read:?}")
+            })?;
+        }
+        let names_a_commit = call
+            .tool
+            .commit
+            .and_then(|at| done.response.pointer(at))
+            .is_some();
+        if names_a_commit {
+            let new = scene.view()?.library.commits_since(&commits).len();
+            ensure(new == 1, || {
+                format!("the library's history has {new} new commits instead of one")
+            })?;
+        }
+    }
+    if !tried {
+        return Err(Stop::NotApplicable("the server has no such tools".into()));
+    }
+    client.close()?;
+    let after = Moment::of(&scene)?;
+    before.same_around(&after)?;
+    before.same_documents(&after, &[PATH])?;
+    before.same_control(&after)?;
+    ensure(program.has_run().is_none(), || {
+        "a program that the environment names was run".into()
+    })?;
+    let status = &after.view.library.status;
+    ensure(
+        status.is_empty() || after.view.library.commits == before.view.library.commits,
+        || format!("git finds changes that are not committed: {status}"),
+    )?;
+    let sound = ledger::fsck(&scene.library());
+    ensure(sound.is_ok(), || "the repository is no longer sound".into())
+}

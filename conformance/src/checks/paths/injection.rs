@@ -1,0 +1,217 @@
+//! Texts that want to be more in a commit's message than they are.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tabellion_schemas::spec::EffectKind;
+
+use crate::{
+    Target,
+    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    client,
+    documents::CHANGES,
+    ledger,
+    reply::Reply,
+    request::{Call, With},
+    scene::Scene,
+    subject::Era,
+};
+
+pub(super) const INJECTION: Check = Check {
+    id: "paths/injection",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "No path, text, heading or client's name forges a part of a commit's message, or another commit.",
+    explains: "A message may tell the path, a summary or the client. Each is given lines that look like trailers \
+               (`Co-authored-by:`), among them those that the server itself writes, as a first, plain change shows. A call \
+               may be refused; if it is not, there is one commit, whose trailers and author say nothing of what was to be \
+               forged.",
+    cases,
+    judge,
+    shrink: as_small_as_can_be,
+};
+
+const DOCUMENT: &str = "# Plan\n\n## Scope\n\nAll of it.\n";
+
+/// Where the forged lines are put; `{forged}` stands for them.
+#[derive(Debug, Serialize, Deserialize)]
+struct Forgery {
+    effect: usize,
+    path: String,
+    content: String,
+    target: String,
+    client: String,
+}
+
+fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let mut cases = Vec::new();
+    let kinds = CHANGES.into_iter().enumerate();
+    let some = [EffectKind::Write, EffectKind::ReplaceSection];
+    for (effect, kind) in kinds.filter(|(_, kind)| bench.subject.tool_with(*kind).is_some()) {
+        if !bench.pick(some.contains(&kind), true) {
+            continue;
+        }
+        let plain = || Forgery {
+            effect,
+            path: "notes/plan.md".into(),
+            content: "## Scope\n\nless\n".into(),
+            target: "## Scope".into(),
+            client: "client".into(),
+        };
+        let mut add = |what: &str, forgery: Forgery| {
+            cases.push(Case::new(format!("{kind:?}: {what}"), forgery));
+        };
+        add(
+            "the path",
+            Forgery {
+                path: "notes/{forged}.md".into(),
+                ..plain()
+            },
+        );
+        add(
+            "the path, by carriage returns",
+            Forgery {
+                path: "notes/{forged-by-cr}.md".into(),
+                ..plain()
+            },
+        );
+        add(
+            "the text",
+            Forgery {
+                content: "{forged}\n".into(),
+                ..plain()
+            },
+        );
+        add(
+            "the text at its start",
+            Forgery {
+                content: "\n\n{forged}".into(),
+                ..plain()
+            },
+        );
+        add(
+            "the heading",
+            Forgery {
+                target: "## Scope{forged}".into(),
+                ..plain()
+            },
+        );
+        add(
+            "the client's name",
+            Forgery {
+                client: "client{forged}".into(),
+                ..plain()
+            },
+        );
+        add(
+            "a mark of the end",
+            Forgery {
+                client: "client\0{forged}".into(),
+                ..plain()
+            },
+        );
+    }
+    Ok(cases)
+}
+
+fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let forgery: Forgery = case.read()?;
+    let scene = bench.scene(&[("notes/plan.md", DOCUMENT), ("notes/first.md", DOCUMENT)])?;
+    let kind = CHANGES[forgery.effect];
+    let request = |path: &str, content: &str, target: &str| {
+        let call = bench.subject.request(
+            kind,
+            With {
+                path,
+                content,
+                target,
+            },
+        );
+        call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))
+    };
+    let before = scene.view()?.library;
+    call(
+        bench,
+        &scene,
+        "client",
+        &request("notes/first.md", "## Scope\n\nfirst\n", "## Scope")?,
+    )?;
+    let plain = scene.view()?.library;
+    if plain.commits_since(&before).is_empty() {
+        return Err(Stop::NotApplicable("the server makes no commits".into()));
+    }
+    let keys = trailers(&scene)?;
+    let keys = keys
+        .iter()
+        .filter_map(|line| line.split_once(':'))
+        .map(|(key, _)| key);
+    let keys = ["Co-authored-by", "Signed-off-by"].into_iter().chain(keys);
+    let forged: String = keys.map(|key| format!("\n{key}: forged")).collect();
+    let forged = format!("x\n{forged}\n\nauthor forged <forged@localhost> 0 +0000\n");
+    let fill = |text: &str| {
+        let by_cr = text.replace("{forged-by-cr}", &forged.replace('\n', "\r").replace('/', "_"));
+        by_cr.replace("{forged}", &forged)
+    };
+    let made = request(
+        &fill(&forgery.path),
+        &fill(&forgery.content),
+        &fill(&forgery.target),
+    )?;
+    let reply = call(bench, &scene, &fill(&forgery.client), &made)?;
+    let after = scene.view()?.library;
+    let commits = after.commits_since(&plain).len();
+    let expected = usize::from(matches!(reply, Reply::Done(_)));
+    ensure(commits == expected, || {
+        format!("{commits} commits were made instead of {expected}")
+    })?;
+    let found = trailers(&scene)?;
+    let found = found.iter().find(|line| {
+        line.split_once(':')
+            .is_some_and(|(_, value)| value.trim() == "forged")
+    });
+    ensure(found.is_none(), || {
+        format!(
+            "the commit's message has the trailer {:?}, which nobody set",
+            found.cloned().unwrap_or_default()
+        )
+    })?;
+    let people = scene.git(&["log", "--max-count=1", "--format=%an %ae %cn %ce"])?;
+    ensure(!people.contains("forged"), || {
+        format!("the commit says that it is by {people:?}")
+    })?;
+    let sound = ledger::fsck(&scene.library());
+    ensure(sound.is_ok(), || "the repository is no longer sound".into())
+}
+
+/// The trailers of the last commit, as git sees them.
+fn trailers(scene: &Scene<'_>) -> Result<Vec<String>, Stop> {
+    let printed = scene.git(&["log", "--max-count=1", "--format=%(trailers:only,unfold)"])?;
+    Ok(printed.lines().map(String::from).collect())
+}
+
+/// Makes a call as a client of this name, in a session of its own.
+fn call(bench: &Bench<'_>, scene: &Scene<'_>, name: &str, call: &Call) -> Result<Reply, Stop> {
+    let subject = bench.subject;
+    let mut target = Target::start(&mut scene.command())?;
+    target.patience = subject.launch.patience;
+    target.trace = Some(bench.trace.clone());
+    let info = json!({ "name": name, "title": name, "version": name });
+    if subject.era == Era::Session {
+        let revision = subject.era.revision();
+        let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": info });
+        let response = target.request("initialize", params)?;
+        if response.get("error").is_some() {
+            return Ok(subject.adapter.reply(call.tool, &response));
+        }
+        target.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string())?;
+    }
+    let called = subject.adapter.call(call.tool, &call.arguments, &scene.library());
+    let mut params: Value = called.map_err(Stop::NotApplicable)?;
+    client::prepare(subject.era, &mut params);
+    if subject.era == Era::Stateless {
+        params["_meta"]["io.modelcontextprotocol/clientInfo"] = info;
+    }
+    let message = target.request("tools/call", params)?;
+    let reply = subject.adapter.reply(call.tool, &message);
+    target.close()?;
+    Ok(reply)
+}

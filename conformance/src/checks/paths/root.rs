@@ -1,0 +1,180 @@
+//! Where the library itself lies, and what happens to its folders while calls run.
+
+use std::{
+    os::unix::fs::symlink,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::Map;
+use tabellion_schemas::spec::EffectKind;
+
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    client::Client,
+    documents::CHANGES,
+    moment::Moment,
+    reply::Reply,
+    request::{Call, With},
+    scene::{SECRET, Scene},
+    semantics,
+};
+
+pub(super) const SWAPPED_FOLDER: Check = Check {
+    id: "paths/swapped-folder",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "A folder that becomes a link to elsewhere while calls run leads none of them out of the library.",
+    explains: "While a client reads and changes a document, its folder is exchanged with a symbolic link to a folder outside, \
+               back and forth, as fast as the disk can. A server that checks a path and then opens it by its name is caught \
+               between both. Calls may be refused; no answer may hold what lies outside, where nothing may change.",
+    cases: |_| Ok(Case::only()),
+    judge: swapped_folder,
+    shrink: as_small_as_can_be,
+};
+
+pub(super) const LINKED_ROOT: Check = Check {
+    id: "paths/linked-root",
+    severity: Severity::Should,
+    guarantees: &[],
+    states: "A library that is named by a symbolic link is served as any other.",
+    explains: "The server is started over a symbolic link to the library, as `/tmp` is on macOS. Every effect that the \
+               contract declares must be had.",
+    cases: |_| Ok(Case::only()),
+    judge: linked_root,
+    shrink: as_small_as_can_be,
+};
+
+pub(super) const INNER_ROOT: Check = Check {
+    id: "paths/inner-root",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "A library that is a folder of a larger repository is all that calls reach of it.",
+    explains: "The server is started over a folder of a repository. Every effect is tried in it; documents beside the \
+               folder, also one that has the same path there, and what a person has staged there, must stay as they are.",
+    cases: |_| Ok(Case::only()),
+    judge: inner_root,
+    shrink: as_small_as_can_be,
+};
+
+const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
+
+fn swapped_folder(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let scene = bench.scene(&[("notes/secret.md", DOCUMENT)])?;
+    let (folder, link) = (scene.path("notes"), scene.path("elsewhere"));
+    symlink("../outside", &link)?;
+    let swap = || renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE);
+    if let Err(error) = swap().and_then(|()| swap()) {
+        let why = format!("two names can't be exchanged here: {error}");
+        return Err(Stop::NotTestable(why));
+    }
+    let around = Moment::of(&scene)?;
+    let mut client = scene.start()?;
+    scene.trace("a folder and a link to elsewhere are exchanged, over and over");
+    let stop = AtomicBool::new(false);
+    let made = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                // Whoever deletes the folder ends the game, not the test.
+                let _ = swap();
+            }
+        });
+        let mut play = || {
+            for round in 0..bench.pick(40, 400) {
+                let content = format!("# Plan\n\n## Scope\n\nround {round}\n");
+                let with = With {
+                    path: "notes/secret.md",
+                    content: &content,
+                    target: "## Scope",
+                };
+                let calls = bench.subject.requests(with).into_iter();
+                for call in calls.filter(|call| call.tool.path.is_some()) {
+                    let message = client.call_raw(call.tool, &call.arguments, Map::new())?;
+                    ensure(!message.to_string().contains(SECRET.trim_end()), || {
+                        let tool = call.tool.name;
+                        format!("`{tool}` told what a file outside of the library holds")
+                    })?;
+                }
+            }
+            Ok(())
+        };
+        let made: Judgement = play();
+        stop.store(true, Ordering::Relaxed);
+        made
+    });
+    made?;
+    around.same_around(&Moment::of(&scene)?)
+}
+
+fn linked_root(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let scene = bench.scene(&[("notes/plan.md", DOCUMENT)])?;
+    let link = scene.path("../linked");
+    symlink("library", &link)?;
+    let mut client = scene.start_at(&link)?;
+    for call in all_effects(bench)? {
+        make(&scene, &mut client, &call, "notes/plan.md")?;
+    }
+    Ok(())
+}
+
+fn inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let scene = bench.scene(&[
+        ("docs/library/notes/plan.md", DOCUMENT),
+        ("docs/library-old/plan.md", DOCUMENT),
+        ("docs/notes/plan.md", DOCUMENT),
+        ("notes/plan.md", DOCUMENT),
+        ("notes/staged.md", "old\n"),
+    ])?;
+    scene.put("notes/staged.md", "new\n")?;
+    scene.git(&["add", "notes/staged.md"])?;
+    let own = "docs/library/notes/plan.md";
+    let mut client = scene.start_at(&scene.path("docs/library"))?;
+    let before = Moment::of(&scene)?;
+    for call in all_effects(bench)? {
+        make(&scene, &mut client, &call, own)?;
+    }
+    let after = Moment::of(&scene)?;
+    before.same_documents(&after, &[own])?;
+    before.same_around(&after)?;
+    let staged = |moment: &Moment| {
+        let index = &moment.view.library.index;
+        let mut entries = index.lines().filter(|entry| entry.ends_with("notes/staged.md"));
+        entries.next().map(String::from)
+    };
+    ensure(staged(&before) == staged(&after), || {
+        "what a person staged beside the library is no longer what is staged".into()
+    })
+}
+
+/// A call of every effect that the server has, about `notes/plan.md`.
+fn all_effects(bench: &Bench<'_>) -> Result<Vec<Call>, Stop> {
+    let with = With {
+        path: "notes/plan.md",
+        content: "## Scope\n\nless\n",
+        target: "## Scope",
+    };
+    let kinds = [EffectKind::Read].into_iter().chain(CHANGES);
+    let calls: Vec<_> = kinds
+        .filter_map(|kind| bench.subject.request(kind, with))
+        .collect();
+    if calls.is_empty() {
+        return Err(Stop::NotApplicable("the server has no such tools".into()));
+    }
+    Ok(calls)
+}
+
+/// Makes a call on the document, which lies at `path` in the scene.
+fn make(scene: &Scene<'_>, client: &mut Client<'_>, call: &Call, path: &str) -> Judgement {
+    if scene.read(path).as_deref() != Some(DOCUMENT.as_bytes()) {
+        scene.put(path, DOCUMENT)?;
+        scene.git(&["add", "--", path])?;
+        scene.git(&["commit", "--quiet", "-m", "a document", "--", path])?;
+    }
+    if let Reply::Refused(refusal) = client.make(call)? {
+        let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
+        let what = semantics::words(kind);
+        return Err(fail(format!("{what} was refused: {}", refusal.message)));
+    }
+    semantics::allowed(call, Some(DOCUMENT.as_bytes()), scene.read(path).as_deref())
+}

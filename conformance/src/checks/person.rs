@@ -1,0 +1,39 @@
+//! A library that a person is at work in: with changes that are staged, changes that are not, and new files.
+
+use crate::{
+    check::{Bench, Stop},
+    scene::Scene,
+};
+
+/// Where the document lies that nobody is at work at.
+pub(super) const DOCUMENT: &str = "notes/plan.md";
+
+/// What is committed. The contract's examples speak of some of these documents.
+const DOCUMENTS: &[(&str, &str)] = &[
+    (
+        DOCUMENT,
+        "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Twice\n\none\n\n## Twice\n\ntwo\n\n```\n## Fenced\n```\n",
+    ),
+    ("a.md", "# A\n\nbudget\n"),
+    ("index.mdx", "# Index\n"),
+    ("notes/staged.md", "# Staged\n\nold\n"),
+    ("notes/both.md", "# Both\n\nold\n"),
+    ("notes/dirty.md", "# Dirty\n\nold\n"),
+    ("notes/gone.md", "# Gone\n"),
+    ("notes/untouched.md", "# Untouched\n"),
+    ("other/plan.md", "# Other plan\n\n## Scope\n\nbudget\n"),
+];
+
+/// Such a library.
+pub(super) fn at_work<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
+    let scene = bench.scene(DOCUMENTS)?;
+    scene.put("notes/staged.md", "# Staged\n\nnew\n")?;
+    scene.put("notes/both.md", "# Both\n\nstaged\n")?;
+    scene.put("notes/new.md", "# New\n\nstaged\n")?;
+    scene.git(&["add", "notes/staged.md", "notes/both.md", "notes/new.md"])?;
+    scene.git(&["rm", "--quiet", "notes/gone.md"])?;
+    scene.put("notes/both.md", "# Both\n\nnot staged\n")?;
+    scene.put("notes/dirty.md", "# Dirty\n\nnot staged\n")?;
+    scene.put("notes/untracked.md", "# Untracked\n")?;
+    Ok(scene)
+}
