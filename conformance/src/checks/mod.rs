@@ -14,6 +14,7 @@ mod person;
 mod preview;
 mod pure;
 mod schema;
+mod table;
 mod wire;
 
 use tabellion_schemas::ContractSpec;

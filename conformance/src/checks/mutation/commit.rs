@@ -1,4 +1,4 @@
-//! What one accepted mutation leaves behind: one commit, of one path, with the id that was returned, in the log once.
+//! That there is one commit, of one path, with the id that was returned.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,36 +7,36 @@ use tabellion_schemas::{ToolSpec, spec::EffectKind};
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
     client::Client,
+    documents::CHANGES,
     ledger,
     reply::{Done, Reply},
     request::{Call, With},
     scene::{Scene, View},
 };
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "mutation/one-commit",
-        severity: Severity::Must,
-        guarantees: &["commit-per-mutation"],
-        states: "An accepted mutation makes exactly one commit, on top of the last one, which changes exactly its document.",
-        explains: "Each mutating call is made on a library of a few documents. Then git is asked, not the server: HEAD must \
-                   have one new commit whose only parent is the old HEAD, whose only changed path is the call's, and whose \
-                   content is what lies in the folder.",
-        cases,
-        judge: one_commit,
-        shrink: as_small_as_can_be,
-    },
-    Check {
-        id: "mutation/returned-id",
-        severity: Severity::Must,
-        guarantees: &["returns-commit"],
-        states: "An accepted mutation returns the full id of the commit that it made.",
-        explains: "The id in the response is compared with what git says HEAD is after the call.",
-        cases,
-        judge: returned_id,
-        shrink: as_small_as_can_be,
-    },
-];
+pub(super) const ONE_COMMIT: Check = Check {
+    id: "mutation/one-commit",
+    severity: Severity::Must,
+    guarantees: &["commit-per-mutation"],
+    states: "An accepted mutation makes exactly one commit, on top of the last one, which changes exactly its document.",
+    explains: "Each mutating call is made on a library of a few documents. Then git is asked, not the server: HEAD must \
+               have one new commit whose only parent is the old HEAD, whose only changed path is the call's, and whose \
+               content is what lies in the folder.",
+    cases,
+    judge: one_commit,
+    shrink: as_small_as_can_be,
+};
+
+pub(super) const RETURNED_ID: Check = Check {
+    id: "mutation/returned-id",
+    severity: Severity::Must,
+    guarantees: &["returns-commit"],
+    states: "An accepted mutation returns the full id of the commit that it made.",
+    explains: "The id in the response is compared with what git says HEAD is after the call.",
+    cases,
+    judge: returned_id,
+    shrink: as_small_as_can_be,
+};
 
 /// The documents that each case begins with.
 const DOCUMENTS: &[(&str, &str)] = &[
@@ -48,17 +48,6 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ("README.md", "# Library\n"),
 ];
 const DOCUMENT: &str = "notes/plan.md";
-
-/// Kinds of effects that change something.
-const CHANGES: [EffectKind; 7] = [
-    EffectKind::Write,
-    EffectKind::Delete,
-    EffectKind::Append,
-    EffectKind::Prepend,
-    EffectKind::ReplaceSection,
-    EffectKind::InsertBefore,
-    EffectKind::InsertAfter,
-];
 
 /// A mutation of one document.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,0 +1,89 @@
+//! That a document becomes what the call says, in the folder and in the commit.
+
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    checks::table::{self, Row},
+    documents::CHANGES,
+    ledger,
+    reply::Reply,
+    semantics,
+};
+
+pub(super) const CONTENT: Check = Check {
+    id: "mutation/content",
+    severity: Severity::Must,
+    guarantees: &["no-implicit-edits"],
+    states: "After an accepted mutation the document is what the call says, and all else in it is what it was.",
+    explains: "Every effect that the contract declares is had with several texts on a table of documents. A CommonMark parser \
+               says where the section is; the text must stand there, with line endings around it as the server likes, and \
+               every other byte must have stayed.",
+    cases: |bench| table::cases(bench, &CHANGES, |document| !document.odd),
+    judge: content,
+    shrink: table::shrink,
+};
+
+pub(super) const NO_IMPLICIT_EDITS: Check = Check {
+    id: "mutation/no-implicit-edits",
+    severity: Severity::Must,
+    guarantees: &["no-implicit-edits"],
+    states: "The commit of a mutation changes only what the call accounts for.",
+    explains: "As for `mutation/content`, but in the commit: git is asked for the blob. Where a document's parts begin and end \
+               is known by how it was put together. What stood before and after the place must be there, byte for byte, \
+               and between both the text alone.",
+    cases: |bench| table::cases(bench, &CHANGES, |_| true),
+    judge: no_implicit_edits,
+    shrink: table::shrink,
+};
+
+fn content(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let row: Row = case.read()?;
+    let (documents, content) = (row.documents()?, row.content()?);
+    let scene = table::scene(bench, &documents)?;
+    let mut client = scene.start()?;
+    for document in documents {
+        let call = bench
+            .subject
+            .request(row.kind(), table::with(document, &content.text));
+        let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+        let before = document.text();
+        if let Reply::Refused(refusal) = client.make(&call)? {
+            ensure(content.odd, || {
+                let (path, why) = (&document.path, refusal.message);
+                format!("a valid call on `{path}` ({}) was refused: {why}", document.name)
+            })?;
+            continue;
+        }
+        let after = scene.read(&document.path);
+        semantics::allowed(&call, Some(before.as_bytes()), after.as_deref())?;
+    }
+    Ok(())
+}
+
+fn no_implicit_edits(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let row: Row = case.read()?;
+    let (documents, content) = (row.documents()?, row.content()?);
+    let scene = table::scene(bench, &documents)?;
+    let mut client = scene.start()?;
+    for document in documents {
+        let path = &document.path;
+        let call = bench
+            .subject
+            .request(row.kind(), table::with(document, &content.text));
+        let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+        if let Reply::Refused(_) = client.make(&call)? {
+            continue;
+        }
+        let blob = ledger::git(&scene.library(), &["cat-file", "blob", &format!("HEAD:{path}")]).ok();
+        let judged = document.judge(row.kind(), &content.text, blob.as_deref().map(str::as_bytes));
+        if let Err(why) = judged {
+            let what = format!(
+                "the commit changes more of `{path}` ({}) than was asked for: {why}",
+                document.name
+            );
+            let before = document.text();
+            let found = blob.as_deref().map(str::as_bytes);
+            return Err(fail(what).showing(path, Some(before.as_bytes()), found));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! That the log has each mutation once, and no call that was refused.
+
+use serde_json::Value;
+use tabellion_schemas::spec::EffectKind;
+
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    client::Client,
+    documents::on_section,
+    reply::Reply,
+    request::{self, With},
+    scene::Scene,
+};
+
+pub(super) const LOG_ENTRY: Check = Check {
+    id: "mutation/log-entry",
+    severity: Severity::Must,
+    guarantees: &["log-entry-per-mutation"],
+    states: "An accepted mutation makes exactly one entry in the log, with its path and its commit, after those before it.",
+    explains: "Six mutations of several kinds and documents are made, with a person's commit among them. After each the log is \
+               read: it has one entry more, the last, whose path is the call's and whose commit is what git says HEAD is. \
+               After a restart it must be the same.",
+    cases: |_| Ok(Case::only()),
+    judge: log_entry,
+    shrink: as_small_as_can_be,
+};
+
+pub(super) const REFUSED_NOTHING: Check = Check {
+    id: "mutation/refused-nothing",
+    severity: Severity::Must,
+    guarantees: &[
+        "errors-write-nothing",
+        "commit-per-mutation",
+        "log-entry-per-mutation",
+    ],
+    states: "A refused call makes no commit and no entry in the log.",
+    explains: "After a first, accepted mutation, calls are made on documents and headings that are not there, and with the \
+               contract's invalid examples. History and log must stay what they are.",
+    cases: |_| Ok(Case::only()),
+    judge: refused_nothing,
+    shrink: as_small_as_can_be,
+};
+
+const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
+
+/// What the log says of each mutation: path and commit.
+pub(super) fn entries(bench: &Bench<'_>, client: &mut Client<'_>) -> Result<Vec<(String, String)>, Stop> {
+    let none = || Stop::NotApplicable("the server has no log".into());
+    let log = bench.subject.contract.log.ok_or_else(none)?;
+    let tool = bench.subject.contract.tool(log.tool).ok_or_else(none)?;
+    if !bench.subject.adapter.has(tool, None) {
+        return Err(none());
+    }
+    let arguments = request::examples(tool).next().ok_or_else(none)?;
+    let response = match client.call(tool, &arguments)? {
+        Reply::Done(done) => done.response,
+        Reply::Refused(refusal) => return Err(fail(format!("the log can't be read: {}", refusal.message))),
+    };
+    let entries = response.pointer(log.entries).and_then(Value::as_array);
+    let entries = entries.ok_or_else(|| fail(format!("the log has no entries at `{}`", log.entries)))?;
+    let text = |entry: &Value, at: &str| {
+        let text = entry.pointer(at).and_then(Value::as_str);
+        text.map(String::from)
+            .ok_or_else(|| fail(format!("an entry of the log has no text at `{at}`")))
+    };
+    entries
+        .iter()
+        .map(|entry| Ok((text(entry, log.path)?, text(entry, log.commit)?)))
+        .collect()
+}
+
+fn head(scene: &Scene<'_>) -> Result<String, Stop> {
+    Ok(scene.git(&["rev-parse", "HEAD"])?.trim().to_owned())
+}
+
+fn log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
+    use EffectKind::{Append, Delete, InsertAfter, Prepend, ReplaceSection, Write};
+    let steps = [
+        (Write, "notes/new.md"),
+        (Append, "notes/plan.md"),
+        (ReplaceSection, "notes/plan.md"),
+        (Prepend, "notes/größe & so on.md"),
+        (InsertAfter, "notes/plan.md"),
+        (Delete, "notes/plan.md"),
+        (Write, "notes/plan.md"),
+    ];
+    let scene = bench.scene(&[("notes/plan.md", DOCUMENT), ("notes/größe & so on.md", DOCUMENT)])?;
+    let mut client = scene.start()?;
+    let mut expected = entries(bench, &mut client)?;
+    let mut made = 0;
+    for (kind, path) in steps {
+        let with = With {
+            path,
+            content: "## Scope\n\nless\n",
+            target: "## Scope",
+        };
+        let Some(call) = bench.subject.request(kind, with) else {
+            continue;
+        };
+        if let Reply::Refused(refusal) = client.make(&call)? {
+            return Err(fail(format!("a valid call was refused: {}", refusal.message)));
+        }
+        made += 1;
+        expected.push((path.to_owned(), head(&scene)?));
+        same(&expected, &entries(bench, &mut client)?, "after a mutation")?;
+        if made == 3 {
+            scene.put("notes/person.md", "# A person's\n")?;
+            scene.git(&["add", "notes/person.md"])?;
+            scene.git(&["commit", "--quiet", "-m", "a person's"])?;
+            same(
+                &expected,
+                &entries(bench, &mut client)?,
+                "after a person's commit",
+            )?;
+        }
+    }
+    if made == 0 {
+        return Err(Stop::NotApplicable("the server has no such tools".into()));
+    }
+    client.close()?;
+    same(
+        &expected,
+        &entries(bench, &mut scene.start()?)?,
+        "after a restart",
+    )
+}
+
+fn same(expected: &[(String, String)], found: &[(String, String)], when: &str) -> Judgement {
+    ensure(expected == found, || {
+        let last = |entries: &[(String, String)]| entries.last().cloned();
+        let count = (expected.len(), found.len());
+        let (expected, found) = (last(expected), last(found));
+        format!(
+            "{when}, the log has {} entries instead of {}; the last is {found:?} instead of {expected:?}",
+            count.1, count.0
+        )
+    })
+}
+
+fn refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let scene = bench.scene(&[("notes/plan.md", DOCUMENT)])?;
+    let mut client = scene.start()?;
+    let first = With {
+        path: "notes/first.md",
+        content: "# First\n",
+        target: "",
+    };
+    if let Some(call) = bench.subject.request(EffectKind::Write, first) {
+        client.make(&call)?;
+    }
+    let (before, log) = (scene.view()?, entries(bench, &mut client)?);
+    let with = |path, target| With {
+        path,
+        content: "## Scope\n\nless\n",
+        target,
+    };
+    let calls = bench
+        .subject
+        .requests(with("notes/missing.md", "## Scope"))
+        .into_iter();
+    let calls = calls.chain(bench.subject.requests(with("notes/plan.md", "## Missing")));
+    for call in calls.filter(|call| call.tool.mutating) {
+        let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
+        let path = crate::semantics::path(call.tool, &call.arguments);
+        let is_missing = path == "notes/missing.md" && kind != Some(EffectKind::Write);
+        if !is_missing && !kind.is_some_and(on_section) {
+            continue;
+        }
+        let reply = client.make(&call)?;
+        ensure(matches!(reply, Reply::Refused(_)), || {
+            format!("a call that must be refused was accepted: {}", call.arguments)
+        })?;
+    }
+    for tool in bench.subject.tools().filter(|tool| tool.mutating) {
+        for example in tool.examples.iter().filter(|example| !example.valid) {
+            let arguments: Value = serde_json::from_str(example.json)?;
+            client.call(tool, &arguments)?;
+        }
+    }
+    same(
+        &log,
+        &entries(bench, &mut client)?,
+        "after calls that were refused",
+    )?;
+    ensure(before == scene.view()?, || {
+        "calls that were refused changed the library".into()
+    })
+}

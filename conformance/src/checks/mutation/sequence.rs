@@ -1,0 +1,137 @@
+//! Many mutations, one after the other: as many commits and entries, and a repository that is sound.
+
+use serde::{Deserialize, Serialize};
+
+use super::log;
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    documents::CHANGES,
+    ledger,
+    reply::Reply,
+    request::With,
+    semantics,
+};
+
+pub(super) const SEQUENCE: Check = Check {
+    id: "mutation/sequence",
+    severity: Severity::Must,
+    guarantees: &["commit-per-mutation", "log-entry-per-mutation", "returns-commit"],
+    states: "Ten mutations are ten commits in a straight line and ten entries of the log, and the repository is sound.",
+    explains: "Ten mutations, chosen at random from the seed, are made on a few documents. After each, the document must be \
+               what the call says. At the end git is asked: ten commits, each with one parent, in the order of the log's \
+               entries; `git fsck --strict` and `git status` find nothing.",
+    cases,
+    judge,
+    shrink,
+};
+
+const PATHS: [&str; 3] = ["notes/plan.md", "notes/other.md", "notes/new/deep.md"];
+const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Step {
+    /// Number of the effect in [`CHANGES`].
+    effect: usize,
+    /// Number of the path in [`PATHS`].
+    path: usize,
+    content: String,
+}
+
+fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let has = |effect: &usize| bench.subject.tool_with(CHANGES[*effect]).is_some();
+    let known: Vec<_> = (0..CHANGES.len()).filter(has).collect();
+    if known.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut dice = bench.dice("mutation/sequence");
+    let mut steps = || -> Vec<Step> {
+        let step = |number| Step {
+            effect: known[dice.usize(..known.len())],
+            path: dice.usize(..PATHS.len()),
+            content: format!("## Part {number}\n\ntext {number}\n\n## Scope\n\nscope {number}\n"),
+        };
+        (0..10).map(step).collect()
+    };
+    let cases = (0..bench.pick(3, 30)).map(|number| Case::new(format!("sequence {number}"), steps()));
+    Ok(cases.collect())
+}
+
+/// All steps but one.
+fn shrink(case: &Case) -> Vec<Case> {
+    let Ok(steps) = case.read::<Vec<Step>>() else {
+        return Vec::new();
+    };
+    let without = |gone: usize| {
+        let mut steps = steps.clone();
+        steps.remove(gone);
+        Case::new(case.name.clone(), steps)
+    };
+    (0..steps.len())
+        .filter(|_| steps.len() > 1)
+        .map(without)
+        .collect()
+}
+
+fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let steps: Vec<Step> = case.read()?;
+    let scene = bench.scene(&[(PATHS[0], DOCUMENT), (PATHS[1], DOCUMENT)])?;
+    let mut client = scene.start()?;
+    let before = scene.view()?.library;
+    let mut paths = Vec::new();
+    for Step {
+        effect,
+        path,
+        content,
+    } in &steps
+    {
+        let path = PATHS[*path];
+        let with = With {
+            path,
+            content,
+            target: "## Scope",
+        };
+        let call = bench.subject.request(CHANGES[*effect], with);
+        let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+        let held = scene.read(path);
+        let can_be_made = semantics::change(&call, held.as_deref()).is_ok();
+        match client.make(&call)? {
+            Reply::Done(_) => {
+                semantics::allowed(&call, held.as_deref(), scene.read(path).as_deref())?;
+                paths.push(path.to_owned());
+            }
+            Reply::Refused(refusal) if can_be_made => {
+                let what = semantics::words(Some(CHANGES[*effect]));
+                return Err(fail(format!(
+                    "{what} of `{path}` was refused: {}",
+                    refusal.message
+                )));
+            }
+            Reply::Refused(_) => {}
+        }
+    }
+    let after = scene.view()?.library;
+    let mut commits = after.commits_since(&before);
+    commits.reverse();
+    ensure(commits.len() == paths.len(), || {
+        format!("{} mutations made {} commits", paths.len(), commits.len())
+    })?;
+    let range = format!("{}..HEAD", before.commits.first().cloned().unwrap_or_default());
+    let merges = ledger::git(&scene.library(), &["rev-list", "--min-parents=2", &range])?;
+    ensure(merges.is_empty(), || "the history is no straight line".into())?;
+    ensure(after.status.is_empty(), || {
+        format!("git finds changes that are not committed: {}", after.status)
+    })?;
+    let sound = ledger::fsck(&scene.library());
+    ensure(sound.is_ok(), || {
+        let why = sound.err().map(|error| error.to_string()).unwrap_or_default();
+        format!("the repository is no longer sound: {why}")
+    })?;
+    let entries = match log::entries(bench, &mut client) {
+        Err(Stop::NotApplicable(_)) => return Ok(()),
+        entries => entries?,
+    };
+    let expected: Vec<_> = paths.into_iter().zip(commits).collect();
+    ensure(entries == expected, || {
+        format!("the log says {entries:?} where the history has {expected:?}")
+    })
+}

@@ -1,0 +1,102 @@
+//! Changes of many documents: a case is one effect with one text, tried on each document that takes it.
+
+use serde::{Deserialize, Serialize};
+use tabellion_schemas::spec::EffectKind;
+
+use crate::{
+    check::{Bench, Case, Stop},
+    documents::{self, CHANGES, Content, Document},
+    request::With,
+    scene::Scene,
+};
+
+/// An effect with a text, on some documents.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Row {
+    /// Number of the effect in [`CHANGES`].
+    effect: usize,
+    content: String,
+    documents: Vec<String>,
+}
+
+/// Cases of these kinds, each with some texts (all of them in the full profile) on the documents that `fits` lets through.
+pub(super) fn cases(
+    bench: &Bench<'_>,
+    kinds: &[EffectKind],
+    fits: fn(&Document) -> bool,
+) -> Result<Vec<Case>, Stop> {
+    let mut cases = Vec::new();
+    let all = documents::contents();
+    for (effect, kind) in CHANGES.into_iter().enumerate() {
+        if !kinds.contains(&kind) || bench.subject.tool_with(kind).is_none() {
+            continue;
+        }
+        let contents = match kind {
+            EffectKind::Delete => 1,
+            _ => bench.pick(2, all.len()),
+        };
+        for number in 0..contents {
+            // Each kind has others in the quick profile, so that all are tried with some kind.
+            let content = &all[(number * 7 + effect) % all.len()];
+            let fitting = documents::all().iter().filter(|it| fits(it) && it.takes(kind));
+            let row = Row {
+                effect,
+                content: content.name.clone(),
+                documents: fitting.map(|it| it.name.clone()).collect(),
+            };
+            cases.push(Case::new(format!("{kind:?} with {}", content.name), row));
+        }
+    }
+    Ok(cases)
+}
+
+/// One document only.
+pub(super) fn shrink(case: &Case) -> Vec<Case> {
+    let Ok(row) = case.read::<Row>() else {
+        return Vec::new();
+    };
+    if row.documents.len() < 2 {
+        return Vec::new();
+    }
+    let alone = |document: &String| Row {
+        documents: vec![document.clone()],
+        ..row.clone()
+    };
+    let all = row.documents.iter();
+    all.map(|document| Case::new(format!("{} on {document}", case.name), alone(document)))
+        .collect()
+}
+
+impl Row {
+    pub(super) fn kind(&self) -> EffectKind {
+        CHANGES[self.effect]
+    }
+
+    pub(super) fn content(&self) -> Result<&'static Content, Stop> {
+        let found = documents::contents().iter().find(|it| it.name == self.content);
+        found.ok_or_else(|| Stop::Harness(format!("there is no text `{}`", self.content)))
+    }
+
+    pub(super) fn documents(&self) -> Result<Vec<&'static Document>, Stop> {
+        let document = |name: &String| {
+            let found = documents::named(name);
+            found.ok_or_else(|| Stop::Harness(format!("there is no document `{name}`")))
+        };
+        self.documents.iter().map(document).collect()
+    }
+}
+
+/// A library of these documents.
+pub(super) fn scene<'a>(bench: &Bench<'a>, documents: &[&Document]) -> Result<Scene<'a>, Stop> {
+    let texts = documents.iter().map(|it| (it.path.as_str(), it.text()));
+    bench.scene(&texts.collect::<Vec<_>>())
+}
+
+/// What an effect on `document` is to be made with.
+pub(super) fn with<'a>(document: &'a Document, content: &'a str) -> With<'a> {
+    With {
+        path: &document.path,
+        content,
+        target: document.target.as_deref().unwrap_or_default(),
+    }
+}
