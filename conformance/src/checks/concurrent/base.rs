@@ -1,0 +1,165 @@
+//! Somebody reads a document and writes it back, while another one has changed it: under a base, that is refused.
+
+use std::{sync::Barrier, thread};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tabellion_schemas::spec::EffectKind;
+
+use crate::{
+    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    client::Client,
+    reply::Reply,
+    request::{Call, With},
+    scene::Scene,
+    settled::{self, COMMITS},
+};
+
+const NOTE: &str = "note.md";
+const NEW: &str = "notes/new.md";
+
+/// What is written under which base.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Writing {
+    /// One that another client has overwritten.
+    Stale,
+    /// The same by so many servers at the same time.
+    Race(usize),
+    /// None, for a document that so many servers create at the same time.
+    Creation(usize),
+}
+
+pub(super) fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    Ok(vec![
+        Case::new("a stale base", Writing::Stale),
+        Case::new("4 servers with the same base", Writing::Race(4)),
+        Case::new("4 servers create what is not there", Writing::Creation(4)),
+    ])
+}
+
+/// Fewer servers.
+pub(super) fn shrink(case: &Case) -> Vec<Case> {
+    match case.read() {
+        Ok(Writing::Race(servers @ 3..)) => {
+            let name = "2 servers with the same base";
+            vec![Case::new(name, Writing::Race(2)); servers]
+        }
+        Ok(Writing::Creation(servers @ 3..)) => {
+            let name = "2 servers create what is not there";
+            vec![Case::new(name, Writing::Creation(2)); servers]
+        }
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let scene = bench.scene(&[(NOTE, "# Note\n\nfirst\n")])?;
+    let mut client = scene.start()?;
+    let base = base(bench, &mut client, NOTE)?;
+    match case.read()? {
+        Writing::Stale => judge_stale(bench, &scene, &mut client, &base),
+        Writing::Race(servers) => judge_race(bench, &scene, NOTE, &base, servers),
+        Writing::Creation(servers) => judge_race(bench, &scene, NEW, &Value::Null, servers),
+    }
+}
+
+/// What the server says that a document's content is to be called in a condition.
+fn base(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Value, Stop> {
+    let call = request(bench, EffectKind::Read, path, "")?;
+    match client.make(&call)? {
+        Reply::Done(done) => done
+            .meta
+            .get("tabellion/base")
+            .cloned()
+            .ok_or_else(|| Stop::NotApplicable("the server does not say on which base it answers".into())),
+        Reply::Refused(refusal) => Err(fail(format!("a reading was refused: {}", refusal.message))),
+    }
+}
+
+fn request(bench: &Bench<'_>, kind: EffectKind, path: &str, content: &str) -> Result<Call, Stop> {
+    let with = With {
+        path,
+        content,
+        target: "",
+    };
+    let call = bench.subject.request(kind, with);
+    call.ok_or_else(|| Stop::NotApplicable("the server can't both read and write".into()))
+}
+
+/// Writes under a base.
+fn write(client: &mut Client<'_>, call: &Call, base: &Value) -> Result<Reply, Stop> {
+    let meta = Map::from_iter([("tabellion/ifBase".to_owned(), base.clone())]);
+    client.call_with(call.tool, &call.arguments, meta)
+}
+
+fn judge_stale(bench: &Bench<'_>, scene: &Scene<'_>, client: &mut Client<'_>, stale: &Value) -> Judgement {
+    let second = request(bench, EffectKind::Write, NOTE, "# Note\n\nsecond\n")?;
+    let third = request(bench, EffectKind::Write, NOTE, "# Note\n\nthird\n")?;
+    let mut other = scene.start()?;
+    ensure(write(&mut other, &second, stale)?.done().is_some(), || {
+        "a writing was refused although its base is what the document holds".into()
+    })?;
+    let before = settled::view(scene)?;
+    ensure(write(client, &third, stale)?.done().is_none(), || {
+        "a writing was accepted although another client has changed the document since its base".into()
+    })?;
+    let after = settled::view(scene)?;
+    ensure(before == after, || {
+        format!(
+            "a writing was refused, and has changed {:?}",
+            after.library.changed_since(&before.library)
+        )
+    })?;
+    let fresh = base(bench, client, NOTE)?;
+    ensure(write(client, &third, &fresh)?.done().is_some(), || {
+        "a writing was refused although its base is what the document holds".into()
+    })
+}
+
+fn judge_race(bench: &Bench<'_>, scene: &Scene<'_>, path: &str, base: &Value, servers: usize) -> Judgement {
+    let before = settled::view(scene)?;
+    let content = |server: usize| format!("# Note\n\nof server {server}\n");
+    let calls: Result<Vec<_>, _> = (0..servers)
+        .map(|server| request(bench, EffectKind::Write, path, &content(server)))
+        .collect();
+    let clients: Result<Vec<_>, _> = (0..servers).map(|_| scene.start()).collect();
+    // A server is up when it has answered something.
+    let mut clients = clients?;
+    for client in &mut clients {
+        self::base(bench, client, NOTE)?;
+    }
+    let barrier = Barrier::new(servers);
+    let work = |(mut client, call): (Client<'_>, Call)| {
+        barrier.wait();
+        write(&mut client, &call, base)
+    };
+    let work = &work;
+    let replies: Result<Vec<_>, Stop> = thread::scope(|scope| {
+        let both = clients.into_iter().zip(calls?);
+        let threads: Vec<_> = both.map(|both| scope.spawn(move || work(both))).collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined
+            .map(|joined| joined.map_err(|_| Stop::Harness("a client panicked".into()))?)
+            .collect()
+    });
+    let replies = replies?;
+    let done: Vec<_> = (0..servers)
+        .filter(|server| replies[*server].done().is_some())
+        .collect();
+    let found = scene.read(path).unwrap_or_default();
+    ensure(done.len() == 1, || {
+        format!(
+            "of {servers} writings with the same base {} were accepted instead of one",
+            done.len()
+        )
+    })?;
+    ensure(found == content(done[0]).as_bytes(), || {
+        "the document does not hold what the only writing brought that was accepted".into()
+    })
+    .map_err(|stop| stop.showing(path, Some(content(done[0]).as_bytes()), Some(&found)))?;
+    let commits = settled::view(scene)?.library.commits_since(&before.library).len();
+    ensure(commits == 1 || !settled::promises(bench.subject, COMMITS), || {
+        format!("one writing was accepted, and {commits} commits were made")
+    })
+}

@@ -1,0 +1,273 @@
+//! Many edits of one document at the same time, from one server process or several.
+
+use std::{path::Path, sync::Barrier, thread};
+
+use serde::{Deserialize, Serialize};
+use tabellion_schemas::spec::EffectKind;
+
+use super::edits::{self, Edit};
+use crate::{
+    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    ledger,
+    scene::Scene,
+    semantics,
+    settled::{self, Baseline},
+};
+
+const LIST: &str = "list.md";
+const PARTS: &str = "parts.md";
+const NEW: &str = "notes/new.md";
+
+/// Servers, each with so many edits on their way at the same time.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Crowd {
+    servers: usize,
+    /// Of each server.
+    edits: usize,
+    what: What,
+}
+
+/// What they all do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum What {
+    /// They append to one document.
+    Append,
+    /// Each edit replaces a section of its own in one document.
+    Sections,
+    /// They create the same document.
+    Create,
+    /// They append to one document, and each server also to one of its own.
+    Several,
+}
+
+impl Crowd {
+    fn case(self) -> Case {
+        let Self { servers, edits, what } = self;
+        let what = match what {
+            What::Append => "append to one document",
+            What::Sections => "replace sections of one document",
+            What::Create => "create the same document",
+            What::Several => "append to several documents",
+        };
+        Case::new(format!("{servers} servers, {edits} edits each: {what}"), self)
+    }
+}
+
+/// A case for each of these.
+pub(super) fn cases(servers: usize, edits: usize, what: &[What]) -> Result<Vec<Case>, Stop> {
+    let case = |&what: &What| Crowd { servers, edits, what }.case();
+    Ok(what.iter().map(case).collect())
+}
+
+/// Fewer servers and fewer edits. Chance has a say in what fails, so each is tried a few times.
+pub(super) fn shrink(case: &Case) -> Vec<Case> {
+    const TRIES: usize = 4;
+    let Ok(crowd) = case.read::<Crowd>() else {
+        return Vec::new();
+    };
+    let all = crowd.servers * crowd.edits;
+    let mut smaller: Vec<_> = [(1, 2), (2, 1), (1, 3), (3, 1), (1, 5), (2, 2), (2, 3), (1, 10)]
+        .into_iter()
+        .filter(|(servers, edits)| servers * edits < all && *servers <= crowd.servers.max(2))
+        .map(|(servers, edits)| {
+            Crowd {
+                servers,
+                edits,
+                ..crowd
+            }
+            .case()
+        })
+        .collect();
+    smaller.sort_by_key(|case| {
+        case.read::<Crowd>()
+            .map_or(0, |crowd| crowd.servers * crowd.edits)
+    });
+    smaller.into_iter().flat_map(|case| vec![case; TRIES]).collect()
+}
+
+/// The edits of each server.
+fn edits_of(bench: &Bench<'_>, crowd: Crowd) -> Result<Vec<Vec<Edit>>, Stop> {
+    let edit = |server: usize, number: usize| {
+        let token = format!("s{server}-e{number}");
+        let subject = bench.subject;
+        match crowd.what {
+            What::Append => Edit::append(subject, LIST, &token),
+            What::Several if number.is_multiple_of(2) => Edit::append(subject, LIST, &token),
+            What::Several => Edit::append(subject, &own(server), &token),
+            What::Sections => {
+                let target = heading(server * crowd.edits + number);
+                Edit::new(subject, EffectKind::ReplaceSection, PARTS, &target, &token)
+            }
+            What::Create => Edit::new(subject, EffectKind::Write, NEW, "", &token),
+        }
+    };
+    let of_server = |server| (0..crowd.edits).map(move |number| edit(server, number)).collect();
+    (0..crowd.servers).map(of_server).collect()
+}
+
+fn own(server: usize) -> String {
+    format!("notes/own-{server}.md")
+}
+
+fn heading(part: usize) -> String {
+    format!("## Part {part}")
+}
+
+/// What was done in a library.
+struct Done<'a> {
+    scene: Scene<'a>,
+    before: Baseline,
+    edits: Vec<Edit>,
+}
+
+/// Lets them all work at the same time.
+fn crowd<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<Done<'a>, Stop> {
+    let all = edits_of(bench, crowd)?;
+    let parts =
+        (0..crowd.servers * crowd.edits).map(|part| format!("{}\n\n- none {part}\n\n", heading(part)));
+    let mut documents = vec![
+        (LIST.to_owned(), "# List\n".to_owned()),
+        (
+            PARTS.to_owned(),
+            format!("# Parts\n\n{}", parts.collect::<String>()),
+        ),
+    ];
+    documents.extend((0..crowd.servers).map(|server| (own(server), "# Own\n".to_owned())));
+    let documents: Vec<_> = documents.iter().map(|(path, text)| (&**path, text)).collect();
+    let scene = bench.scene(&documents)?;
+    let clients: Result<Vec<_>, _> = (0..crowd.servers).map(|_| scene.start()).collect();
+    let mut clients = clients?;
+    let before = Baseline::of(bench, &scene, &mut clients[0])?;
+    let barrier = Barrier::new(crowd.servers);
+    let work = |(mut client, mut edits): (_, Vec<Edit>)| {
+        barrier.wait();
+        edits::make_at_once(bench, &mut client, &mut edits).map(|()| edits)
+    };
+    let work = &work;
+    let edits: Result<Vec<_>, Stop> = thread::scope(|scope| {
+        let both = clients.into_iter().zip(all);
+        let threads: Vec<_> = both.map(|both| scope.spawn(move || work(both))).collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined
+            .map(|joined| joined.map_err(|_| Stop::Harness("a client panicked".into()))?)
+            .collect()
+    });
+    let edits: Vec<_> = edits?.into_iter().flatten().collect();
+    let refused = edits.iter().filter(|edit| !edit.is_done()).count();
+    let all = edits.len();
+    bench
+        .trace
+        .did(format!("all is answered: {refused} of {all} edits are refused"));
+    ensure(refused < all, || {
+        format!("all of {all} edits at the same time were refused")
+    })?;
+    Ok(Done { scene, before, edits })
+}
+
+/// Judges the documents first, then the commits, then all that must agree.
+pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let case: Crowd = case.read()?;
+    let Done { scene, before, edits } = crowd(bench, case)?;
+    let text = |path: &str| String::from_utf8_lossy(&scene.read(path).unwrap_or_default()).into_owned();
+    match case.what {
+        What::Create => ensure_one_of(&edits, &text(NEW))?,
+        What::Sections => ensure_parts(&edits, &text(PARTS))?,
+        What::Append => ensure_list(&edits, LIST, &text(LIST))?,
+        What::Several => {
+            let paths = [LIST.to_owned()].into_iter().chain((0..case.servers).map(own));
+            for path in paths {
+                let of = |edit: &&Edit| semantics::path(edit.call.tool, &edit.call.arguments) == path;
+                let edits: Vec<_> = edits.iter().filter(of).cloned().collect();
+                ensure_list(&edits, &path, &text(&path))?;
+            }
+        }
+    }
+    edits::ensure_in_history(bench, &scene, &edits)?;
+    let mut client = scene.start()?;
+    let done = edits.iter().filter(|edit| edit.is_done()).count();
+    let mut files = before.view.library.files.clone();
+    let found = ledger::files(&scene.library())?;
+    for edit in &edits {
+        let path = Path::new(semantics::path(edit.call.tool, &edit.call.arguments));
+        let file = found.get(path).cloned();
+        files.extend(file.map(|file| (path.to_owned(), file)));
+    }
+    before.judge(bench, &scene, &mut client, &files, done)
+}
+
+/// Judges the log alone: its entries are the commits, in their order, whichever server tells it.
+pub(super) fn judge_log(bench: &Bench<'_>, case: &Case) -> Judgement {
+    if settled::log_tool(bench.subject).is_none() {
+        return Err(Stop::NotApplicable("the server has no log".into()));
+    }
+    let Done { scene, before, edits } = crowd(bench, case.read()?)?;
+    let done = edits.iter().filter(|edit| edit.is_done()).count();
+    let mut clients = [scene.start()?, scene.start()?];
+    let mut told = Vec::new();
+    for client in &mut clients {
+        told.push(settled::log(bench.subject, client)?.unwrap_or_default());
+    }
+    settled::ensure_logged(&before.log.clone().unwrap_or_default(), &told[0], done)?;
+    edits::ensure_in_log(bench, &mut clients[0], &edits)?;
+    ensure(told[0] == told[1], || "two servers tell different logs".into())?;
+    if settled::promises(bench.subject, settled::COMMITS) {
+        let mut commits = before.commits_since(&scene)?;
+        commits.reverse();
+        let new = &told[0][told[0].len() - done..];
+        ensure(new == commits, || {
+            "the log's entries are not the commits in their order, oldest first".into()
+        })?;
+    }
+    Ok(())
+}
+
+/// Lines that are not blank.
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.trim().is_empty()).collect()
+}
+
+fn ensure_list(edits: &[Edit], path: &str, text: &str) -> Judgement {
+    edits::ensure_in_text(edits, path, text)?;
+    let done = edits.iter().filter(|edit| edit.is_done()).count();
+    let is_line = |line: &&&str| line.starts_with("- ");
+    let others = lines(text).iter().skip(1).filter(|line| !is_line(line)).count();
+    ensure(lines(text).len() == done + 1 && others == 0, || {
+        format!("`{path}` has lines that nobody wrote, or lacks its heading")
+    })
+    .map_err(|stop| stop.showing(path, None, Some(text.as_bytes())))
+}
+
+fn ensure_parts(edits: &[Edit], text: &str) -> Judgement {
+    edits::ensure_in_text(edits, PARTS, text)?;
+    let parts = edits.iter().enumerate().flat_map(|(part, edit)| {
+        let line = match edit.is_done() {
+            true => format!("- {}", edit.token),
+            false => format!("- none {part}"),
+        };
+        [heading(part), line]
+    });
+    let expected: Vec<_> = ["# Parts".to_owned()].into_iter().chain(parts).collect();
+    ensure(lines(text) == expected, || {
+        format!("`{PARTS}` is not what the acknowledged edits of its sections make of it")
+    })
+    .map_err(|stop| stop.showing(PARTS, Some(expected.join("\n").as_bytes()), Some(text.as_bytes())))
+}
+
+fn ensure_one_of(edits: &[Edit], text: &str) -> Judgement {
+    let content = |edit: &Edit| format!("# New\n\n- {}\n", edit.token);
+    if edits.iter().any(|edit| edit.is_done() && content(edit) == text) {
+        return Ok(());
+    }
+    let what = match edits.iter().any(|edit| content(edit) == text) {
+        true => "what a refused call brought",
+        false => "what no call brought",
+    };
+    Err(
+        fail(format!("`{NEW}` was created by several, and holds {what}")).showing(
+            NEW,
+            None,
+            Some(text.as_bytes()),
+        ),
+    )
+}

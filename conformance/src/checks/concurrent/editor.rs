@@ -1,0 +1,322 @@
+//! A person's editor saves the very document that the server edits: no save and no edit is lost without a trace.
+
+use std::{
+    collections::HashSet,
+    fs::{self, OpenOptions},
+    io::{Read, Seek, Write},
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    edits::{self, Edit},
+    history::{self, lines_with},
+};
+use crate::{
+    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    scene::Scene,
+    settled::{self, COMMITS},
+};
+
+const NOTE: &str = "note.md";
+/// A save that left the file half written for longer than this is not held against anybody: whoever replaces the file
+/// meanwhile can't know that more is to come.
+const PROMPT: Duration = Duration::from_millis(3);
+/// How long the editor waits for an answer to some edit before it saves again.
+const LONGEST_REST: Duration = Duration::from_millis(50);
+
+/// An editor and servers at the same document.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Beside {
+    style: Style,
+    saves: usize,
+    servers: usize,
+    /// Of each server, one after the other.
+    edits: usize,
+}
+
+/// How an editor brings a file to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Style {
+    /// It empties the file and writes into it.
+    InPlace,
+    /// It writes another file and renames that over it.
+    Rename,
+}
+
+impl Beside {
+    fn case(self) -> Case {
+        let Self {
+            style,
+            saves,
+            servers,
+            edits,
+        } = self;
+        let style = match style {
+            Style::InPlace => "in place",
+            Style::Rename => "by renaming",
+        };
+        let name = format!("{saves} saves {style} beside {servers} servers with {edits} edits each");
+        Case::new(name, self)
+    }
+}
+
+pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let case = |(style, servers)| {
+        let (saves, edits) = (40, 40 / servers);
+        Beside {
+            style,
+            saves,
+            servers,
+            edits,
+        }
+        .case()
+    };
+    let all = [
+        (Style::Rename, 1),
+        (Style::InPlace, 1),
+        (Style::Rename, 2),
+        (Style::InPlace, 2),
+    ];
+    Ok(all[..bench.pick(2, 4)].iter().copied().map(case).collect())
+}
+
+/// Fewer saves and edits, each a few times: chance has a say in what fails.
+pub(super) fn shrink(case: &Case) -> Vec<Case> {
+    const TRIES: usize = 4;
+    let Ok(beside) = case.read::<Beside>() else {
+        return Vec::new();
+    };
+    let all = beside.saves + beside.servers * beside.edits;
+    [(1, 1), (2, 2), (5, 5), (10, 10), (20, 20)]
+        .into_iter()
+        .filter(|(saves, edits)| saves + edits < all)
+        .map(|(saves, edits)| {
+            Beside {
+                saves,
+                edits,
+                servers: 1,
+                ..beside
+            }
+            .case()
+        })
+        .flat_map(|case| vec![case; TRIES])
+        .collect()
+}
+
+pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let beside: Beside = case.read()?;
+    let scene = bench.scene(&[(NOTE, "# Note\n")])?;
+    let mut editor = Editor::new(scene.path(NOTE), beside.style);
+    let answers = AtomicUsize::new(0);
+    let mut dice = bench.dice(&case.name);
+    let serve = |server: usize| -> Result<Vec<Edit>, Stop> {
+        let edit = |number| Edit::append(bench.subject, NOTE, &format!("s{server}-e{number}"));
+        let edits: Result<Vec<_>, _> = (0..beside.edits).map(edit).collect();
+        let mut edits = edits?;
+        let mut client = scene.start()?;
+        for edit in &mut edits {
+            edit.make(&mut client)?;
+            answers.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(edits)
+    };
+    let (serve, answers) = (&serve, &answers);
+    let (edits, saved) = thread::scope(|scope| {
+        let servers: Vec<_> = (0..beside.servers)
+            .map(|server| scope.spawn(move || serve(server)))
+            .collect();
+        let saved = (0..beside.saves).try_for_each(|number| {
+            let (since, seen) = (Instant::now(), answers.load(Ordering::Relaxed));
+            while answers.load(Ordering::Relaxed) == seen && since.elapsed() < LONGEST_REST {
+                thread::sleep(Duration::from_micros(200));
+            }
+            thread::sleep(Duration::from_micros(dice.u64(..6_000)));
+            bench.trace.did(format!("the editor saves version {number}"));
+            editor.save(format!("# Note\n\nversion-{number}\n"))
+        });
+        let edits: Result<Vec<_>, _> = servers
+            .into_iter()
+            .map(|server| {
+                let edits = server.join();
+                edits.map_err(|_| Stop::Harness("a client panicked".into()))?
+            })
+            .collect();
+        (edits, saved)
+    });
+    saved?;
+    let mut edits: Vec<_> = edits?.into_iter().flatten().collect();
+    edits.push(edits::make_last(bench, &scene, NOTE)?);
+    judge_versions(&scene, &edits, &editor.saves)?;
+    judge_agreement(bench, &scene, &edits)
+}
+
+/// The saves and the edits, wherever they can be found again.
+fn judge_versions(scene: &Scene<'_>, edits: &[Edit], saves: &[Save]) -> Judgement {
+    let versions = history::versions(&scene.library())?;
+    let lost: Vec<_> = saves.iter().filter(|save| save.is_lost(&versions)).collect();
+    if let Some(first) = lost.first() {
+        let (all, of) = (lost.len(), saves.len());
+        let what = format!(
+            "{all} of {of} saves of the editor are neither in `{NOTE}` nor in any version that was kept, though the editor \
+             did not overwrite them itself"
+        );
+        return Err(fail(what).showing(NOTE, Some(&first.content), scene.read(NOTE).as_deref()));
+    }
+    let texts: Vec<_> = versions
+        .iter()
+        .map(|version| String::from_utf8_lossy(version))
+        .collect();
+    for edit in edits {
+        let token = &edit.token;
+        let most = texts.iter().map(|text| lines_with(token, text.lines())).max();
+        match (edit.is_done(), most.unwrap_or_default()) {
+            (true, 1) | (false, 0) => Ok(()),
+            (true, 0) => Err(fail(format!(
+                "the edit {token} was acknowledged, and neither `{NOTE}` nor any version that was kept has it"
+            ))),
+            (false, _) => Err(fail(format!(
+                "the edit {token} was refused, and a version has it"
+            ))),
+            (true, times) => Err(fail(format!("a version has the edit {token} {times} times"))),
+        }?;
+    }
+    Ok(())
+}
+
+fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judgement {
+    edits::ensure_in_history(bench, scene, edits)?;
+    let view = settled::view(scene)?;
+    if settled::promises(bench.subject, COMMITS) {
+        ensure(view.library.status.is_empty(), || {
+            let status = view.library.status.trim();
+            format!("folder, index and HEAD do not agree; git status says: {status}")
+        })?;
+    }
+    let others = view.library.files.keys().find(|path| path.to_str() != Some(NOTE));
+    ensure(others.is_none(), || {
+        format!(
+            "`{}` is left over",
+            others.map(|path| path.display().to_string()).unwrap_or_default()
+        )
+    })?;
+    settled::ensure_sound(scene)?;
+    edits::ensure_in_log(bench, &mut scene.start()?, edits)
+}
+
+/// What was saved once.
+#[derive(Debug)]
+struct Save {
+    content: Vec<u8>,
+    /// What the next save replaced, if there was one and it could be seen.
+    replaced_by_next: Option<Vec<u8>>,
+    /// Whether there was a next one.
+    is_followed: bool,
+    /// Whether it was written without a pause in the middle.
+    is_prompt: bool,
+}
+
+impl Save {
+    /// Whether nobody has it any more, though it was the others who replaced it.
+    fn is_lost(&self, versions: &HashSet<Vec<u8>>) -> bool {
+        let is_overwritten = match &self.replaced_by_next {
+            Some(replaced) => *replaced == self.content,
+            None => self.is_followed,
+        };
+        self.is_prompt && !is_overwritten && !versions.contains(&self.content)
+    }
+}
+
+/// An editor with one file open.
+struct Editor {
+    path: PathBuf,
+    style: Style,
+    saves: Vec<Save>,
+}
+
+impl Editor {
+    fn new(path: PathBuf, style: Style) -> Self {
+        let saves = Vec::new();
+        Self { path, style, saves }
+    }
+
+    /// Saves `content`, whatever the file holds.
+    fn save(&mut self, content: impl Into<Vec<u8>>) -> Judgement {
+        let content = content.into();
+        let (replaced, is_prompt) = match self.style {
+            Style::InPlace => self.write_in_place(&content)?,
+            Style::Rename => (self.rename_over(&content)?, true),
+        };
+        if let Some(last) = self.saves.last_mut() {
+            last.replaced_by_next = replaced;
+            last.is_followed = true;
+        }
+        self.saves.push(Save {
+            content,
+            replaced_by_next: None,
+            is_followed: false,
+            is_prompt,
+        });
+        Ok(())
+    }
+
+    /// Empties the file and writes into it; what it held, and whether that was prompt.
+    fn write_in_place(&self, content: &[u8]) -> Result<(Option<Vec<u8>>, bool), Stop> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let since = Instant::now();
+        let mut file = options.open(&self.path)?;
+        let mut replaced = Vec::new();
+        file.read_to_end(&mut replaced)?;
+        file.set_len(0)?;
+        file.rewind()?;
+        file.write_all(content)?;
+        Ok((Some(replaced), since.elapsed() < PROMPT))
+    }
+
+    /// Puts a new file in the place of the old one; what that held, where it can be seen.
+    fn rename_over(&self, content: &[u8]) -> Result<Option<Vec<u8>>, Stop> {
+        let mut aside = self.path.clone().into_os_string();
+        aside.push("~");
+        fs::write(&aside, content)?;
+        // To others this is a rename; and it shows what was there in that very moment.
+        if renameat_with(CWD, &aside, CWD, &self.path, RenameFlags::EXCHANGE).is_err() {
+            fs::rename(&aside, &self.path)?;
+            return Ok(None);
+        }
+        let replaced = fs::read(&aside)?;
+        fs::remove_file(&aside)?;
+        Ok(Some(replaced))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_save_that_nobody_has_is_lost() {
+        let folder = tempfile::TempDir::new().unwrap();
+        for style in [Style::InPlace, Style::Rename] {
+            let path = folder.path().join("a.md");
+            let mut editor = Editor::new(path.clone(), style);
+            for content in ["one", "two"] {
+                editor.save(content).unwrap();
+            }
+            fs::write(&path, "somebody else's").unwrap();
+            editor.save("three").unwrap();
+            for save in &mut editor.saves {
+                save.is_prompt = true;
+            }
+            let now = HashSet::from([fs::read(&path).unwrap()]);
+            let lost: Vec<_> = editor.saves.iter().map(|save| save.is_lost(&now)).collect();
+            assert_eq!(lost, [false, true, false], "{style:?}");
+        }
+    }
+}

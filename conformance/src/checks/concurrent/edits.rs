@@ -1,0 +1,219 @@
+//! Edits that can be told apart, what was answered to them, and what must hold of the documents and the history then.
+
+use std::collections::HashMap;
+
+use tabellion_schemas::spec::EffectKind;
+
+use super::history::{self, lines_with};
+use crate::{
+    Subject,
+    check::{Bench, Judgement, Stop, ensure, fail},
+    client::Client,
+    reply::Reply,
+    request::{Call, With},
+    scene::Scene,
+    semantics,
+    settled::{self, COMMITS},
+};
+
+/// So many names are shown of those that something is wrong with.
+const SHOWN: usize = 5;
+
+/// A call that brings a line which no other one brings.
+#[derive(Debug, Clone)]
+pub(super) struct Edit {
+    /// The word in that line.
+    pub(super) token: String,
+    pub(super) call: Call,
+    pub(super) reply: Option<Reply>,
+}
+
+impl Edit {
+    /// One that is to be made.
+    ///
+    /// # Errors
+    /// When the server has no tool for it.
+    pub(super) fn new(
+        subject: &Subject,
+        kind: EffectKind,
+        path: &str,
+        target: &str,
+        token: &str,
+    ) -> Result<Self, Stop> {
+        let line = format!("- {token}\n");
+        let content = match kind {
+            EffectKind::Append => line,
+            EffectKind::ReplaceSection => format!("{target}\n\n{line}\n"),
+            _ => format!("# New\n\n{line}"),
+        };
+        let with = With {
+            path,
+            content: &content,
+            target,
+        };
+        let words = semantics::words(Some(kind));
+        let call = subject.request(kind, with);
+        Ok(Self {
+            token: token.to_owned(),
+            call: call.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool for {words}")))?,
+            reply: None,
+        })
+    }
+
+    /// An appending.
+    ///
+    /// # Errors
+    /// When the server has no tool for it.
+    pub(super) fn append(subject: &Subject, path: &str, token: &str) -> Result<Self, Stop> {
+        Self::new(subject, EffectKind::Append, path, "", token)
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.reply, Some(Reply::Done(_)))
+    }
+
+    fn is_refused(&self) -> bool {
+        matches!(self.reply, Some(Reply::Refused(_)))
+    }
+
+    /// The commit that was answered.
+    pub(super) fn commit(&self) -> Option<&str> {
+        let done = self.reply.as_ref()?.done()?;
+        done.response.pointer(self.call.tool.commit?)?.as_str()
+    }
+
+    /// Makes it, and waits for the answer.
+    ///
+    /// # Errors
+    /// When none comes.
+    pub(super) fn make(&mut self, client: &mut Client<'_>) -> Judgement {
+        self.reply = Some(client.make(&self.call)?);
+        Ok(())
+    }
+}
+
+/// Sends all edits before the first answer is waited for.
+///
+/// # Errors
+/// When an answer does not come.
+pub(super) fn make_at_once(bench: &Bench<'_>, client: &mut Client<'_>, edits: &mut [Edit]) -> Judgement {
+    let mut sent = HashMap::new();
+    for (number, edit) in edits.iter().enumerate() {
+        sent.insert(client.post(edit.call.tool, &edit.call.arguments)?, number);
+    }
+    while !sent.is_empty() {
+        let message = client.target.receive()?;
+        if let Some(number) = message["id"].as_i64().and_then(|id| sent.remove(&id)) {
+            let edit = &mut edits[number];
+            edit.reply = Some(bench.subject.adapter.reply(edit.call.tool, &message));
+        }
+    }
+    Ok(())
+}
+
+/// One more appending to `path`, alone, by a server of its own, which must succeed: it completes or undoes what is left.
+///
+/// # Errors
+/// When it is refused.
+pub(super) fn make_last(bench: &Bench<'_>, scene: &Scene<'_>, path: &str) -> Result<Edit, Stop> {
+    let mut last = Edit::append(bench.subject, path, "last")?;
+    let mut client = scene.start()?;
+    last.make(&mut client)?;
+    match &last.reply {
+        Some(Reply::Refused(refusal)) => Err(fail(format!(
+            "an edit was refused when nobody else was at work any more: {}",
+            refusal.message
+        ))),
+        _ => Ok(last),
+    }
+}
+
+/// Fails unless `text` has the line of each acknowledged edit once, and of no refused one.
+///
+/// # Errors
+/// The failure: lost edits first.
+pub(super) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) -> Judgement {
+    let times = |edit: &Edit| lines_with(&edit.token, text.lines());
+    let done = edits.iter().filter(|edit| edit.is_done()).count();
+    let fault = |wrong: &dyn Fn(&Edit) -> bool, what: &str| {
+        let names: Vec<_> = edits
+            .iter()
+            .filter(|edit| wrong(edit))
+            .map(|edit| &*edit.token)
+            .collect();
+        ensure(names.is_empty(), || {
+            let some = names[..names.len().min(SHOWN)].join(", ");
+            let all = names.len();
+            format!("{all} edits of `{path}` {what} ({some}); {done} were acknowledged")
+        })
+        .map_err(|stop| stop.showing(path, None, Some(text.as_bytes())))
+    };
+    fault(
+        &|edit| edit.is_done() && times(edit) == 0,
+        "were acknowledged and are lost",
+    )?;
+    fault(
+        &|edit| edit.is_refused() && times(edit) > 0,
+        "were refused and are there",
+    )?;
+    fault(&|edit| times(edit) > 1, "are there more than once")
+}
+
+/// Fails unless each acknowledged edit has one commit of HEAD's history, which adds its line and was made for no other; and
+/// no refused one has any. Also the log must tell them, where there is one.
+///
+/// # Errors
+/// The failure.
+pub(super) fn ensure_in_history(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judgement {
+    if !settled::promises(bench.subject, COMMITS) {
+        return Ok(());
+    }
+    let commits = history::commits(&scene.library())?;
+    for edit in edits {
+        let Edit { token, .. } = edit;
+        let of = |commit: &&history::Commit| lines_with(token, commit.added.iter().map(String::as_str)) > 0;
+        let made: Vec<_> = commits.iter().filter(of).map(|commit| &*commit.id).collect();
+        if edit.is_done() {
+            ensure(made.len() == 1, || {
+                format!(
+                    "the edit {token} was acknowledged, and {} commits of HEAD's history add its line",
+                    made.len()
+                )
+            })?;
+            if let Some(id) = edit.commit() {
+                ensure(made == [id], || {
+                    format!(
+                        "the edit {token} was answered with commit {id}; its line was added by {}",
+                        made[0]
+                    )
+                })?;
+            }
+        } else {
+            ensure(made.is_empty(), || {
+                format!(
+                    "the edit {token} was refused, and commit {} adds its line",
+                    made[0]
+                )
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Fails unless the log tells the commit of each acknowledged edit once.
+///
+/// # Errors
+/// The failure.
+pub(super) fn ensure_in_log(bench: &Bench<'_>, client: &mut Client<'_>, edits: &[Edit]) -> Judgement {
+    let Some(told) = settled::log(bench.subject, client)? else {
+        return Ok(());
+    };
+    for (edit, commit) in edits.iter().filter_map(|edit| Some((edit, edit.commit()?))) {
+        let times = told.iter().filter(|told| *told == commit).count();
+        ensure(times == 1, || {
+            let token = &edit.token;
+            format!("the log has the edit {token} (commit {commit}) {times} times")
+        })?;
+    }
+    Ok(())
+}
