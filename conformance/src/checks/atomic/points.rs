@@ -80,10 +80,10 @@ pub(super) fn cases(bench: &Bench<'_>, happenings: &[Happening]) -> Result<Vec<C
     let mut cases = Vec::new();
     for mutation in mutations {
         let calls = count(bench, mutation)?;
-        for at in spread(calls.len(), most, &mut dice) {
+        for at in chosen(&calls, most, &mut dice) {
             let some = [happenings[dice.usize(..happenings.len())]];
-            let chosen = bench.pick(&some[..], happenings);
-            cases.extend(chosen.iter().map(|&happening| {
+            let tried = bench.pick(&some[..], happenings);
+            cases.extend(tried.iter().map(|&happening| {
                 let point = Point {
                     mutation,
                     at: at + 1,
@@ -113,6 +113,21 @@ fn count(bench: &Bench<'_>, mutation: Mutation) -> Result<Vec<Call>, Stop> {
         Reply::Done(_) => Ok(stepper.disarm()),
         Reply::Refused(refusal) => Err(fail(format!("a valid call was refused: {}", refusal.message))),
     }
+}
+
+/// The places of up to `most` of the calls: first of those to the documents' own folder, where the worst can happen, then of
+/// those to git's; each about half of them if there are as many.
+fn chosen(calls: &[Call], most: usize, dice: &mut fastrand::Rng) -> Vec<usize> {
+    let is_of_git = |call: &Call| call.paths.iter().all(|path| path.starts_with(".git"));
+    let (git, own): (Vec<_>, Vec<_>) = (0..calls.len()).partition(|at| is_of_git(&calls[*at]));
+    let of_own = own
+        .len()
+        .min(most.div_ceil(2).max(most.saturating_sub(git.len())));
+    let own = spread(own.len(), of_own, dice).into_iter().map(|at| own[at]);
+    let git = spread(git.len(), most - of_own, dice)
+        .into_iter()
+        .map(|at| git[at]);
+    own.chain(git).collect()
 }
 
 /// Up to `most` of the numbers below `all`, one from each of so many equal parts.
@@ -156,6 +171,26 @@ mod tests {
             assert_eq!(points.len(), all.min(most));
             assert!(points.is_sorted_by(|a, b| a < b) && points.iter().all(|at| *at < all));
         }
+    }
+
+    #[test]
+    fn calls_to_documents_come_first() {
+        let mut dice = fastrand::Rng::with_seed(1);
+        let call = |path: &str| Call {
+            name: "write",
+            paths: vec![path.into()],
+            effect: None,
+        };
+        let git = std::iter::repeat_n(call(".git/index.lock"), 10);
+        let calls: Vec<_> = git.chain([call("a.md"), call("b.md")]).collect();
+        assert_eq!(
+            chosen(&calls, 12, &mut dice),
+            [10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+        );
+        assert_eq!(chosen(&calls, 4, &mut dice)[..2], [10, 11]);
+        assert_eq!(chosen(&calls, 4, &mut dice).len(), 4);
+        assert_eq!(chosen(&calls[..10], 4, &mut dice).len(), 4);
+        assert_eq!(chosen(&calls[10..], 4, &mut dice), [0, 1]);
     }
 
     #[test]
