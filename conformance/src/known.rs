@@ -55,11 +55,15 @@ impl Known {
     pub fn parse(file: &str, text: &str) -> Result<Self, String> {
         let parsed: File = toml::from_str(text).map_err(|error| format!("`{file}`: {error}"))?;
         let line = |offset: usize| text[..offset].matches('\n').count() + 1;
+        let starts: Vec<_> = parsed.known.iter().map(|entry| entry.span().start).collect();
         let mut entries = Vec::new();
-        for entry in parsed.known {
-            let span = entry.span();
-            let written = text[span.clone()].trim_end().len();
-            let lines = line(span.start)..=line(span.start + written);
+        for (number, entry) in parsed.known.into_iter().enumerate() {
+            let start = starts[number];
+            let end = starts.get(number + 1).copied().unwrap_or(text.len());
+            let written = text[start..end].lines().collect::<Vec<_>>();
+            let is_said = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+            let many = written.iter().rposition(is_said).unwrap_or(0);
+            let lines = line(start)..=line(start) + many;
             let said = entry.into_inner();
             said.ensure_sense()
                 .map_err(|error| format!("`{file}`, line {}: {error}", lines.start()))?;
@@ -162,7 +166,7 @@ mod tests {
         for (entry, error) in [
             (
                 "check = \"mutation/one-comit\"\nreason = \"x\"",
-                "there is no check `mutation/one-comit`; did you mean `mutation/one-commit`?",
+                "there is no check `mutation/one-comit`; did you mean `mutation/one-commit`",
             ),
             (
                 "check = \"mutation/*\"\nreason = \" \"",

@@ -25,9 +25,9 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Try a server
-    Run(run::Arguments),
+    Run(Box<run::Arguments>),
     /// Try a saved case again
-    Replay(replay::Arguments),
+    Replay(Box<replay::Arguments>),
     /// Show reports that `run --json` wrote, several servers side by side
     Report(report::Arguments),
     /// Print the checks

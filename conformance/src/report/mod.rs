@@ -188,7 +188,7 @@ impl Standing {
         match self {
             Self::Holds => "passed",
             Self::NotApplicable => "not applicable",
-            Self::Advice => "advised",
+            Self::Advice => "warned",
             Self::Known => "known to fail",
             Self::Unexpected => "passed unexpectedly",
             Self::Untested => "not testable",

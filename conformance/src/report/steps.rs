@@ -57,10 +57,7 @@ fn step(event: &Event, opening: &mut Vec<Value>) -> Option<Step> {
         Event::Received(line) => (By::Server, line),
     };
     let what = match serde_json::from_str::<Value>(line) {
-        Ok(Value::Object(message)) => match said(&message, opening) {
-            Some(what) => what,
-            None => return None,
-        },
+        Ok(Value::Object(message)) => said(&message, opening)?,
         _ => line.clone(),
     };
     Some(Step { by, what })

@@ -10,7 +10,7 @@ use crate::{
     check::{Difference, Severity},
     replay,
     report::{
-        CheckReport, Report, Standing, Witness,
+        CheckReport, Report, Standing, Verdict, Witness,
         diff::{self, Line},
         steps, time,
         visible::{self, Piece},
@@ -108,7 +108,7 @@ pub fn rest(report: &Report, with: With<'_>) -> String {
             visible::line(sentence)
         );
     }
-    let passed = report.is_passed() && with.outdated.is_empty();
+    let passed = report.is_passed() && report.count(Standing::Unexpected) == 0;
     let head = if passed {
         paint(GOOD, "PASSED")
     } else {
@@ -161,7 +161,12 @@ fn add_failure(text: &mut String, check: &CheckReport, with: With<'_>) {
     );
     let _ = writeln!(text, "  {}", visible::line(&check.states));
     if !check.guarantees.is_empty() {
-        field(text, "breaks", &check.guarantees.join(", "));
+        let name = if check.verdict == Verdict::Fail {
+            "breaks"
+        } else {
+            "about"
+        };
+        field(text, name, &check.guarantees.join(", "));
     }
     let Some(first) = check.witnesses.first() else {
         field(

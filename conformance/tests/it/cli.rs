@@ -1,0 +1,309 @@
+//! The command line, against servers of a few lines of shell.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+use tabellion_conformance::exit;
+use tempfile::TempDir;
+
+/// Opens a session, refuses everything else, and has only one era.
+const REFUSES: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"refuser","version":"7"}}}\n' "$id" ;;
+    *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not \033[31mtoday"}}\n' "$id" ;;
+  esac
+done"#;
+
+/// A folder with a server in it.
+struct Place(TempDir);
+
+impl Place {
+    fn new(server: &str) -> Self {
+        let dir = TempDir::new().unwrap();
+        fs::write(dir.path().join("server.sh"), server).unwrap();
+        Self(dir)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_string_lossy().into_owned()
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        fs::write(self.0.path().join(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.path().join(name)).unwrap()
+    }
+
+    /// The subcommand with `options`, against the server.
+    fn tries(&self, options: &[&str]) -> Said {
+        let server = ["--", "sh", "server.sh", "{library}"];
+        self.says(&[options, &server].concat())
+    }
+
+    fn says(&self, arguments: &[&str]) -> Said {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion-conformance"));
+        let output = command
+            .args(arguments)
+            .current_dir(self.0.path())
+            .output()
+            .unwrap();
+        Said::of(&output)
+    }
+}
+
+struct Said {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Said {
+    fn of(output: &Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout.clone()).unwrap(),
+            err: String::from_utf8(output.stderr.clone()).unwrap(),
+        }
+    }
+
+    #[track_caller]
+    fn is(&self, code: u8, texts: &[&str]) {
+        let all = format!("{}\n{}", self.out, self.err);
+        assert_eq!(self.code, Some(code.into()), "{all}");
+        for text in texts {
+            assert!(all.contains(text), "no {text:?} in\n{all}");
+        }
+    }
+}
+
+const ONE: [&str; 3] = ["run", "--only", "mutation/returned-id"];
+
+#[test]
+fn a_server_that_refuses_fails() {
+    let place = Place::new(REFUSES);
+    let said = place.tries(&[&ONE[..], &["--json", "report.json", "--save", "cases"]].concat());
+    let texts = [
+        "FAIL       mutation/returned-id",
+        "2025-11-25",
+        r"not \u{1b}[31mtoday",
+        "FAILED refuser with braindrive-markdown",
+        "again: tabellion-conformance run --seed 1 --only mutation/returned-id -- sh server.sh {library}",
+        "cases/mutation.returned-id.2025-11-25.json",
+    ];
+    said.is(exit::BROKEN, &texts);
+    assert!(
+        !said.out.contains('\u{1b}') && said.err.is_empty(),
+        "no colours, no progress: {}",
+        said.err
+    );
+    let report: Value = serde_json::from_str(&place.read("report.json")).unwrap();
+    assert_eq!(report["server"]["identity"], "refuser 7");
+    let schema = serde_json::from_str(include_str!("../../report.schema.json")).unwrap();
+    jsonschema::validate(&schema, &report).unwrap();
+    place
+        .says(&[
+            "report",
+            "report.json",
+            "report.json",
+            "--html",
+            "page.html",
+            "--markdown",
+            "page.md",
+        ])
+        .is(exit::PASSED, &[]);
+    assert!(place.read("page.html").contains("refuser") && place.read("page.md").contains("refuser"));
+    place
+        .says(&["report", "report.json", "report.json", "--badge", "b.svg"])
+        .is(exit::USAGE, &["about one report"]);
+    place
+        .says(&["report", "server.sh"])
+        .is(exit::USAGE, &["server.sh`: not a report"]);
+    place
+        .tries(&[&ONE[..], &["--quiet"]].concat())
+        .is(exit::BROKEN, &["FAIL  mutation/returned-id"]);
+}
+
+#[test]
+fn a_saved_case_fails_again() {
+    let place = Place::new(REFUSES);
+    place
+        .tries(&[&ONE[..], &["--save", "cases"]].concat())
+        .is(exit::BROKEN, &[]);
+    let file = "cases/mutation.returned-id.2025-11-25.json";
+    place
+        .tries(&["replay", file])
+        .is(exit::BROKEN, &["it still fails", "steps", "write_markdown"]);
+    let mut saved: Value = serde_json::from_str(&place.read(file)).unwrap();
+    saved["states"] = "Something else.".into();
+    place.put("other.json", &saved.to_string());
+    let texts = [
+        "another version of `mutation/returned-id`",
+        "it stated: Something else.",
+    ];
+    place.tries(&["replay", "other.json"]).is(exit::USAGE, &texts);
+    saved["check"] = "mutation/returned".into();
+    place.put("other.json", &saved.to_string());
+    place
+        .tries(&["replay", "other.json"])
+        .is(exit::USAGE, &["did you mean `mutation/returned-id`"]);
+    place
+        .tries(&["replay", "server.sh"])
+        .is(exit::USAGE, &["not a case"]);
+    place
+        .tries(&["replay", "gone.json"])
+        .is(exit::USAGE, &["gone.json"]);
+}
+
+#[test]
+fn what_is_known_to_fail_does_not_fail_the_run() {
+    let place = Place::new(REFUSES);
+    let known = |check: &str| format!("[[known]]\ncheck = \"{check}\"\nreason = \"it is new\"\n");
+    let with = [&ONE[..], &["--known-failing", "known.toml", "--junit", "j.xml"]].concat();
+    place.put("known.toml", &known("mutation/*"));
+    place.tries(&with).is(
+        exit::PASSED,
+        &["known      mutation/returned-id", "it is new", "1 known to fail"],
+    );
+    assert!(
+        place
+            .read("j.xml")
+            .contains("<skipped message=\"known to fail: it is new\"/>")
+    );
+    place.put("known.toml", &known("mutation/one-commit"));
+    place.tries(&with).is(exit::BROKEN, &[]);
+    place.put("known.toml", &known("mutation/one"));
+    place.tries(&with).is(
+        exit::USAGE,
+        &["`known.toml`, line 1: there is no check `mutation/one`"],
+    );
+}
+
+#[test]
+fn what_is_no_server_is_said_before_any_check() {
+    for (server, texts) in [
+        (
+            "echo Welcome to my server",
+            [
+                "not JSON: `Welcome to my server`",
+                "on standard output:\n    Welcome",
+            ],
+        ),
+        (
+            "echo no such flag >&2; exit 3",
+            [
+                "it ended (exit status: 3) before it answered",
+                "on standard error:\n    no such flag",
+            ],
+        ),
+        (
+            "sleep 60",
+            ["no answer came within 1 s", "nothing on standard error"],
+        ),
+        (
+            "while read -r l; do echo '{\"id\":1,\"error\":{\"code\":1,\"message\":\"m\"}}'; done",
+            ["it answered `initialize` with", "\"code\":1"],
+        ),
+    ] {
+        let said = Place::new(server).tries(&["run", "--patience", "1"]);
+        said.is(exit::HARNESS, &texts);
+        assert!(said.out.is_empty(), "{}", said.out);
+    }
+    let place = Place::new("");
+    place
+        .says(&["run", "--", "./nothing-here", "{library}"])
+        .is(exit::HARNESS, &["can't be started", "no such program"]);
+}
+
+#[test]
+fn what_can_not_be_meant_is_an_error() {
+    let place = Place::new(REFUSES);
+    place
+        .says(&["run", "--", "sh", "server.sh"])
+        .is(exit::USAGE, &["-- sh server.sh {library}"]);
+    place
+        .tries(&["run", "--only", "mutatoin/one-commit"])
+        .is(exit::USAGE, &["did you mean `mutation/one-commit`"]);
+    place
+        .tries(&["run", "--contract", "x"])
+        .is(exit::USAGE, &["there is no contract `x`", "braindrive-markdown"]);
+    place
+        .tries(&["run", "--era", "2024-11-05"])
+        .is(exit::USAGE, &["no checks for revision `2024-11-05`"]);
+    place
+        .tries(&["run", "--env", "A"])
+        .is(exit::USAGE, &["NAME=VALUE"]);
+    place
+        .tries(&["run", "--only", "wire", "--skip", "wire"])
+        .is(exit::USAGE, &[]);
+}
+
+#[test]
+fn checks_are_listed_and_explained() {
+    let place = Place::new("");
+    place
+        .says(&["list"])
+        .is(exit::PASSED, &["mutation/returned-id  must    returns-commit"]);
+    let all: Value = serde_json::from_str(&place.says(&["list", "--json"]).out).unwrap();
+    assert!(
+        all.as_array()
+            .unwrap()
+            .iter()
+            .any(|check| check["id"] == "mutation/one-commit" && check["severity"] == "MUST")
+    );
+    place
+        .says(&["explain", "mutation/one-commit"])
+        .is(exit::PASSED, &["must hold", "Every mutation → git commit"]);
+    place
+        .says(&["explain", "mutation/commit"])
+        .is(exit::USAGE, &["did you mean `mutation/one-commit`"]);
+}
+
+#[test]
+fn a_server_is_told_what_it_asks_for() {
+    let server = format!("[ \"$PWD\" = \"$1\" ] && [ \"$WHERE\" = \"at $1\" ] || exit 9\n{REFUSES}");
+    let place = Place::new(&server);
+    let script = place.path("server.sh");
+    let with = [
+        "--dir",
+        "{library}",
+        "--env",
+        "WHERE=at {library}",
+        "--name",
+        "mine",
+        "--",
+        "sh",
+        &script,
+        "{library}",
+    ];
+    place.says(&[&ONE[..], &with].concat()).is(
+        exit::BROKEN,
+        &["FAILED mine with", "--env WHERE='at {library}' --dir {library}"],
+    );
+}
+
+#[test]
+fn what_there_is_no_time_for_is_not_testable() {
+    let place = Place::new(REFUSES);
+    let said = place.tries(&[&ONE[..], &["--time-budget", "0"]].concat());
+    said.is(
+        exit::BROKEN,
+        &["UNTESTED", "not reached within the time budget of 0 s"],
+    );
+}
+
+#[test]
+#[should_panic(expected = "FAIL  mutation/")]
+fn a_test_of_one_line_fails_with_the_report() {
+    let place = Place::new(REFUSES);
+    let server = place.path("server.sh");
+    assert!(Path::new(&server).exists());
+    tabellion_conformance::check("braindrive-markdown", ["sh", &server, "{library}"]);
+}

@@ -1,0 +1,5 @@
+//! What people and programs get to see: reports in each format, and the command line.
+
+mod cli;
+mod reports;
+mod sample;

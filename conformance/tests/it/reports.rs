@@ -1,0 +1,164 @@
+//! Each format against a file that people have looked at. `UPDATE_GOLDEN=1` writes them anew.
+
+use std::{fs, path::Path};
+
+use tabellion_conformance::report::{
+    Report, badge,
+    compare::Comparison,
+    html, junit, markdown,
+    terminal::{self, With},
+};
+
+use crate::sample;
+
+fn golden(name: &str, text: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+    }
+    let expected = fs::read_to_string(&file).unwrap_or_default();
+    if let Some((number, (line, was))) = text
+        .lines()
+        .zip(expected.lines().chain([""]))
+        .enumerate()
+        .find(|(_, (line, was))| line != was)
+    {
+        let number = number + 1;
+        panic!("{name}, line {number}:\n  was {was}\n  is  {line}\n`UPDATE_GOLDEN=1` writes it anew");
+    }
+    assert_eq!(text, expected, "{name}");
+}
+
+fn samples() -> [(&'static str, Report); 5] {
+    [
+        ("passing", sample::passing()),
+        ("failing", sample::failing()),
+        ("untested", sample::untested()),
+        ("troubled", sample::troubled()),
+        ("hostile", sample::hostile()),
+    ]
+}
+
+#[test]
+fn terminal() {
+    for (name, report) in samples() {
+        let outdated = ["`known.toml`: remove lines 3 to 5 (`pure/reads`): it passes".to_owned()];
+        let with = With {
+            again: Some("tabellion-conformance run --seed 1 -- server {library}"),
+            saved: Some(Path::new("cases")),
+            outdated: if name == "untested" { &outdated } else { &[] },
+            ..With::default()
+        };
+        let coloured = terminal::whole(&report, with);
+        golden(
+            &format!("{name}.txt"),
+            &anstream::adapter::strip_str(&coloured).to_string(),
+        );
+        if name == "failing" {
+            golden("failing.ansi", &coloured);
+        }
+    }
+}
+
+#[test]
+fn junit_xml() {
+    for (name, report) in samples() {
+        golden(&format!("{name}.xml"), &junit::junit(&report));
+    }
+}
+
+#[test]
+fn markdown_of_one() {
+    for (name, report) in samples() {
+        let reports = [report];
+        golden(
+            &format!("{name}.md"),
+            &markdown::markdown(&Comparison::of(&reports).unwrap()),
+        );
+    }
+}
+
+#[test]
+fn badges() {
+    for (name, report) in samples() {
+        golden(&format!("{name}.svg"), &badge::badge(&report));
+    }
+}
+
+#[test]
+fn pages() {
+    for (name, report) in samples() {
+        let page = html::page(&Comparison::of(&[report]).unwrap());
+        golden(&format!("{name}.html"), body(&page));
+    }
+}
+
+#[test]
+fn servers_side_by_side() {
+    let reports = [sample::passing(), sample::failing(), sample::untested()];
+    let comparison = Comparison::of(&reports).unwrap();
+    golden("compared.md", &markdown::markdown(&comparison));
+    golden("compared.html", body(&html::page(&comparison)));
+}
+
+#[test]
+fn reports_of_different_contracts_are_not_compared() {
+    let reports = [sample::passing(), sample::hostile()];
+    let error = Comparison::of(&reports).unwrap_err();
+    assert!(error.contains("about the contract a\"><b"), "{error}");
+}
+
+/// What each page has of its own.
+fn body(page: &str) -> &str {
+    page.split_once("</style>").unwrap().1
+}
+
+#[test]
+fn nothing_a_server_says_gets_out_of_its_place() {
+    let reports = [sample::hostile()];
+    let comparison = Comparison::of(&reports).unwrap();
+    let page = html::page(&comparison);
+    let texts = [
+        ("page", page.as_str()),
+        ("junit", &junit::junit(&reports[0])),
+        ("markdown", &markdown::markdown(&comparison)),
+        ("badge", &badge::badge(&reports[0])),
+    ];
+    for (format, text) in texts {
+        for bad in ["\u{1b}", "\u{202e}", "\u{0}", "\u{2028}", "]]>", "<!--"] {
+            let is_in_a_fence = format == "markdown" && matches!(bad, "]]>" | "<!--");
+            assert!(is_in_a_fence || !text.contains(bad), "{format} has {bad:?}");
+        }
+        assert!(format == "markdown" || !text.contains("<script"), "{format}");
+    }
+    assert!(
+        !page.contains(" style=") && !page.contains("http:") && !page.contains("https:"),
+        "{page}"
+    );
+    let shown = terminal::whole(&reports[0], With::default());
+    let codes = shown.split('\u{1b}').skip(1).all(|code| {
+        let end = code.find(|it: char| !(it == '[' || it == ';' || it.is_ascii_digit()));
+        end.is_some_and(|end| code[end..].starts_with('m'))
+    });
+    assert!(codes, "only colours: {shown:?}");
+}
+
+#[test]
+fn reports_are_of_the_published_schema() {
+    let schema = include_str!("../../report.schema.json");
+    let schema = serde_json::from_str(schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for (name, report) in samples() {
+        let value = serde_json::to_value(&report).unwrap();
+        if let Some(error) = validator.iter_errors(&value).next() {
+            panic!("{name}: {} at {}", error, error.instance_path());
+        }
+        assert_eq!(Report::parse(&value.to_string()).unwrap(), report);
+    }
+    let mut other = serde_json::to_value(sample::passing()).unwrap();
+    other["checks"][0]["verdict"] = "fine".into();
+    assert!(!validator.is_valid(&other));
+}
