@@ -1,6 +1,6 @@
 //! What a document should hold against what it holds, line by line.
 
-use similar::{Algorithm, ChangeTag, DiffTag};
+use similar::{Algorithm, DiffTag};
 
 use crate::check::Difference;
 
@@ -54,19 +54,20 @@ pub fn lines<'a>(difference: &'a Difference, most: usize) -> Vec<Line<'a>> {
             }
         }
         for op in &group {
-            let is_equal = op.tag() == DiffTag::Equal;
-            for text in &expected[op.old_range()] {
-                let tag = if is_equal {
-                    ChangeTag::Equal
-                } else {
-                    ChangeTag::Delete
-                };
-                push(&mut all, tag, text);
-            }
-            if !is_equal {
-                found[op.new_range()]
-                    .iter()
-                    .for_each(|text| push(&mut all, ChangeTag::Insert, text));
+            let (old, new) = (&expected[op.old_range()], &found[op.new_range()]);
+            match op.tag() {
+                DiffTag::Equal => old.iter().for_each(|text| push(&mut all, Line::Same, text)),
+                // As many lines are there as should be: each is shown beside what it should be.
+                DiffTag::Replace if old.len() == new.len() => {
+                    for (old, new) in old.iter().zip(new) {
+                        push(&mut all, Line::Expected, old);
+                        push(&mut all, Line::Found, new);
+                    }
+                }
+                _ => {
+                    old.iter().for_each(|text| push(&mut all, Line::Expected, text));
+                    new.iter().for_each(|text| push(&mut all, Line::Found, text));
+                }
             }
         }
     }
@@ -78,13 +79,9 @@ pub fn lines<'a>(difference: &'a Difference, most: usize) -> Vec<Line<'a>> {
     all
 }
 
-fn push<'a>(all: &mut Vec<Line<'a>>, tag: ChangeTag, text: &'a str) {
+fn push<'a>(all: &mut Vec<Line<'a>>, kind: impl Fn(&'a str) -> Line<'a>, text: &'a str) {
     let line = text.strip_suffix('\n');
-    all.push(match tag {
-        ChangeTag::Equal => Line::Same(line.unwrap_or(text)),
-        ChangeTag::Delete => Line::Expected(line.unwrap_or(text)),
-        ChangeTag::Insert => Line::Found(line.unwrap_or(text)),
-    });
+    all.push(kind(line.unwrap_or(text)));
     if line.is_none() {
         all.push(Line::NoNewline);
     }
@@ -106,11 +103,11 @@ mod tests {
     fn a_newline_that_is_missing_is_a_line() {
         let difference = difference(Some("a\r\nb\n"), Some("a\nb"));
         use Line::{Expected, Found, NoNewline};
-        let all = [Expected("a\r"), Expected("b"), Found("a"), Found("b"), NoNewline];
+        let all = [Expected("a\r"), Found("a"), Expected("b"), Found("b"), NoNewline];
         assert_eq!(lines(&difference, 99), all);
         assert_eq!(
             lines(&difference, 2),
-            [Expected("a\r"), Expected("b"), Line::More(3)]
+            [Expected("a\r"), Found("a"), Line::More(3)]
         );
     }
 

@@ -118,23 +118,23 @@ fn checks(text: &mut String, comparison: &Comparison<'_>) {
 }
 
 fn failures(text: &mut String, report: &Report, is_one: bool) {
-    let mut shown: Vec<_> = report.checks.iter().collect();
-    shown.retain(|check| check.standing() >= Standing::Advice);
-    shown.sort_by_key(|check| std::cmp::Reverse(check.standing()));
+    let shown = report.findings(false);
     if !shown.is_empty() && !is_one {
         let _ = writeln!(text, "### {}\n", plain(&report.server.name));
     }
-    shown.iter().for_each(|check| failure(text, check));
+    shown
+        .iter()
+        .for_each(|finding| failure(text, finding.check, &finding.revisions()));
 }
 
-fn failure(text: &mut String, check: &CheckReport) {
+fn failure(text: &mut String, check: &CheckReport, revisions: &str) {
     let sign = sign(Some(check.standing()));
     let reason = check.reason.as_deref().unwrap_or("it passes");
     let _ = writeln!(
         text,
         "<details><summary>{sign} {} in {}: {}</summary>\n",
         code(&check.id),
-        plain(&check.revision),
+        plain(revisions),
         code(&visible::cut(reason, 160))
     );
     let _ = writeln!(text, "{}\n", plain(&check.states));

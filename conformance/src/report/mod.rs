@@ -149,6 +149,24 @@ pub struct Witness {
     pub trace: Vec<Event>,
 }
 
+/// A check that did not pass, in one revision or more.
+#[derive(Debug)]
+pub struct Finding<'a> {
+    /// Its number in the report, in the first revision.
+    pub number: usize,
+    /// Its report in the first revision.
+    pub check: &'a CheckReport,
+    /// The revisions in which the same was found.
+    pub revisions: Vec<&'a str>,
+}
+
+impl Finding<'_> {
+    /// The revisions, as people read them.
+    pub fn revisions(&self) -> String {
+        self.revisions.join(" and ")
+    }
+}
+
 /// What a verdict means for the run; what is worse is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
@@ -349,6 +367,32 @@ impl Report {
             Verdict::NotTestable => Standing::Untested,
             Verdict::Fail => Standing::Broken,
         })
+    }
+
+    /// Checks that did not pass, the worst first, each once for all revisions in which the same was found. Checks that are
+    /// not applicable come last, if `all` are wanted.
+    pub fn findings(&self, all: bool) -> Vec<Finding<'_>> {
+        let mut findings: Vec<Finding<'_>> = Vec::new();
+        for (number, check) in self.checks.iter().enumerate() {
+            let standing = check.standing();
+            let is_remark = all && standing == Standing::NotApplicable && check.reason.is_some();
+            if standing < Standing::Advice && !is_remark {
+                continue;
+            }
+            let same = findings.iter_mut().find(|it| {
+                (&it.check.id, it.check.standing(), &it.check.reason) == (&check.id, standing, &check.reason)
+            });
+            match same {
+                Some(same) => same.revisions.push(&check.revision),
+                None => findings.push(Finding {
+                    number,
+                    check,
+                    revisions: vec![&check.revision],
+                }),
+            }
+        }
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.check.standing()));
+        findings
     }
 
     /// How many guarantees stand so.

@@ -10,7 +10,7 @@ use crate::{
     check::{Difference, Severity},
     replay,
     report::{
-        CheckReport, Report, Standing, Verdict, Witness,
+        CheckReport, Finding, Report, Standing, Verdict, Witness,
         diff::{self, Line},
         steps, time,
         visible::{self, Piece},
@@ -88,13 +88,11 @@ pub fn check(check: &CheckReport) -> String {
 /// What follows the lines of the checks.
 pub fn rest(report: &Report, with: With<'_>) -> String {
     let mut text = String::new();
-    let mut shown: Vec<_> = report.checks.iter().collect();
-    shown.retain(|check| check.standing() >= Standing::Advice);
-    shown.retain(|check| !matches!(check.standing(), Standing::Known | Standing::Unexpected));
-    shown.sort_by_key(|check| std::cmp::Reverse(check.standing()));
-    for check in &shown {
+    let mut findings = report.findings(false);
+    findings.retain(|it| !matches!(it.check.standing(), Standing::Known | Standing::Unexpected));
+    for finding in &findings {
         text.push('\n');
-        add_failure(&mut text, check, with);
+        add_failure(&mut text, finding.check, &finding.revisions(), with);
     }
     if !with.quiet {
         guarantees(&mut text, report);
@@ -123,7 +121,7 @@ pub fn rest(report: &Report, with: With<'_>) -> String {
         report.summary(),
         time(report.seconds)
     );
-    if let (Some(again), Some(ids)) = (with.again, ids(&shown)) {
+    if let (Some(again), Some(ids)) = (with.again, ids(&findings)) {
         let (before, after) = again.split_once(" -- ").unwrap_or((again, ""));
         let _ = writeln!(text, "{} {before} --only {ids} -- {after}", paint(DIM, "again:"));
     }
@@ -131,8 +129,9 @@ pub fn rest(report: &Report, with: With<'_>) -> String {
 }
 
 /// The ids of the checks that did not pass, as `--only` wants them.
-fn ids(shown: &[&CheckReport]) -> Option<String> {
-    let must = shown.iter().filter(|check| check.standing() > Standing::Known);
+fn ids(findings: &[Finding<'_>]) -> Option<String> {
+    let must = findings.iter().map(|finding| finding.check);
+    let must = must.filter(|check| check.standing() > Standing::Known);
     let mut ids: Vec<_> = must.map(|check| visible::line(&check.id)).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -142,11 +141,11 @@ fn ids(shown: &[&CheckReport]) -> Option<String> {
 /// How a check does not pass.
 pub fn failure(check: &CheckReport) -> String {
     let mut text = String::new();
-    add_failure(&mut text, check, With::default());
+    add_failure(&mut text, check, &check.revision, With::default());
     text
 }
 
-fn add_failure(text: &mut String, check: &CheckReport, with: With<'_>) {
+fn add_failure(text: &mut String, check: &CheckReport, revisions: &str, with: With<'_>) {
     let head = paint(style(Some(check.standing())), check.word());
     let should = if check.severity == Severity::Should {
         "  it should hold, and need not"
@@ -157,7 +156,7 @@ fn add_failure(text: &mut String, check: &CheckReport, with: With<'_>) {
         text,
         "{head}  {}  {}",
         paint(BOLD, &visible::line(&check.id)),
-        paint(DIM, &format!("{}{should}", visible::line(&check.revision)))
+        paint(DIM, &format!("{}{should}", visible::line(revisions)))
     );
     let _ = writeln!(text, "  {}", visible::line(&check.states));
     if !check.guarantees.is_empty() {

@@ -29,7 +29,7 @@ pub fn pieces(line: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut plain = 0;
     for (at, it) in line.char_indices() {
-        let mark = match it {
+        let mark: Cow<'_, str> = match it {
             ' ' if at >= end => "·".into(),
             '\t' if at < end => continue,
             _ if is_unseen(it) => it.escape_default().to_string().into(),
@@ -38,7 +38,12 @@ pub fn pieces(line: &str) -> Vec<Piece<'_>> {
         if plain < at {
             pieces.push(Piece::Text(&line[plain..at]));
         }
-        pieces.push(Piece::Mark(mark));
+        match pieces.last_mut() {
+            Some(Piece::Mark(before)) if it == ' ' && plain == at && before.ends_with('·') => {
+                before.to_mut().push('·')
+            }
+            _ => pieces.push(Piece::Mark(mark)),
+        }
         plain = at + it.len_utf8();
     }
     if plain < line.len() {

@@ -2,11 +2,14 @@
 
 use std::{fs, path::Path};
 
-use tabellion_conformance::report::{
-    Report, badge,
-    compare::Comparison,
-    html, junit, markdown,
-    terminal::{self, With},
+use tabellion_conformance::{
+    known::Known,
+    report::{
+        Report, Verdict, badge,
+        compare::Comparison,
+        html, junit, markdown,
+        terminal::{self, With},
+    },
 };
 
 use crate::sample;
@@ -161,4 +164,26 @@ fn reports_are_of_the_published_schema() {
     let mut other = serde_json::to_value(sample::passing()).unwrap();
     other["checks"][0]["verdict"] = "fine".into();
     assert!(!validator.is_valid(&other));
+}
+
+#[test]
+fn what_passes_though_it_is_listed_is_to_be_removed() {
+    let text = "# ours\n[[known]]\ncheck = \"mutation/one-commit\"\nreason = \"batches\"\n\n# more\n";
+    let known = Known::parse("known.toml", text).unwrap();
+    let mut report = sample::passing();
+    assert!(
+        known.outdated(&report).is_empty(),
+        "the run has not taken the list into account"
+    );
+    report.checks[8].known = known
+        .reason("mutation/one-commit", "2026-07-28")
+        .map(str::to_owned);
+    let all =
+        "`known.toml`: remove lines 2 to 4 (`mutation/one-commit`): mutation/one-commit (2026-07-28) passes";
+    assert_eq!(known.outdated(&report), [all]);
+    report.checks[3].known = report.checks[8].known.clone();
+    report.checks[3].verdict = Verdict::Fail;
+    let some =
+        "`known.toml`: narrow lines 2 to 4 (`mutation/one-commit`): mutation/one-commit (2026-07-28) passes";
+    assert_eq!(known.outdated(&report), [some]);
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{escape, mark};
+use super::{escape, mark, prose};
 use crate::{
     check::Difference,
     report::{
@@ -23,33 +23,26 @@ pub(super) fn id(server: usize, number: usize) -> String {
     format!("f{server}-{number}")
 }
 
-/// Whether there is something to say about a check.
-pub(super) fn is_shown(check: &CheckReport) -> bool {
-    check.standing() >= Standing::Advice
-        || (check.standing() == Standing::NotApplicable && check.reason.is_some())
-}
-
 pub(super) fn failures(html: &mut String, comparison: &Comparison<'_>) {
-    let has_some = |report: &Report| report.checks.iter().any(is_shown);
+    let has_some = |report: &Report| !report.findings(true).is_empty();
     if !comparison.reports.iter().any(has_some) {
         return;
     }
     html.push_str("<section id=\"failures\">\n<h2>What did not pass</h2>\n");
     for (server, report) in comparison.reports.iter().enumerate() {
-        let mut shown: Vec<_> = report.checks.iter().enumerate().collect();
-        shown.retain(|(_, check)| is_shown(check));
-        shown.sort_by_key(|(_, check)| std::cmp::Reverse(check.standing()));
+        let shown = report.findings(true);
         if !shown.is_empty() {
             let _ = writeln!(html, "<h3>{}</h3>", escape(&report.server.name));
         }
-        for (number, check) in shown {
-            failure(html, &id(server, number), check);
+        for finding in shown {
+            let id = id(server, finding.number);
+            failure(html, &id, finding.check, &finding.revisions());
         }
     }
     html.push_str("</section>\n");
 }
 
-fn failure(html: &mut String, id: &str, check: &CheckReport) {
+fn failure(html: &mut String, id: &str, check: &CheckReport, revisions: &str) {
     let standing = check.standing();
     let minor = if standing == Standing::NotApplicable {
         " minor"
@@ -61,7 +54,7 @@ fn failure(html: &mut String, id: &str, check: &CheckReport) {
         "<article class=\"failure{minor}\" id=\"{id}\">\n<h4>{}<code>{}</code><small>MCP {}</small></h4>\n",
         mark(Some(standing), &check.word().to_lowercase()),
         escape(&check.id),
-        escape(&check.revision)
+        escape(revisions)
     );
     if standing == Standing::NotApplicable {
         let _ = writeln!(
@@ -83,7 +76,7 @@ fn failure(html: &mut String, id: &str, check: &CheckReport) {
         _ => {}
     }
     if let Some(reason) = &check.reason {
-        let _ = writeln!(html, "<p class=\"what\">{}</p>", escape(reason));
+        let _ = writeln!(html, "<p class=\"what\">{}</p>", prose(reason));
     }
     if let Some(first) = check.witnesses.first() {
         witness(html, first);
@@ -132,7 +125,7 @@ fn witness(html: &mut String, witness: &Witness) {
     if !wire.is_empty() {
         let _ = write!(
             html,
-            "<details><summary>Wire <small>{}</small></summary><ol class=\"wire\">",
+            "<details class=\"said\"><summary>Wire <small>{}</small></summary><ol class=\"wire\">",
             wire.len()
         );
         for (sign, line) in wire {

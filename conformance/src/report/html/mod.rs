@@ -8,7 +8,10 @@ mod tables;
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use crate::report::{Report, Standing, compare::Comparison, time, visible};
+use crate::{
+    check::Profile,
+    report::{Report, Standing, compare::Comparison, time, visible},
+};
 
 /// All that the page looks like.
 const STYLE: &str = include_str!("style.css");
@@ -47,8 +50,8 @@ pub fn page(comparison: &Comparison<'_>) -> String {
         escape(&versions),
         lede(comparison),
     );
-    servers(&mut html, comparison);
     tables::guarantees(&mut html, comparison);
+    servers(&mut html, comparison);
     tables::checks(&mut html, comparison);
     failure::failures(&mut html, comparison);
     let _ = write!(
@@ -76,44 +79,71 @@ fn suites(reports: &[Report]) -> String {
 }
 
 fn servers(html: &mut String, comparison: &Comparison<'_>) {
-    html.push_str("<section class=\"servers\" aria-label=\"Servers\">\n");
+    html.push_str("<section id=\"servers\">\n<h2>Servers</h2>\n<div>\n");
     for report in comparison.reports {
-        let (held, all) = (report.guarantees(Some(Standing::Holds)), report.guarantees.len());
-        let class = if report.is_passed() { "good" } else { "bad" };
-        let _ = write!(
-            html,
-            "<article><h2>{}</h2>\n<p class=\"score {class}\"><b>{held}</b><span>/{all}</span></p>\n",
-            escape(&report.server.name)
-        );
-        if let Some(identity) = report
-            .server
-            .identity
-            .as_ref()
-            .filter(|it| **it != report.server.name)
-        {
-            let _ = writeln!(html, "<p class=\"quiet\">{}</p>", escape(identity));
-        }
-        let _ = writeln!(html, "<p>{}.</p>", escape(&report.summary()));
+        let server = &report.server;
+        let said = server.identity.as_deref().unwrap_or_default();
+        let said = said.strip_prefix(&server.name).unwrap_or(said).trim();
         let _ = writeln!(
             html,
-            "<p class=\"quiet\">{} profile, seed {}, MCP {}, {}</p>",
-            if report.profile == crate::check::Profile::Quick {
-                "Quick"
-            } else {
-                "Full"
-            },
+            "<article><h3>{} <small>{}</small></h3>\n<p>{}.</p>",
+            escape(&server.name),
+            escape(said),
+            escape(&report.summary())
+        );
+        let profile = match report.profile {
+            Profile::Quick => "Quick",
+            Profile::Full => "Full",
+        };
+        let revisions: Vec<_> = report.revisions().iter().map(|it| kept(it)).collect();
+        let _ = writeln!(
+            html,
+            "<p class=\"quiet\">{profile} profile, seed {}, MCP {}, {}</p>",
             report.seed,
-            escape(&report.revisions().join(" and ")),
-            time(report.seconds)
+            revisions.join(" and "),
+            kept(&time(report.seconds))
         );
-        let command = report.server.command.join(" ");
         let _ = writeln!(
             html,
-            "<p class=\"command\"><code>{}</code></p></article>",
-            escape(&command)
+            "<p class=\"quiet\"><code>{}</code></p></article>",
+            escape(&server.command.join(" "))
         );
     }
-    html.push_str("</section>\n");
+    html.push_str("</div>\n</section>\n");
+}
+
+/// How many of the guarantees hold.
+fn score(report: &Report) -> String {
+    let (held, all) = (report.guarantees(Some(Standing::Holds)), report.guarantees.len());
+    let class = if report.is_passed() { "good" } else { "bad" };
+    format!("<b class=\"score {class}\">{held}<i>/{all}</i></b>")
+}
+
+/// Words that stay on one line.
+fn kept(words: &str) -> String {
+    format!("<span class=\"kept\">{}</span>", escape(words))
+}
+
+/// A sentence in which `code` and **weight** are shown as such.
+fn prose(text: &str) -> String {
+    let escaped = escape(text);
+    let pairs = |text: &str, sign: &str, tag: &str| {
+        let parts: Vec<_> = text.split(sign).collect();
+        if parts.len() % 2 == 0 {
+            return text.to_owned();
+        }
+        let mut all = String::new();
+        for (number, part) in parts.into_iter().enumerate() {
+            match number % 2 {
+                1 => {
+                    let _ = write!(all, "<{tag}>{part}</{tag}>");
+                }
+                _ => all.push_str(part),
+            }
+        }
+        all
+    };
+    pairs(&pairs(&escaped, "`", "code"), "**", "strong")
 }
 
 /// How something stands, as a sign and a word; the word is read out where only the sign is shown.

@@ -2,20 +2,24 @@
 
 use std::fmt::Write as _;
 
-use super::{escape, failure, mark};
+use super::{escape, failure, mark, prose};
 use crate::{
     check::Severity,
     report::{CheckReport, Standing, compare::Comparison},
 };
 
+/// With more servers than this, a phone has to scroll sideways.
+const NARROW: usize = 4;
+
 pub(super) fn guarantees(html: &mut String, comparison: &Comparison<'_>) {
-    html.push_str("<section id=\"guarantees\">\n<h2>Guarantees</h2>\n");
-    open(html, "Guarantees by servers", "Guarantee", comparison);
+    html.push_str("<section id=\"guarantees\" aria-label=\"Guarantees by servers\">\n");
+    open(html, "Guarantee", comparison, true);
+    html.push_str("<tbody>\n");
     for row in &comparison.guarantees {
         let _ = write!(
             html,
             "<tr><th scope=\"row\">{}<small>{}</small></th>",
-            escape(row.text),
+            prose(row.text),
             escape(row.id)
         );
         for (standing, checks) in &row.cells {
@@ -25,15 +29,37 @@ pub(super) fn guarantees(html: &mut String, comparison: &Comparison<'_>) {
         }
         html.push_str("</tr>\n");
     }
-    html.push_str("</tbody></table></div>\n</section>\n");
+    html.push_str("</tbody></table></div>\n");
+    legend(html, comparison);
+    html.push_str("</section>\n");
+}
+
+/// What the signs mean, for where there is room for signs only.
+fn legend(html: &mut String, comparison: &Comparison<'_>) {
+    let cells = comparison.guarantees.iter().flat_map(|row| &row.cells);
+    let mut standings: Vec<_> = cells.map(|(standing, _)| *standing).collect();
+    standings.sort_unstable();
+    standings.dedup_by_key(|standing| Standing::of_guarantee(*standing));
+    let marks = standings
+        .iter()
+        .map(|standing| mark(*standing, Standing::of_guarantee(*standing)));
+    let _ = writeln!(
+        html,
+        "<p class=\"legend\" aria-hidden=\"true\">{}</p>",
+        marks.collect::<String>()
+    );
 }
 
 pub(super) fn checks(html: &mut String, comparison: &Comparison<'_>) {
     html.push_str("<section id=\"checks\">\n<h2>Checks</h2>\n");
+    open(html, "Check", comparison, false);
+    let columns = comparison.reports.len() + 1;
     for family in &comparison.families {
         let name = escape(family.name);
-        let _ = writeln!(html, "<h3>{name}</h3>");
-        open(html, &format!("{name} checks by servers"), "Check", comparison);
+        let _ = writeln!(
+            html,
+            "<tbody><tr class=\"family\"><th scope=\"rowgroup\" colspan=\"{columns}\"><h3>{name}</h3></th></tr>"
+        );
         for row in &family.checks {
             let should = match row.severity {
                 Severity::Should => " <em>should</em>",
@@ -42,62 +68,74 @@ pub(super) fn checks(html: &mut String, comparison: &Comparison<'_>) {
             let _ = write!(
                 html,
                 "<tr><th scope=\"row\">{}<small><code>{}</code>{should}</small></th>",
-                escape(row.states),
+                prose(row.states),
                 escape(row.id)
             );
             for (server, cell) in row.cells.iter().enumerate() {
-                let _ = write!(html, "<td>{}</td>", shown(server, cell));
+                let _ = write!(html, "<td>{}</td>", shown(comparison, server, cell));
             }
             html.push_str("</tr>\n");
         }
-        html.push_str("</tbody></table></div>\n");
+        html.push_str("</tbody>\n");
     }
-    html.push_str("</section>\n");
+    html.push_str("</table></div>\n</section>\n");
 }
 
 /// How a check stands with a server: once, or for each revision where they differ.
-fn shown(server: usize, cell: &[(usize, &CheckReport)]) -> String {
+fn shown(comparison: &Comparison<'_>, server: usize, cell: &[(usize, &CheckReport)]) -> String {
     let Some((_, first)) = cell.first() else {
         return mark(None, "not run");
     };
     let is_same = cell.iter().all(|(_, check)| check.standing() == first.standing());
-    let worst = cell.iter().max_by_key(|(_, check)| check.standing());
-    let each: Vec<_> = match (is_same, worst) {
-        (true, Some(worst)) => vec![*worst],
-        _ => cell.to_vec(),
-    };
+    let findings = comparison.reports[server].findings(true);
     let mut text = String::new();
-    for (number, check) in each {
+    for (_, check) in if is_same { &cell[..1] } else { cell } {
+        if !is_same {
+            let _ = write!(text, "<small>{}</small>", escape(&check.revision));
+        }
         let word = match check.standing() {
             Standing::Trouble => "in trouble",
             Standing::Unexpected => "passes unexpectedly",
             Standing::Untested => "not testable",
             _ => check.word(),
         };
-        let mut one = mark(Some(check.standing()), &word.to_lowercase());
-        if failure::is_shown(check) {
-            one = format!("<a href=\"#{}\">{one}</a>", failure::id(server, number));
-        }
-        text.push_str(&one);
-        if !is_same {
-            let _ = write!(text, "<small>{}</small>", escape(&check.revision));
+        let one = mark(Some(check.standing()), &word.to_lowercase());
+        let finding = findings.iter().find(|it| {
+            it.check.id == check.id
+                && it.check.reason == check.reason
+                && it.revisions.contains(&&*check.revision)
+        });
+        match finding {
+            Some(it) => {
+                let _ = write!(text, "<a href=\"#{}\">{one}</a>", failure::id(server, it.number));
+            }
+            None => text.push_str(&one),
         }
     }
     text
 }
 
-fn open(html: &mut String, label: &str, first: &str, comparison: &Comparison<'_>) {
+fn open(html: &mut String, first: &str, comparison: &Comparison<'_>, with_scores: bool) {
+    let class = if comparison.reports.len() > NARROW {
+        "table wide"
+    } else {
+        "table"
+    };
     let _ = write!(
         html,
-        "<div class=\"scroll\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\"><table>\n<thead><tr>\
+        "<div class=\"{class}\" role=\"region\" aria-label=\"{first}s by servers\" tabindex=\"0\"><table>\n<thead><tr>\
          <th scope=\"col\">{first}</th>"
     );
     for report in comparison.reports {
         let _ = write!(
             html,
-            "<th scope=\"col\"><span>{}</span></th>",
+            "<th scope=\"col\"><span>{}</span>",
             escape(&report.server.name)
         );
+        if with_scores {
+            html.push_str(&super::score(report));
+        }
+        html.push_str("</th>");
     }
-    html.push_str("</tr></thead>\n<tbody>\n");
+    html.push_str("</tr></thead>\n");
 }
