@@ -17,6 +17,9 @@
 //! | [`run`](mod@run), [`trace`], [`report`], [`known`], [`replay`] | what came of it, what is put up with, and once more |
 //!
 //! A server in Rust holds itself to a contract with one line of its tests: see [`check`](fn@check).
+//! | [`check`], [`checks`], [`request`] | what is tried |
+//! | [`reference`] | a server to test the checks with, and mutants of it that they must tell from it |
+//! | [`run`](mod@run), [`trace`], [`report`] | what came of it |
 //!
 //! This crate knows contracts and the disk; it never depends on a server.
 
@@ -38,6 +41,7 @@ pub mod moment;
 pub mod official;
 pub mod probe;
 pub mod replay;
+pub mod reference;
 pub mod reply;
 pub mod report;
 pub mod request;

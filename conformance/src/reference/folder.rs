@@ -1,0 +1,264 @@
+//! The library's folder: documents are opened, listed and exchanged without following a symbolic link anywhere.
+
+use std::{
+    fs::{self, File},
+    io::Read,
+    os::{fd::OwnedFd, unix::fs::PermissionsExt},
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use rustix::{
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags},
+    io::Errno,
+};
+use tabellion_schemas::{Failure, FailureKind};
+
+use super::{failed, mutant, path};
+
+/// The folder.
+#[derive(Debug)]
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
+    root: OwnedFd,
+}
+
+/// A document at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) bytes: Vec<u8>,
+    /// Permissions.
+    pub(super) mode: u32,
+    pub(super) modified: SystemTime,
+}
+
+/// Files and folders, each sorted.
+pub(super) type Listing = (Vec<String>, Vec<String>);
+
+/// What became of an exchange.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Swapped {
+    Done,
+    /// The document was not what it was taken for, and is what it was.
+    Raced,
+}
+
+impl Folder {
+    /// The folder at `path`, which may be a symbolic link itself.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let path = path.canonicalize().map_err(failed("find the library"))?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(&path, flags, Mode::empty()).map_err(failed("open the library"))?;
+        Ok(Self { path, root })
+    }
+
+    /// The document at `path`, if it is there.
+    pub(super) fn read(&self, path: &str) -> Result<Option<Found>, Failure> {
+        self.check_repository(path)?;
+        // A pipe must not keep us waiting.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let Some(file) = self.open_beneath(path, flags)? else {
+            return Ok(None);
+        };
+        let mut file = File::from(file);
+        let metadata = file.metadata().map_err(failed("read the document"))?;
+        if !metadata.is_file() {
+            return Err(refused(path, "is not a file"));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)
+            .map_err(failed("read the document"))?;
+        let modified = metadata.modified().map_err(failed("read the document"))?;
+        Ok(Some(Found {
+            bytes,
+            mode: metadata.permissions().mode() & 0o777,
+            modified,
+        }))
+    }
+
+    /// All documents and folders below `folder`, or only those right in it; each sorted. `None` if there is no such folder.
+    pub(super) fn list(&self, folder: &str, recursive: bool) -> Result<Option<Listing>, Failure> {
+        let (mut files, mut folders) = (Vec::new(), Vec::new());
+        let mut open = vec![folder.to_owned()];
+        while let Some(folder) = open.pop() {
+            let at = if folder.is_empty() { "." } else { &folder };
+            let Some(dir) = self.open_beneath(at, OFlags::RDONLY | OFlags::DIRECTORY)? else {
+                return Ok(if files.is_empty() && folders.is_empty() {
+                    None
+                } else {
+                    Some((files, folders))
+                });
+            };
+            for entry in Dir::read_from(&dir).map_err(failed("list a folder"))? {
+                let entry = entry.map_err(failed("list a folder"))?;
+                let Ok(name) = entry.file_name().to_str() else {
+                    continue;
+                };
+                if !path::is_visible(name) {
+                    continue;
+                }
+                let Ok(stat) = rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) else {
+                    continue;
+                };
+                let whole = if folder.is_empty() {
+                    name.to_owned()
+                } else {
+                    format!("{folder}/{name}")
+                };
+                match FileType::from_raw_mode(stat.st_mode) {
+                    FileType::RegularFile if path::is_markdown(name) => files.push(whole),
+                    FileType::Directory if !self.path.join(&whole).join(".git").exists() => {
+                        if recursive {
+                            open.push(whole.clone());
+                        }
+                        folders.push(whole);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        files.sort();
+        folders.sort();
+        Ok(Some((files, folders)))
+    }
+
+    /// The folders on the way to `path` that are not there yet, from the top.
+    pub(super) fn missing(&self, path: &str) -> Result<Vec<String>, Failure> {
+        let mut missing = Vec::new();
+        for (end, _) in path.match_indices('/') {
+            if self
+                .open_beneath(&path[..end], OFlags::PATH | OFlags::DIRECTORY)?
+                .is_none()
+            {
+                missing.push(path[..end].to_owned());
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Refuses a new name that differs from an old one only by case.
+    pub(super) fn check_twins(&self, path: &str) -> Result<(), Failure> {
+        let mut folder = ".";
+        for (end, _) in path.match_indices('/').chain([(path.len(), "")]) {
+            let Some(dir) = self.open_beneath(folder, OFlags::RDONLY | OFlags::DIRECTORY)? else {
+                return Ok(());
+            };
+            let name = path[..end].rsplit('/').next().unwrap_or_default();
+            for entry in Dir::read_from(&dir).map_err(failed("list a folder"))? {
+                let entry = entry.map_err(failed("list a folder"))?;
+                let other = entry.file_name().to_string_lossy();
+                if other != name && other.to_lowercase() == name.to_lowercase() {
+                    return Err(refused(path, &format!("is the twin of `{other}`")));
+                }
+            }
+            folder = &path[..end];
+        }
+        Ok(())
+    }
+
+    /// Makes the document at `path` the file `prepared`, or takes it away to there if `gone`; `before` is what it has to be.
+    pub(super) fn swap(
+        &self,
+        path: &str,
+        prepared: &Path,
+        gone: bool,
+        before: Option<&Found>,
+    ) -> Result<Swapped, Failure> {
+        for folder in self.missing(path)? {
+            let (parent, name) = folder.rsplit_once('/').unwrap_or((".", &folder));
+            let parent = self.folder_of(parent)?;
+            rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o777)).map_err(failed("make a folder"))?;
+        }
+        let (parent, name) = path.rsplit_once('/').unwrap_or((".", path));
+        let parent = self.folder_of(parent)?;
+        let Some(before) = before else {
+            let made =
+                rustix::fs::renameat_with(rustix::fs::CWD, prepared, &parent, name, RenameFlags::NOREPLACE);
+            if made == Err(Errno::EXIST) {
+                return Ok(Swapped::Raced);
+            }
+            made.map_err(failed("put the document in place"))?;
+            return sync(parent).map(|()| Swapped::Done);
+        };
+        let exchange = |back: bool| {
+            let flags = if gone {
+                RenameFlags::NOREPLACE
+            } else {
+                RenameFlags::EXCHANGE
+            };
+            if gone && !back {
+                rustix::fs::renameat_with(&parent, name, rustix::fs::CWD, prepared, flags)
+            } else {
+                rustix::fs::renameat_with(rustix::fs::CWD, prepared, &parent, name, flags)
+            }
+        };
+        match exchange(false) {
+            Err(Errno::NOENT) => return Ok(Swapped::Raced),
+            other => other.map_err(failed("put the document in place"))?,
+        }
+        // A person may have saved it since we read it.
+        if fs::read(prepared).ok().as_ref() != Some(&before.bytes) {
+            exchange(true).map_err(failed("put a person's document back"))?;
+            return Ok(Swapped::Raced);
+        }
+        sync(parent).map(|()| Swapped::Done)
+    }
+
+    /// Removes folders, the last first, as far as they are empty.
+    pub(super) fn remove_empty(&self, folders: &[String]) {
+        for folder in folders.iter().rev() {
+            let (parent, name) = folder.rsplit_once('/').unwrap_or((".", folder));
+            if let Ok(parent) = self.folder_of(parent) {
+                // Somebody may have put something in it.
+                let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
+            }
+        }
+    }
+
+    fn folder_of(&self, path: &str) -> Result<OwnedFd, Failure> {
+        let found = self.open_beneath(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        found.ok_or_else(|| {
+            Failure::new(
+                FailureKind::Conflict,
+                format!("the folder `{path}` is gone; try again"),
+            )
+        })
+    }
+
+    /// Opens what `path` names below the root; `None` if nothing is there.
+    fn open_beneath(&self, path: &str, flags: OFlags) -> Result<Option<OwnedFd>, Failure> {
+        let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        if mutant::leaves(&self.path, path) {
+            resolve = ResolveFlags::empty();
+        }
+        let flags = flags | OFlags::CLOEXEC;
+        match rustix::fs::openat2(&self.root, path, flags, Mode::empty(), resolve) {
+            Ok(file) => Ok(Some(file)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::LOOP | Errno::XDEV) => Err(refused(path, "leads over a symbolic link")),
+            Err(Errno::NOTDIR) => Err(refused(path, "leads over something that is no folder")),
+            Err(Errno::NXIO | Errno::ISDIR) => Err(refused(path, "is not a file")),
+            Err(Errno::NAMETOOLONG) => Err(refused(path, "is too long")),
+            Err(error) => Err(failed("open the document")(error)),
+        }
+    }
+
+    /// Refuses what lies in a repository within this one.
+    fn check_repository(&self, path: &str) -> Result<(), Failure> {
+        for (end, _) in path.match_indices('/') {
+            if fs::symlink_metadata(self.path.join(&path[..end]).join(".git")).is_ok() {
+                return Err(refused(path, "is in another repository"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Waits until the names in a folder are durable.
+fn sync(folder: OwnedFd) -> Result<(), Failure> {
+    rustix::fs::fsync(folder).map_err(failed("make a folder durable"))
+}
+
+fn refused(path: &str, why: &str) -> Failure {
+    Failure::new(FailureKind::Refused, format!("`{}` {why}", path.escape_debug()))
+}

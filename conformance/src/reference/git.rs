@@ -1,0 +1,168 @@
+//! The git program, with everything in it that a repository's configuration, its hooks or our environment could start or
+//! change switched off.
+
+use std::{
+    ffi::OsString,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+};
+
+use tabellion_schemas::{Failure, FailureKind};
+
+use super::failed;
+
+/// Settings that are stronger than the repository's own.
+const SETTINGS: [&str; 13] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    "core.quotePath=false",
+    "core.fsync=loose-object",
+    "core.fsyncMethod=fsync",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "i18n.commitEncoding=UTF-8",
+    "i18n.logOutputEncoding=UTF-8",
+    "log.showSignature=false",
+    "safe.directory=*",
+];
+
+/// A repository and a folder in its work tree.
+#[derive(Debug)]
+pub(super) struct Git {
+    library: PathBuf,
+    /// Where the index is.
+    pub(super) dir: PathBuf,
+    /// Where the branches are.
+    pub(super) common: PathBuf,
+    /// What stands before a path of the library to make it one of the repository: nothing, or `folder/`.
+    pub(super) prefix: String,
+}
+
+impl Git {
+    /// The repository that `library` is in.
+    pub(super) fn of(library: &Path) -> Result<Self, Failure> {
+        let mut git = Self {
+            library: library.to_owned(),
+            dir: PathBuf::new(),
+            common: PathBuf::new(),
+            prefix: String::new(),
+        };
+        let asked = [
+            "rev-parse",
+            "--absolute-git-dir",
+            "--show-prefix",
+            "--show-ref-format",
+            "--git-common-dir",
+        ];
+        let said = git.text(&asked)?;
+        let [dir, prefix, format, common] = said.lines().collect::<Vec<_>>()[..] else {
+            return Err(Failure::new(
+                FailureKind::Refused,
+                "the library is not in a repository with a work tree",
+            ));
+        };
+        if format != "files" {
+            return Err(Failure::new(
+                FailureKind::Refused,
+                format!("branches are kept as `{format}`"),
+            ));
+        }
+        (git.dir, git.common, git.prefix) = (dir.into(), library.join(common), prefix.into());
+        Ok(git)
+    }
+
+    /// What git prints, without the last line's end.
+    pub(super) fn text(&self, arguments: &[&str]) -> Result<String, Failure> {
+        self.feed(arguments, b"", &[])
+    }
+
+    /// As [`text`](Self::text); `None` when git exits with a failure, as it does to say no.
+    pub(super) fn ask(&self, arguments: &[&str]) -> Option<String> {
+        self.text(arguments).ok()
+    }
+
+    /// As [`text`](Self::text), with standard input and variables.
+    pub(super) fn feed(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+        variables: &[(&str, OsString)],
+    ) -> Result<String, Failure> {
+        let output = self.bytes(arguments, input, variables)?;
+        Ok(String::from_utf8_lossy(&output).trim_end_matches('\n').to_owned())
+    }
+
+    /// As [`feed`](Self::feed), exactly.
+    pub(super) fn bytes(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+        variables: &[(&str, OsString)],
+    ) -> Result<Vec<u8>, Failure> {
+        let mut command = self.command();
+        command
+            .args(arguments)
+            .envs(variables.iter().map(|(name, value)| (name, value)));
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(failed("start git"))?;
+        let stdin = child.stdin.take();
+        let output = thread::scope(|scope| {
+            // When git has heard enough, it says why itself.
+            scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
+            child.wait_with_output()
+        });
+        let output = output.map_err(failed("run git"))?;
+        let no_is_an_answer = arguments[0] == "check-ignore" && output.status.code() == Some(1);
+        if output.status.success() || no_is_an_answer {
+            return Ok(output.stdout);
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let message = format!("`git {}` failed: {}", arguments[0], said.trim());
+        Err(Failure::new(FailureKind::Io, message))
+    }
+
+    /// The bytes of an object.
+    pub(super) fn blob(&self, id: &str) -> Result<Vec<u8>, Failure> {
+        self.bytes(&["cat-file", "blob", id], b"", &[])
+    }
+
+    /// Writes the object that these bytes are, just as they are; returns its id.
+    pub(super) fn keep(&self, bytes: &[u8]) -> Result<String, Failure> {
+        self.feed(&["hash-object", "-w", "--no-filters", "--stdin"], bytes, &[])
+    }
+
+    /// The id that these bytes have, or would have.
+    pub(super) fn id_of(&self, bytes: &[u8]) -> Result<String, Failure> {
+        self.feed(&["hash-object", "--no-filters", "--stdin"], bytes, &[])
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&self.library);
+        command.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
+        command.env_clear();
+        for name in ["PATH", "HOME", "TMPDIR"] {
+            command.envs(std::env::var_os(name).map(|value| (name, value)));
+        }
+        command.envs([
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_NO_REPLACE_OBJECTS", "1"),
+            ("GIT_NO_LAZY_FETCH", "1"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_AUTHOR_NAME", "Reference"),
+            ("GIT_AUTHOR_EMAIL", "reference@localhost"),
+            ("GIT_COMMITTER_NAME", "Reference"),
+            ("GIT_COMMITTER_EMAIL", "reference@localhost"),
+        ]);
+        command
+    }
+}

@@ -1,0 +1,53 @@
+//! A reference implementation of the contract `braindrive-markdown`, to test the checks with, and a zoo of mutants of it.
+//!
+//! It is an implementation as any other, which is why it alone of this crate names a contract's tools, and it shares nothing
+//! with any server but the contract. It is slow, simple and right: plain files, the git program, one lock, no cache. Every
+//! change is prepared in a folder of its own in `.git`, announced in a journal, and becomes visible by renaming; what was
+//! cut off is undone or finished by the next who takes the lock. It serves one library in a repository that is there already,
+//! on Linux, and knows neither MDX nor a repository's attributes.
+//!
+//! | module | is for |
+//! |---|---|
+//! | [`mutant`] | the zoo: one broken promise each |
+//! | `wire` | JSON lines in both eras of MCP |
+//! | `tools` | the contract's tools |
+//! | `path`, `markdown`, `preview` | names, sections, diffs: no files here |
+//! | `library` | reading: documents, listing, search, the log |
+//! | `change` | the one way to change a document |
+//! | `journal` | the lock, and what is left of a change that was cut off |
+//! | `folder`, `git` | the disk and the git program |
+
+mod change;
+mod folder;
+mod git;
+mod journal;
+mod library;
+mod markdown;
+pub mod mutant;
+mod path;
+mod preview;
+mod tools;
+mod wire;
+
+use std::{error::Error, fmt::Display, io, path::Path};
+
+use tabellion_schemas::{Failure, FailureKind};
+
+/// Serves the library at `root` over standard input and output until its end; as `mutant`, if one is given.
+///
+/// # Errors
+/// When there is no library, or a pipe breaks.
+pub fn serve(root: &Path, mutant: Option<mutant::Mutant>) -> Result<(), Box<dyn Error>> {
+    mutant.into_iter().for_each(mutant::become_one);
+    // Nobody else would end us where the other end of our input stays open.
+    let signal = Some(rustix::process::Signal::TERM);
+    rustix::process::set_parent_process_death_signal(signal)?;
+    let library = library::Library::open(root)?;
+    wire::serve(&library, io::stdin().lock(), io::stdout().lock())?;
+    Ok(())
+}
+
+/// An error of the system, with what was being done.
+fn failed<E: Display>(doing: &'static str) -> impl Fn(E) -> Failure {
+    move |error| Failure::new(FailureKind::Io, format!("can't {doing}: {error}"))
+}

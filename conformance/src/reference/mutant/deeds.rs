@@ -1,0 +1,260 @@
+//! What mutants do where it takes more than a line. Each does nothing, or gives back what it got, unless the process is the
+//! mutant that it is for.
+
+use std::{
+    fs,
+    io::{self, Write},
+    ops::Range,
+    path::Path,
+    process, thread,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tabellion_schemas::{
+    Failure, FailureKind, ToolSpec,
+    generated::braindrive_markdown::{EditOperation, ToolError, tool},
+};
+
+use super::{
+    super::{
+        change::{Change, Receipt},
+        failed,
+        folder::Swapped,
+        library::Library,
+    },
+    Mutant, is,
+};
+
+/// So long a line is too much for one that dies of it.
+const LARGE: usize = 1 << 20;
+
+/// The line is about to be answered.
+pub(in super::super) fn hears(line: &[u8]) {
+    let dies = is(Mutant::DiesOnLargeArgument) && line.len() > LARGE
+        || is(Mutant::DiesOnBadLine) && serde_json::from_slice::<Value>(line).is_err();
+    if dies {
+        process::exit(1);
+    }
+}
+
+/// The answer is about to be written.
+pub(in super::super) fn before_answer(output: &mut impl Write, answer: &Value) -> io::Result<()> {
+    if is(Mutant::LogsOnStdout) {
+        writeln!(output, "INFO answered {}", answer["id"])?;
+    }
+    if is(Mutant::DuplicateAnswers) {
+        writeln!(output, "{answer}")?;
+    }
+    Ok(())
+}
+
+/// The input has ended.
+pub(in super::super) fn at_end() {
+    if is(Mutant::NeverExits) {
+        thread::sleep(Duration::from_secs(3600));
+    }
+}
+
+/// The order of the tools in the list.
+pub(in super::super) fn shuffle(tools: &mut [Value]) {
+    if is(Mutant::NondeterministicList) {
+        fastrand::shuffle(tools);
+    }
+}
+
+/// Whether an error is marked as one.
+pub(in super::super) fn says_errors() -> bool {
+    !is(Mutant::ErrorsAsSuccess)
+}
+
+/// The arguments that are checked, and acted on.
+pub(in super::super) fn arguments(library: &Library, tool: &ToolSpec, mut arguments: Value) -> Value {
+    let path = arguments["path"]
+        .as_str()
+        .map(|path| library.folder.path.join(path));
+    if is(Mutant::WritesBeforeValidating)
+        && tool.name == tool::WRITE_MARKDOWN
+        && let (Some(path), Some(content)) = (path, arguments["content"].as_str())
+        && path.starts_with(&library.folder.path)
+        && path.exists()
+    {
+        // That it failed is found out later.
+        let _ = fs::write(path, content);
+    }
+    if is(Mutant::AcceptsUnknownArguments)
+        && let (Some(given), Value::Object(schema)) = (arguments.as_object_mut(), tool.input.wire())
+    {
+        given.retain(|name, _| schema["properties"].get(name).is_some());
+    }
+    if is(Mutant::IgnoresConfirm) && arguments["confirm"].is_boolean() {
+        arguments["confirm"] = true.into();
+    }
+    arguments
+}
+
+/// The response that is sent.
+pub(in super::super) fn response(tool: &ToolSpec, mut response: Value) -> Value {
+    if is(Mutant::ReturnsShortId)
+        && let Some(id) = response["git_commit_sha"].as_str()
+    {
+        response["git_commit_sha"] = id[..7].into();
+    }
+    if is(Mutant::WrongOutputShape) && tool.name == tool::READ_MARKDOWN {
+        response["metadata"]["size"] = response["metadata"]["size"].to_string().into();
+    }
+    response
+}
+
+/// Whether responses are sent as they are.
+pub(in super::super) fn breaks_shapes() -> bool {
+    is(Mutant::ReturnsShortId) || is(Mutant::WrongOutputShape)
+}
+
+/// A document has been read.
+pub(in super::super) fn reads(library: &Library, path: &str) {
+    if is(Mutant::ReadWrites) {
+        library.git.ask(&["add", "--", path]);
+    }
+}
+
+/// An edit is about to be made.
+pub(in super::super) fn refuses(operation: &EditOperation) -> Result<(), Failure> {
+    if is(Mutant::RefusesValid) && matches!(operation, EditOperation::InsertAfter { .. }) {
+        return Err(Failure::new(
+            FailureKind::Refused,
+            "insert_after is not supported",
+        ));
+    }
+    Ok(())
+}
+
+/// The text that a preview is made of.
+pub(in super::super) fn previewed(library: &Library, path: &str, text: String) -> String {
+    if is(Mutant::PreviewsOtherLineEndings) {
+        return text.replace("\r\n", "\n");
+    }
+    if is(Mutant::PreviewsStale)
+        && let Some(entry) = library.entry(path)
+        && let Ok(bytes) = library.git.blob(&entry.blob)
+    {
+        return String::from_utf8_lossy(&bytes).into_owned();
+    }
+    text
+}
+
+/// The text that a document is to have.
+pub(in super::super) fn damaged(text: String) -> String {
+    if is(Mutant::NormalisesLineEndings) {
+        text.replace("\r\n", "\n")
+    } else if is(Mutant::DropsByteOrderMark) {
+        text.trim_start_matches('\u{feff}').to_owned()
+    } else if is(Mutant::AddsFinalNewline) && !text.is_empty() && !text.ends_with('\n') {
+        text + "\n"
+    } else {
+        text
+    }
+}
+
+/// Does the change in a way of its own.
+pub(in super::super) fn changes(
+    library: &Library,
+    path: &str,
+    change: &Change,
+) -> Result<Option<Receipt>, ToolError> {
+    let head = library.head().unwrap_or_default();
+    if is(Mutant::Liar) {
+        let commit = "5ca1ab1e".repeat(5);
+        return Ok(Some(Receipt { commit, blob: None }));
+    }
+    if is(Mutant::DoesNothing) {
+        return Ok(Some(Receipt {
+            commit: head,
+            blob: None,
+        }));
+    }
+    let place = library.folder.path.join(path);
+    let mut ancestors = place.ancestors().take_while(|it| *it != library.folder.path);
+    let is_elsewhere =
+        leaves(&library.folder.path, path) && (path.contains("..") || ancestors.any(Path::is_symlink));
+    if is_elsewhere || is(Mutant::WritesDotGit) && path.to_ascii_lowercase().contains("git") {
+        let folder = place.parent().unwrap_or(&place);
+        fs::create_dir_all(folder).map_err(failed("make a folder"))?;
+        fs::write(&place, change.bytes.as_deref().unwrap_or_default()).map_err(failed("write"))?;
+        return Ok(Some(Receipt {
+            commit: head,
+            blob: None,
+        }));
+    }
+    if is(Mutant::LeavesTempFiles) {
+        let temporary = format!("{}.tmp", place.display());
+        fs::create_dir_all(place.parent().unwrap_or(&place)).map_err(failed("make a folder"))?;
+        fs::write(temporary, change.bytes.as_deref().unwrap_or_default()).map_err(failed("write"))?;
+    }
+    Ok(None)
+}
+
+/// The commit that is named in the answer.
+pub(in super::super) fn named(library: &Library, commit: String) -> String {
+    if is(Mutant::ReturnsParentId) {
+        return library
+            .git
+            .ask(&["rev-parse", &format!("{commit}^")])
+            .unwrap_or(commit);
+    }
+    commit
+}
+
+/// A commit has been made.
+pub(in super::super) fn after_commit(library: &Library) {
+    if is(Mutant::RunsHooks) {
+        for hook in ["pre-commit", "commit-msg", "post-commit"] {
+            let hooks = format!("core.hooksPath={}", library.git.dir.join("hooks").display());
+            library
+                .git
+                .ask(&["-c", &hooks, "hook", "run", "--ignore-missing", hook]);
+        }
+    }
+}
+
+/// Puts a document in place as most programs do.
+pub(in super::super) fn write_in_place(place: &Path, prepared: &Path) -> Result<Swapped, Failure> {
+    let bytes = fs::read(prepared).map_err(failed("read"))?;
+    fs::create_dir_all(place.parent().unwrap_or(place)).map_err(failed("make a folder"))?;
+    let mut file = fs::File::create(place).map_err(failed("open the document"))?;
+    for part in bytes.chunks(4096) {
+        file.write_all(part).map_err(failed("write the document"))?;
+    }
+    Ok(Swapped::Done)
+}
+
+/// Whether a path is followed wherever it leads.
+pub(in super::super) fn leaves(root: &Path, path: &str) -> bool {
+    is(Mutant::FollowsSymlinks)
+        || is(Mutant::DecodesPaths)
+        || is(Mutant::FollowsSymlinkedFolder) && !root.join(path).is_symlink()
+}
+
+/// Headings as a regular expression finds them: lines, level, text.
+pub(in super::super) fn headings_by_lines(text: &str) -> impl Iterator<Item = (Range<usize>, u8, String)> {
+    let mut end = 0;
+    text.split_inclusive('\n').filter_map(move |line| {
+        let start = end;
+        end += line.len();
+        let level = line.bytes().take_while(|byte| *byte == b'#').count();
+        let heading = (1..=6).contains(&level) && line[level..].starts_with(' ');
+        heading.then(|| (start..end, level as u8, line[level..].trim().to_owned()))
+    })
+}
+
+/// A path that was checked, as it is used.
+pub(in super::super) fn decoded(path: &str) -> String {
+    if is(Mutant::DecodesPaths) {
+        return path
+            .replace("%2e", ".")
+            .replace("%2E", ".")
+            .replace("%2f", "/")
+            .replace("%2F", "/");
+    }
+    path.to_owned()
+}

@@ -1,0 +1,97 @@
+//! Names of documents and folders, judged before anything is opened.
+//!
+//! A name that Windows, macOS or git would take for something else is refused everywhere. What stands on the disk under a
+//! name is for [`super::folder`].
+
+use tabellion_schemas::{Failure, FailureKind};
+use unicode_normalization::is_nfc;
+
+use super::mutant::{Mutant, is};
+
+const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+
+/// Refuses what can't be the path of a document.
+pub(super) fn check(path: &str) -> Result<(), Failure> {
+    check_folder(path)?;
+    if is_markdown(path) {
+        return Ok(());
+    }
+    Err(refused(path, "does not end in .md, .markdown or .mdx"))
+}
+
+/// Refuses what can't be the path of a folder; the root is the empty string.
+pub(super) fn check_folder(path: &str) -> Result<(), Failure> {
+    if path.len() > 4095 || path.split('/').count() > 255 {
+        return Err(refused(&path[..path.floor_char_boundary(100)], "is too long"));
+    }
+    for segment in path.split('/') {
+        check_segment(segment).map_err(|why| refused(path, why))?;
+    }
+    Ok(())
+}
+
+/// Whether a file of this name is a document.
+pub(super) fn is_markdown(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    [".md", ".markdown", ".mdx"]
+        .iter()
+        .any(|end| lower.ends_with(end))
+}
+
+/// Whether a listing shows a file or folder of this name.
+pub(super) fn is_visible(name: &str) -> bool {
+    check_segment(name).is_ok()
+}
+
+fn check_segment(segment: &str) -> Result<(), &'static str> {
+    if is(Mutant::WritesDotGit) && segment.to_ascii_lowercase().contains("git") {
+        return Ok(());
+    }
+    let stem = segment
+        .split('.')
+        .next()
+        .unwrap_or_default()
+        .trim_end()
+        .to_ascii_lowercase();
+    let port = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"));
+    let is_port = port.is_some_and(|number| {
+        let mut digits = number.chars();
+        matches!(digits.next(), Some('0'..='9' | '¹' | '²' | '³')) && digits.next().is_none()
+    });
+    let seen: String = segment.chars().filter(|c| !is_invisible(*c)).collect();
+    if segment.is_empty() || segment == "." || segment == ".." {
+        Err("has an empty segment or one of dots")
+    } else if segment.len() > 255 {
+        Err("has a segment of more than 255 bytes")
+    } else if segment
+        .chars()
+        .any(|c| c.is_control() || "\\<>:\"|?*".contains(c))
+    {
+        Err("has a character that not every system can store")
+    } else if seen != segment {
+        Err("has a character that can't be seen")
+    } else if segment.ends_with(['.', ' ']) {
+        Err("has a segment that ends in a dot or a space")
+    } else if DEVICES.contains(&stem.as_str()) || ["conin$", "conout$"].contains(&stem.as_str()) || is_port {
+        Err("has the name of a device")
+    } else if stem.starts_with("git~") {
+        Err("has a name that is git's")
+    } else if segment.starts_with('.') {
+        Err("has a hidden segment")
+    } else if !is_nfc(segment) {
+        Err("is not in Unicode's composed form (NFC)")
+    } else {
+        Ok(())
+    }
+}
+
+/// Characters that have no width, or turn the text around.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn refused(path: &str, why: &str) -> Failure {
+    let message = format!("path `{}` {why}; choose another name", path.escape_debug());
+    Failure::new(FailureKind::Invalid, message)
+}
