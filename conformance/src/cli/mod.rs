@@ -7,6 +7,8 @@ mod replay;
 mod report;
 mod run;
 mod server;
+mod smoke;
+mod template;
 
 use std::{fs, path::Path, process::ExitCode};
 
@@ -30,6 +32,10 @@ enum Command {
     Replay(Box<replay::Arguments>),
     /// Show reports that `run --json` wrote, several servers side by side
     Report(report::Arguments),
+    /// Tell a wrong adapter from a wrong server: call each tool once
+    Smoke(smoke::Arguments),
+    /// Print the first draft of an adapter, for a server that has other tools than the contract
+    Template(template::Arguments),
     /// Print the checks
     List(list::Arguments),
     /// Print what a check states, why, and how it is tried
@@ -57,6 +63,8 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        Command::Smoke(arguments) => smoke::run(&arguments),
+        Command::Template(arguments) => template::run(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
     };

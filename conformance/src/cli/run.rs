@@ -76,9 +76,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
         options.rest_in_last_era = options.profile == Profile::Quick;
         options.eras = eras;
     }
-    if let (Some(identity), None) = (&identity, &arguments.server.name) {
+    if let Some(identity) = identity.as_ref().filter(|_| !arguments.server.is_named()) {
         subject.name.clone_from(&identity.name);
     }
+    subject.era = options.eras.last().copied().unwrap_or(subject.era);
+    arguments.server.look(&subject)?;
     let mut report = run::run(&subject, &options, &Progress::new(arguments.quiet));
     report.server.identity = identity.map(|it| format!("{} {}", it.name, it.version).trim_end().to_owned());
     let outdated = options.known.outdated(&report);
@@ -137,7 +139,10 @@ impl Arguments {
         }
         words.push(format!("--seed {}", self.seed));
         words.retain(|word| !word.is_empty());
-        format!("{} -- {command}", words.join(" "))
+        if !command.is_empty() {
+            words.push(format!("-- {command}"));
+        }
+        words.join(" ")
     }
 
     fn write(&self, report: &Report) -> Result<(), Trouble> {

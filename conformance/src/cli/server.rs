@@ -1,13 +1,15 @@
 //! The server under test, as every subcommand that starts one is told of it.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tabellion_schemas::{CONTRACTS, ContractSpec};
 
 use super::Trouble;
 use crate::{
-    adapter::Adapter,
+    adapter::{Adapter, Mapping, offer},
+    check::Stop,
     in_tests,
+    probe::{self, Identity, Spoken},
     subject::{Era, Launch, Subject},
 };
 
@@ -18,9 +20,12 @@ pub(super) struct Server {
     /// The contract that the server is held to; may be left out if there is but one
     #[arg(long)]
     contract: Option<String>,
+    /// How the server's tools are named and shaped where they are not the contract's: a TOML file, which `template` begins
+    #[arg(long, value_name = "FILE")]
+    adapter: Option<PathBuf>,
     /// What reports call the server; the name that it gives itself, if not given
     #[arg(long)]
-    pub(super) name: Option<String>,
+    name: Option<String>,
     /// A variable for its environment; `{library}` in it is the folder of the library
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
@@ -33,35 +38,124 @@ pub(super) struct Server {
     /// Show what it writes to standard error
     #[arg(long, short)]
     verbose: bool,
-    /// The command that serves a library, which `{library}` in it stands for
-    #[arg(last = true, required = true)]
+    /// The command that serves a library, which `{library}` in it stands for; the adapter's, if not given
+    #[arg(last = true, required_unless_present = "adapter")]
     command: Vec<String>,
 }
 
 impl Server {
     /// The server, held to its contract or, if none is named, to `other`.
     pub(super) fn subject(&self, other: Option<&str>) -> Result<Subject, Trouble> {
+        let mapping = self.mapping()?;
+        let theirs = mapping.as_ref().map(|mapping| &mapping.server);
+        let command = match theirs {
+            Some(server) if self.command.is_empty() => server.command.clone(),
+            _ => self.command.clone(),
+        };
+        let Some(program) = command.first().cloned() else {
+            return Err(Trouble::Usage(
+                "the adapter has no command: give one after `--`".to_owned(),
+            ));
+        };
+        let variables = theirs.map(|server| server.environment.clone());
         let launch = Launch {
-            environment: self.env.clone(),
+            environment: [variables.unwrap_or_default(), self.env.clone()].concat(),
             directory: self.dir.clone(),
             verbose: self.verbose,
             patience: Duration::from_secs(self.patience),
-            ..Launch::of(self.command.clone())
+            ..Launch::of(command)
         };
         if !launch.names_library() {
-            let command = self.command.join(" ");
+            let command = launch.command.join(" ");
             return Err(Trouble::Usage(format!(
                 "nothing tells the server which library to serve; put `{{library}}` into the command, as in \
                  `-- {command} {{library}}`, or into `--env` or `--dir`"
             )));
         }
+        let named = theirs.map_or(program, |server| server.name.clone());
         Ok(Subject {
-            name: self.name.clone().unwrap_or_else(|| self.command[0].clone()),
-            contract: self.contract(other)?,
+            name: self.name.clone().unwrap_or(named),
+            contract: match &mapping {
+                Some(mapping) => self.adapted(mapping, other)?,
+                None => self.contract(other)?,
+            },
             launch,
-            adapter: Adapter::Native,
+            adapter: mapping.map_or(Adapter::Native, Adapter::Mapped),
             era: Era::Session,
         })
+    }
+
+    /// The server, after it has been seen to be one, in the newest era that it speaks; and what it calls itself.
+    pub(super) fn probed(&self) -> Result<(Subject, Option<Identity>), Trouble> {
+        let mut subject = self.subject(None)?;
+        let Spoken { eras, identity } = probe::probe(&subject).map_err(Trouble::Harness)?;
+        subject.era = eras.last().copied().unwrap_or(subject.era);
+        Ok((subject, identity))
+    }
+
+    /// Whether it is said here what reports call it.
+    pub(super) fn is_named(&self) -> bool {
+        self.name.is_some() || self.adapter.is_some()
+    }
+
+    /// What the adapter's file says, if there is one.
+    fn mapping(&self) -> Result<Option<Arc<Mapping>>, Trouble> {
+        let Some(file) = &self.adapter else {
+            return Ok(None);
+        };
+        let parsed = Adapter::parse(&super::read(file)?);
+        Ok(Some(
+            parsed.map_err(|error| format!("`{}`: {error}", file.display()))?,
+        ))
+    }
+
+    /// The adapter's contract, which must be the one that is asked for.
+    fn adapted(&self, mapping: &Mapping, other: Option<&str>) -> Result<&'static ContractSpec, Trouble> {
+        let contract = mapping.contract;
+        match self.contract.as_deref().or(other) {
+            Some(asked) if asked != contract.id => Err(Trouble::Usage(format!(
+                "the adapter is for the contract `{}`, not for `{asked}`",
+                contract.id
+            ))),
+            _ => Ok(contract),
+        }
+    }
+
+    /// Says which tools the server lacks of those that it is to have, before anything is tried.
+    ///
+    /// # Errors
+    /// If it has none of them: then there is nothing to try.
+    pub(super) fn look(&self, subject: &Subject) -> Result<(), Trouble> {
+        let lacking = match offer::lacking(subject) {
+            Ok(lacking) => lacking,
+            Err(Stop::Harness(why)) => return Err(Trouble::Harness(why)),
+            // Checks will say so better.
+            Err(_) => return Ok(()),
+        };
+        if lacking.names.is_empty() {
+            return Ok(());
+        }
+        let found = lacking.all - lacking.names.len();
+        let (all, names) = (lacking.all, lacking.names.join(", "));
+        let (options, command) = self.again();
+        let said = if self.adapter.is_some() {
+            format!(
+                "of the {all} tools that the adapter names, the server has {found}; it lacks {names}. This tells more:\n\n    \
+                 tabellion-conformance smoke {options} -- {command}\n"
+            )
+        } else {
+            format!(
+                "of the {all} tools of {}, the server has {found}; it lacks {names}. If it has others for the same, give an \
+                 adapter. This begins one:\n\n    tabellion-conformance template {options} -- {command} > adapter.toml\n\n\
+                 Look at it, then run again with `--adapter adapter.toml`.",
+                subject.contract.id
+            )
+        };
+        if found == 0 {
+            return Err(Trouble::Usage(said));
+        }
+        eprintln!("note: {said}");
+        Ok(())
     }
 
     fn contract(&self, other: Option<&str>) -> Result<&'static ContractSpec, Trouble> {
@@ -87,6 +181,9 @@ impl Server {
         let mut options = Vec::new();
         if let Some(contract) = &self.contract {
             options.push(format!("--contract {}", quoted(contract)));
+        }
+        if let Some(adapter) = &self.adapter {
+            options.push(format!("--adapter {}", quoted(&adapter.to_string_lossy())));
         }
         for (name, value) in &self.env {
             let value = if value.contains("{library}") {

@@ -1,0 +1,570 @@
+//! The first draft of an adapter: a server's tools guessed onto the contract's, by their names and their arguments.
+//!
+//! Only the guessed reading tool is called, on a throw-away library, to see how paths are given and where the text is.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+use tabellion_schemas::{ToolSpec, spec::EffectKind};
+
+use super::{
+    doing, effect_name,
+    offer::{self, Offer},
+    smoke::DOCUMENT,
+};
+use crate::{Subject, check::Stop, client::Client, probe::Identity, reply, scene::Scene, trace::Trace};
+
+/// Names of arguments and of tools, by what they are for.
+const PATHS: &[&str] = &[
+    "path", "file", "filename", "filepath", "note", "uri", "name", "document",
+];
+const CONTENTS: &[&str] = &["content", "contents", "text", "body", "data", "markdown"];
+const OLDS: &[&str] = &["old", "search", "find", "from", "target"];
+const NEWS: &[&str] = &["new", "replace", "replacement", "to", "with"];
+const HEADINGS: &[&str] = &["heading", "section", "anchor", "target"];
+const NOUNS: &[&str] = &[
+    "file",
+    "files",
+    "note",
+    "notes",
+    "markdown",
+    "md",
+    "document",
+    "documents",
+    "text",
+    "content",
+];
+const DRY_RUNS: &[&str] = &["dry", "preview", "simulate"];
+
+/// A call of the server's tool.
+#[derive(PartialEq)]
+struct Entry {
+    name: String,
+    /// As TOML.
+    arguments: String,
+    /// What to look at, for people.
+    comment: Option<&'static str>,
+}
+
+impl Entry {
+    fn lines(&self) -> String {
+        let comment = self
+            .comment
+            .map_or_else(String::new, |comment| format!("# {comment}\n"));
+        format!(
+            "{comment}name = {}\narguments = {}\n",
+            toml(&self.name.as_str().into()),
+            self.arguments
+        )
+    }
+}
+
+/// What trying the reading tool showed.
+struct Reading {
+    /// How a document's path is given.
+    path: &'static str,
+    /// Where its text is in the response.
+    source: String,
+}
+
+/// An adapter's TOML for the subject's server.
+///
+/// # Errors
+/// When the server does not start or show its tools, or the disk or git fails.
+pub fn draft(subject: &Subject, identity: Option<&Identity>) -> Result<String, Stop> {
+    let trace = Trace::default();
+    let scene = Scene::new(subject, &trace, &[("notes/plan.md", DOCUMENT)])?;
+    let mut client = scene.start()?;
+    let offer = offer::ask(&mut client).map_err(crate::check::fail)?;
+    let reading = reading(subject, &offer, &scene, &mut client)?;
+    let path = reading.as_ref().map_or("{path}", |reading| reading.path);
+    let mut toml = head(subject, identity);
+    for tool in subject.contract.tools {
+        let section = section(subject, tool, &offer, path, reading.as_ref());
+        toml.push_str(&section);
+    }
+    let names: Vec<_> = offer.keys().map(String::as_str).collect();
+    let _ = write!(toml, "\n# The server's tools: {}\n", names.join(", "));
+    Ok(toml)
+}
+
+fn head(subject: &Subject, identity: Option<&Identity>) -> String {
+    let launch = &subject.launch;
+    let name = identity.map_or(&subject.name, |identity| &identity.name);
+    let mut head = "# A draft: look at each entry, then try it with `tabellion-conformance smoke --adapter FILE`.\n\
+        # Values: {/a/b} from the request, {library}, {absolute} path, {old} text and {new} text of an edit, {content}: the\n\
+        # whole document after it.\n\n[server]\n"
+        .to_owned();
+    let mut say = |key: &str, value: Value| {
+        let _ = writeln!(head, "{key} = {}", toml(&value));
+    };
+    say("name", name.as_str().into());
+    if let Some(version) = identity
+        .map(|identity| &identity.version)
+        .filter(|version| !version.is_empty())
+    {
+        say("version", version.as_str().into());
+    }
+    say("contract", subject.contract.id.into());
+    say("command", launch.command.clone().into());
+    for (name, value) in &launch.environment {
+        say(&format!("environment.{}", key(name)), value.as_str().into());
+    }
+    head
+}
+
+/// The entry of one tool, as TOML; as a comment where nothing is guessed.
+fn section(
+    subject: &Subject,
+    tool: &'static ToolSpec,
+    offer: &Offer,
+    path: &str,
+    reading: Option<&Reading>,
+) -> String {
+    if offer.contains_key(tool.name) {
+        return same(tool);
+    }
+    let does = doing(subject.contract, tool);
+    let path = path.replace("{path}", &format!("{{{}}}", tool.path.unwrap_or_default()));
+    let guesses = does.effects.iter().map(|effect| {
+        let wish = Wish {
+            kind: effect.kind,
+            content: effect.content.unwrap_or_default(),
+            target: effect.target,
+            path: &path,
+            previews: does.name != tool.name,
+        };
+        (effect_name(effect.kind), wish.entry(offer))
+    });
+    let guesses: Vec<_> = guesses.collect();
+    let Some(first) = guesses.iter().find_map(|(_, entry)| entry.as_ref()) else {
+        return nothing(tool, offer);
+    };
+    let mut lines = format!("\n[tools.{}]\n", tool.name);
+    let response = response(subject, tool, reading);
+    if guesses.iter().all(|(_, entry)| entry.as_ref() == Some(first)) {
+        return lines + &first.lines() + &response;
+    }
+    lines.push_str(&response);
+    for (name, entry) in &guesses {
+        match entry {
+            Some(entry) => {
+                let _ = write!(lines, "\n[tools.{}.{name}]\n{}", tool.name, entry.lines());
+            }
+            None => {
+                let _ = write!(lines, "\n# Nothing is guessed for `{name}`.\n");
+            }
+        }
+    }
+    lines
+}
+
+/// The entry of a tool that the server has as the contract has it.
+fn same(tool: &ToolSpec) -> String {
+    let members = |schema: &Value, each: &dyn Fn(&str) -> String| {
+        let names = schema["properties"]
+            .as_object()
+            .into_iter()
+            .flat_map(|all| all.keys());
+        let members: Vec<_> = names.map(|name| each(name)).collect();
+        members.join(", ")
+    };
+    let arguments = members(&tool.input.wire(), &|name| {
+        format!("{} = \"{{/{name}}}\"", key(name))
+    });
+    let response = members(&tool.output.wire(), &|name| {
+        format!("\"/{name}\" = {{ at = \"/structuredContent/{name}\" }}")
+    });
+    format!(
+        "\n[tools.{0}]\nname = \"{0}\"\narguments = {{ {arguments} }}\nresponse = {{ {response} }}\n",
+        tool.name
+    )
+}
+
+/// The comment for a tool for which nothing is guessed.
+fn nothing(tool: &ToolSpec, offer: &Offer) -> String {
+    let wanted = words(tool.name);
+    let wanted: Vec<_> = wanted
+        .iter()
+        .filter(|word| !NOUNS.contains(&word.as_str()) && *word != "get")
+        .collect();
+    let close = offer
+        .keys()
+        .filter(|name| words(name).iter().any(|word| wanted.contains(&word)));
+    let close: Vec<_> = close.map(String::as_str).collect();
+    let close = if close.is_empty() {
+        "…".to_owned()
+    } else {
+        close.join(" or ")
+    };
+    format!(
+        "\n# Nothing is guessed for `{0}`: {1}\n# [tools.{0}]\n# name = \"{close}\"\n# arguments = {{}}\n# response = {{}}\n",
+        tool.name, tool.description
+    )
+}
+
+/// The lines that say where the response has what.
+fn response(subject: &Subject, tool: &ToolSpec, reading: Option<&Reading>) -> String {
+    let mut members = Vec::new();
+    let schema = tool.output.wire();
+    let required = schema["required"].as_array().into_iter().flatten();
+    for name in required.filter_map(Value::as_str) {
+        let pointer = format!("/{name}");
+        let mut effects = tool.effects.iter();
+        let mut previews = subject.contract.previews.iter();
+        let source =
+            if effects.any(|effect| effect.kind == EffectKind::Read && effect.content == Some(&pointer)) {
+                reading.map_or("{ text = true }", |reading| &reading.source)
+            } else if previews.any(|pair| pair.preview == tool.name && pair.diff == pointer) {
+                "{ text = true }"
+            } else if schema["properties"][name]["type"] == "boolean" {
+                "{ is = true }"
+            } else {
+                continue;
+            };
+        members.push(format!("{} = {source}", toml(&pointer.into())));
+    }
+    let mut lines = format!("response = {{ {} }}\n", members.join(", "));
+    if let Some(commit) = tool.commit {
+        let _ = writeln!(
+            lines,
+            "# If it tells the commit, add to the response: \"{commit}\" = {{ at = \"/structuredContent/…\" }}"
+        );
+    }
+    lines
+}
+
+/// An effect for which a tool is looked for.
+struct Wish<'a> {
+    kind: EffectKind,
+    /// Pointer to the text in the request.
+    content: &'a str,
+    target: Option<&'a str>,
+    /// How a path is given.
+    path: &'a str,
+    previews: bool,
+}
+
+impl Wish<'_> {
+    /// The best guess.
+    fn entry(&self, offer: &Offer) -> Option<Entry> {
+        let candidates = offer.iter().flat_map(|(name, tool)| {
+            let ways = self.ways();
+            ways.iter().enumerate().filter_map(move |(number, way)| {
+                let score = score(name, way.verbs)? - 4 * i32::try_from(number).unwrap_or(i32::MAX / 8);
+                let arguments = self.arguments(&tool["inputSchema"], way)?;
+                Some((score, name, arguments, way.comment))
+            })
+        });
+        let best = candidates.max_by_key(|(score, name, ..)| (*score, std::cmp::Reverse(name.len())))?;
+        let (_, name, arguments, comment) = best;
+        Some(Entry {
+            name: name.clone(),
+            arguments,
+            comment,
+        })
+    }
+
+    /// The kinds of tools that could do it, the best first.
+    fn ways(&self) -> &'static [Way] {
+        match self.kind {
+            EffectKind::Read => READS,
+            EffectKind::Delete => DELETES,
+            EffectKind::Write => WRITES,
+            EffectKind::Append => APPENDS,
+            EffectKind::Prepend => PREPENDS,
+            EffectKind::ReplaceSection | EffectKind::InsertBefore | EffectKind::InsertAfter => SECTIONS,
+        }
+    }
+
+    /// The arguments as TOML; `None` if the tool can't be it.
+    fn arguments(&self, schema: &Value, way: &Way) -> Option<String> {
+        let mut seen = Seen::default();
+        let made = self.object(schema, way, &mut seen)?;
+        let whole = (!way.path || seen.path) && (way.needs)(&seen) && (!self.previews || seen.dry_run);
+        whole.then_some(made)
+    }
+
+    fn object(&self, schema: &Value, way: &Way, seen: &mut Seen) -> Option<String> {
+        let required = |name: &str| {
+            schema["required"]
+                .as_array()
+                .is_some_and(|all| all.iter().any(|it| it == name))
+        };
+        let mut members = Vec::new();
+        for (name, property) in schema["properties"].as_object()? {
+            if let Some(value) = self.value(name, property, required(name), way, seen) {
+                members.push(format!("{} = {value}", key(name)));
+            }
+        }
+        Some(format!("{{ {} }}", members.join(", ")))
+    }
+
+    /// The TOML for one argument; `None` if it is left out.
+    fn value(
+        &self,
+        name: &str,
+        property: &Value,
+        required: bool,
+        way: &Way,
+        seen: &mut Seen,
+    ) -> Option<String> {
+        let words = words(name);
+        let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
+        let kind = kind(property);
+        let text = kind == Some("string");
+        let effect = effect_name(self.kind);
+        let modes = property["enum"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        if let Some(mode) = modes
+            .into_iter()
+            .find(|mode| *mode == effect || mode.replace('-', "_") == effect)
+        {
+            seen.mode = true;
+            return Some(toml(&mode.into()));
+        }
+        if property.get("enum").is_some() && !required {
+            return None;
+        }
+        if text && way.old_and_new && !seen.old && has(OLDS) {
+            seen.old = true;
+            return Some(toml(&"{old}".into()));
+        }
+        if text && way.old_and_new && has(NEWS) {
+            seen.new = true;
+            return Some(toml(&"{new}".into()));
+        }
+        if text && self.target.is_some() && !way.old_and_new && has(HEADINGS) {
+            seen.heading = true;
+            return self.target.map(|target| toml(&format!("{{{target}}}").into()));
+        }
+        if text && !way.old_and_new && has(CONTENTS) && !seen.content && self.kind != EffectKind::Read {
+            seen.content = true;
+            let value = if way.whole {
+                "{content}".to_owned()
+            } else {
+                format!("{{{}}}", self.content)
+            };
+            return Some(toml(&value.into()));
+        }
+        if text && has(PATHS) && (required || !seen.path) {
+            seen.path = true;
+            return Some(toml(&self.path.into()));
+        }
+        if kind == Some("boolean") && has(DRY_RUNS) {
+            seen.dry_run = self.previews;
+            return self.previews.then(|| "true".to_owned());
+        }
+        if kind == Some("boolean") && words.iter().any(|word| word == "confirm" || word == "confirmed") {
+            return Some("true".to_owned());
+        }
+        if kind == Some("array") && way.old_and_new && property["items"].get("properties").is_some() {
+            let item = self.object(&property["items"], way, seen)?;
+            return Some(format!("[{item}]"));
+        }
+        required.then(|| toml(&format!("FILL IN: {}", kind.unwrap_or("a value")).into()))
+    }
+}
+
+/// A kind of tool that could have an effect.
+struct Way {
+    verbs: &'static [&'static str],
+    /// Whether it needs a path.
+    path: bool,
+    /// Whether it replaces a text by another.
+    old_and_new: bool,
+    /// Whether it writes the whole document.
+    whole: bool,
+    needs: fn(&Seen) -> bool,
+    comment: Option<&'static str>,
+}
+
+/// Which arguments a tool has.
+#[derive(Debug, Default)]
+struct Seen {
+    path: bool,
+    content: bool,
+    old: bool,
+    new: bool,
+    heading: bool,
+    mode: bool,
+    dry_run: bool,
+}
+
+const fn way(verbs: &'static [&'static str], needs: fn(&Seen) -> bool) -> Way {
+    Way {
+        verbs,
+        path: true,
+        old_and_new: false,
+        whole: false,
+        needs,
+        comment: None,
+    }
+}
+
+const EDITS: &[&str] = &["edit", "patch", "replace", "update", "modify"];
+const WRITE: &[&str] = &["write", "save", "put", "overwrite", "create", "update"];
+const EDIT: Way = Way {
+    old_and_new: true,
+    ..way(EDITS, |seen| seen.old && seen.new)
+};
+const WHOLE: Way = Way {
+    whole: true,
+    comment: Some(
+        "The whole document is written: what others write meanwhile is lost by the client, not by the server.",
+    ),
+    ..way(WRITE, |seen| seen.content)
+};
+const READS: &[Way] = &[way(&["read", "get", "open", "view", "fetch", "cat"], |_| true)];
+const DELETES: &[Way] = &[way(&["delete", "remove", "trash"], |_| true)];
+const WRITES: &[Way] = &[way(WRITE, |seen| seen.content)];
+const APPENDS: &[Way] = &[
+    way(&["append"], |seen| seen.content),
+    way(WRITE, |seen| seen.content && seen.mode),
+    EDIT,
+    WHOLE,
+];
+const PREPENDS: &[Way] = &[
+    way(&["prepend"], |seen| seen.content),
+    way(WRITE, |seen| seen.content && seen.mode),
+    EDIT,
+    WHOLE,
+];
+const SECTIONS: &[Way] = &[
+    way(EDITS, |seen| seen.content && seen.heading && seen.mode),
+    EDIT,
+    WHOLE,
+];
+
+/// How well a tool's name fits; `None` if it has none of the verbs.
+fn score(name: &str, verbs: &[&str]) -> Option<i32> {
+    let words = words(name);
+    let verb = verbs
+        .iter()
+        .position(|verb| words.iter().any(|word| word == verb))?;
+    let others = words.iter().filter(|word| !verbs.contains(&word.as_str()));
+    let nouns = others
+        .clone()
+        .filter(|word| NOUNS.contains(&word.as_str()))
+        .count();
+    let strange = others.count() - nouns;
+    let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX / 8);
+    Some(20 - number(verb) + number(nouns.min(1)) - 3 * number(strange))
+}
+
+/// The words of a name, in lower case: `readTextFile`, `read-text-file`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for c in name.chars() {
+        if !c.is_alphanumeric() || c.is_uppercase() {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric() {
+            words.last_mut().expect("never empty").extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The type of an argument, also where it may be null.
+fn kind(property: &Value) -> Option<&str> {
+    let of = |property: &'_ Value| property["type"].as_str().map(str::to_owned);
+    let ways = property["anyOf"].as_array().into_iter().flatten();
+    let known = ["string", "boolean", "array", "number", "integer", "object"];
+    let types = std::iter::once(property).chain(ways).filter_map(of);
+    types
+        .into_iter()
+        .find_map(|name| known.into_iter().find(|known| *known == name))
+}
+
+/// Tries the guessed reading tool: each way to give a path, and where the text is then.
+fn reading(
+    subject: &Subject,
+    offer: &Offer,
+    scene: &Scene<'_>,
+    client: &mut Client<'_>,
+) -> Result<Option<Reading>, Stop> {
+    let tools = subject.contract.tools.iter();
+    let read = tools
+        .flat_map(|tool| tool.effects)
+        .find(|effect| effect.kind == EffectKind::Read);
+    let Some(effect) = read else {
+        return Ok(None);
+    };
+    let absolute = scene.path("notes/plan.md").to_string_lossy().into_owned();
+    for (path, given) in [("{path}", "notes/plan.md"), ("{absolute}", &absolute)] {
+        let wish = Wish {
+            kind: effect.kind,
+            content: effect.content.unwrap_or_default(),
+            target: None,
+            path: given,
+            previews: false,
+        };
+        let Some(entry) = wish.entry(offer) else {
+            return Ok(None);
+        };
+        let arguments = format!("arguments = {}", entry.arguments);
+        let arguments: toml::Table = arguments
+            .parse()
+            .map_err(|error| Stop::Harness(format!("{error}")))?;
+        let params = serde_json::json!({ "name": entry.name, "arguments": arguments["arguments"] });
+        let message = client.request("tools/call", params)?;
+        if let Some(source) = source(&message["result"]) {
+            return Ok(Some(Reading { path, source }));
+        }
+    }
+    Ok(None)
+}
+
+/// Where a result has the document's text.
+fn source(result: &Value) -> Option<String> {
+    if let Some(pointer) = find(&result["structuredContent"], "/structuredContent") {
+        return Some(format!("{{ at = {} }}", toml(&pointer.into())));
+    }
+    let text = reply::text(result);
+    if text == DOCUMENT {
+        return Some("{ text = true }".to_owned());
+    }
+    let json: Value = serde_json::from_str(&text).ok()?;
+    find(&json, "").map(|pointer| format!("{{ json = {} }}", toml(&pointer.into())))
+}
+
+/// A pointer to the document's text in `value`, which is at `at`.
+fn find(value: &Value, at: &str) -> Option<String> {
+    match value {
+        Value::String(text) if text == DOCUMENT => Some(at.to_owned()),
+        Value::Object(members) => {
+            let mut members = members.iter();
+            members.find_map(|(name, value)| {
+                find(
+                    value,
+                    &format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")),
+                )
+            })
+        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(number, item)| find(item, &format!("{at}/{number}"))),
+        _ => None,
+    }
+}
+
+/// A key, in quotes where it needs them.
+fn key(name: &str) -> String {
+    let bare = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare { name.to_owned() } else { toml(&name.into()) }
+}
+
+/// A text or a list of texts as TOML.
+fn toml(value: &Value) -> String {
+    // JSON's strings and lists of strings are TOML's.
+    value.to_string()
+}

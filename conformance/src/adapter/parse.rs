@@ -1,0 +1,417 @@
+//! Reading an adapter's file. Whatever is not understood is an error that says the line.
+
+use std::ops::Range;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+use tabellion_schemas::{CONTRACTS, ContractSpec, ToolSpec, spec::EffectKind};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::{
+    Call, MappedTool, Mapping, Server, doing, effect_name,
+    response::{self, From, Source},
+    schema,
+    template::{Hole, Template},
+};
+
+/// What is wrong in an adapter's file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct AdapterError {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// Something wrong at a place in the text.
+struct Wrong {
+    at: Range<usize>,
+    message: String,
+}
+
+type Item<'a> = Spanned<DeValue<'a>>;
+
+pub(super) fn parse(text: &str) -> Result<Mapping, AdapterError> {
+    let wrong = |wrong: Wrong| AdapterError {
+        line: text[..wrong.at.start].matches('\n').count() + 1,
+        message: wrong.message,
+    };
+    let file = DeTable::parse(text).map_err(|error| {
+        wrong(Wrong {
+            at: error.span().unwrap_or_default(),
+            message: error.message().to_owned(),
+        })
+    })?;
+    mapping(&file).map_err(wrong)
+}
+
+fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Wrong> {
+    let file = Table::of(file.span(), file.get_ref());
+    let (server, contract) = server(&file.table("server")?)?;
+    let tools = file.table("tools")?;
+    let tools = tools.members().map(|(name, at, item)| {
+        let known = contract.tool(name).ok_or_else(|| {
+            let known: Vec<_> = contract.tools.iter().map(|tool| tool.name).collect();
+            let message = format!("{} has no tool `{name}`, but {}", contract.id, known.join(", "));
+            wrong_at(at, message)
+        })?;
+        tool(contract, known, &table(item)?)
+    });
+    let tools = tools.collect::<Result<_, _>>()?;
+    file.only(&["server", "tools"])?;
+    Ok(Mapping {
+        server,
+        contract,
+        tools,
+    })
+}
+
+fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Wrong> {
+    table.only(&["name", "version", "package", "contract", "command", "environment"])?;
+    let contract = table.get("contract")?;
+    let id = text(contract)?;
+    let found = CONTRACTS.iter().copied().find(|contract| contract.id == id);
+    let contract = found.ok_or_else(|| {
+        let known: Vec<_> = CONTRACTS.iter().map(|contract| contract.id).collect();
+        let message = format!("there is no contract `{id}`; there is {}", known.join(", "));
+        wrong(contract, message)
+    })?;
+    let command = match table.find("command") {
+        Some(item) => texts(item)?,
+        None => Vec::new(),
+    };
+    let environment = match table.find("environment") {
+        Some(item) => {
+            let variables = self::table(item)?;
+            let variables = variables.members();
+            variables
+                .map(|(name, _, item)| Ok((name.to_owned(), text(item)?.to_owned())))
+                .collect::<Result<_, _>>()?
+        }
+        None => Vec::new(),
+    };
+    let optional = |key| {
+        table
+            .find(key)
+            .map(|item| text(item).map(str::to_owned))
+            .transpose()
+    };
+    let server = Server {
+        name: text(table.get("name")?)?.to_owned(),
+        version: optional("version")?,
+        package: optional("package")?,
+        command,
+        environment,
+    };
+    Ok((server, contract))
+}
+
+fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> Result<MappedTool, Wrong> {
+    let declared = doing(contract, tool).effects;
+    let kinds: Vec<_> = declared.iter().map(|effect| effect.kind).collect();
+    let names: Vec<_> = kinds.iter().map(|kind| effect_name(*kind)).collect();
+    let mut keys = vec!["name", "arguments", "when", "response", "refused"];
+    keys.extend(&names);
+    table.only(&keys)?;
+    let kind_of = |name: &str| kinds.iter().copied().find(|kind| effect_name(*kind) == name);
+    let edits = !kinds.is_empty() && kinds != [EffectKind::Read] && kinds != [EffectKind::Delete];
+    let plain = match table.find("name") {
+        Some(_) => Some(call(tool, edits, table)?),
+        None => {
+            let stray = table.find("arguments").or(table.find("when"));
+            if let Some(stray) = stray {
+                return Err(wrong(stray, "`name` is missing: the server's tool".to_owned()));
+            }
+            None
+        }
+    };
+    let when = table.find("when").map(|item| {
+        let each = |name: &Item<'_>| {
+            let name_text = text(name)?;
+            kind_of(name_text).ok_or_else(|| wrong(name, no_effect(tool, name_text, &names)))
+        };
+        list(item)?.into_iter().map(each).collect::<Result<Vec<_>, _>>()
+    });
+    let mut effects = Vec::new();
+    for (name, _, item) in table.members() {
+        if let Some(kind) = kind_of(name) {
+            let own = self::table(item)?;
+            own.only(&["name", "arguments"])?;
+            effects.push((kind, call(tool, edits, &own)?));
+        }
+    }
+    if plain.is_none() && effects.is_empty() {
+        return Err(wrong_at(
+            table.at.clone(),
+            format!("`{}` has no `name`: the server's tool", tool.name),
+        ));
+    }
+    Ok(MappedTool {
+        tool,
+        plain,
+        when: when.transpose()?,
+        effects,
+        response: response(tool, table)?,
+    })
+}
+
+fn no_effect(tool: &ToolSpec, name: &str, known: &[&str]) -> String {
+    let known = if known.is_empty() {
+        "none".to_owned()
+    } else {
+        known.join(", ")
+    };
+    format!("`{}` has no effect `{name}`; it has {known}", tool.name)
+}
+
+fn call(tool: &'static ToolSpec, edits: bool, table: &Table<'_>) -> Result<Call, Wrong> {
+    let name = text(table.get("name")?)?.to_owned();
+    let arguments = match table.find("arguments") {
+        Some(item) => {
+            self::table(item)?;
+            template(tool, edits, item)?
+        }
+        None => Template::Object(Vec::new()),
+    };
+    Ok(Call { name, arguments })
+}
+
+fn template(tool: &ToolSpec, edits: bool, item: &Item<'_>) -> Result<Template, Wrong> {
+    Ok(match item.get_ref() {
+        DeValue::String(text) => {
+            let template = Template::of_text(text).map_err(|message| wrong(item, message))?;
+            for hole in template.holes() {
+                let complaint = match hole {
+                    Hole::Request(pointer) => schema::below(&tool.input.wire(), pointer)
+                        .err()
+                        .map(|complaint| format!("in the request of `{}`, {complaint}", tool.name)),
+                    Hole::Old | Hole::New | Hole::Content if !edits => Some(format!(
+                        "`{}` edits nothing, so that there is no {text}",
+                        tool.name
+                    )),
+                    Hole::Absolute if tool.path.is_none() => Some(format!("`{}` has no path", tool.name)),
+                    _ => None,
+                };
+                if let Some(complaint) = complaint {
+                    return Err(wrong(item, complaint));
+                }
+            }
+            template
+        }
+        DeValue::Array(items) => {
+            let items = items.iter().map(|item| template(tool, edits, item));
+            Template::List(items.collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(_) => {
+            let members = table(item)?;
+            let members = members.members();
+            let members = members.map(|(name, _, item)| Ok((name.to_owned(), template(tool, edits, item)?)));
+            Template::Object(members.collect::<Result<_, Wrong>>()?)
+        }
+        _ => Template::Value(value(item)?),
+    })
+}
+
+fn response(tool: &ToolSpec, of: &Table<'_>) -> Result<response::Mapping, Wrong> {
+    let mut mapping = response::Mapping::default();
+    if let Some(item) = of.find("response") {
+        let schema = tool.output.wire();
+        for (pointer, at, item) in table(item)?.members() {
+            let below = schema::below(&schema, pointer).map_err(|complaint| {
+                let message = format!("in the response of `{}`, {complaint}", tool.name);
+                wrong_at(at, message)
+            })?;
+            mapping
+                .members
+                .push((pointer.to_owned(), source(below.get("items"), item)?));
+        }
+    }
+    mapping.refused = of.find("refused").map(pattern).transpose()?;
+    Ok(mapping)
+}
+
+/// Where a value of the response comes from; `below` describes its items if it is a list.
+fn source(below: Option<&Value>, item: &Item<'_>) -> Result<Source, Wrong> {
+    let table = table(item)?;
+    table.only(&["at", "json", "text", "lines", "is", "each", "reversed"])?;
+    let mut ways = Vec::new();
+    for (key, _, item) in table.members() {
+        ways.push(match key {
+            "at" => From::Result(pointer(item)?),
+            "json" => From::Json(pointer(item)?),
+            "lines" => From::Lines(group(item)?),
+            "is" => From::Is(value(item)?),
+            "text" => match item.get_ref() {
+                DeValue::Boolean(true) => From::Text(None),
+                _ => From::Text(Some(group(item)?)),
+            },
+            _ => continue,
+        });
+    }
+    let mut ways = ways.into_iter();
+    let (Some(from), None) = (ways.next(), ways.next()) else {
+        let message = "say one of `at`, `json`, `text`, `lines` and `is`: where the value comes from";
+        return Err(wrong(item, message.to_owned()));
+    };
+    let mut each = Vec::new();
+    if let Some(item) = table.find("each") {
+        for (name, at, from) in self::table(item)?.members() {
+            let items = below.ok_or("only a list has `each`".to_owned());
+            let known = items.and_then(|items| schema::below(items, name));
+            known.map_err(|complaint| wrong_at(at, complaint))?;
+            each.push((name.to_owned(), pointer(from)?));
+        }
+    }
+    let reversed = match table.find("reversed").map(|item| (item, item.get_ref())) {
+        None => false,
+        Some((_, DeValue::Boolean(reversed))) => *reversed,
+        Some((item, _)) => return Err(wrong(item, "`reversed` is true or false".to_owned())),
+    };
+    Ok(Source { from, each, reversed })
+}
+
+fn pointer(item: &Item<'_>) -> Result<String, Wrong> {
+    let pointer = text(item)?;
+    if schema::is_pointer(pointer) {
+        return Ok(pointer.to_owned());
+    }
+    let message = format!("`{pointer}` is no JSON pointer: write it like `/a/b`");
+    Err(wrong(item, message))
+}
+
+fn pattern(item: &Item<'_>) -> Result<Regex, Wrong> {
+    Regex::new(text(item)?).map_err(|error| wrong(item, format!("this pattern is wrong: {error}")))
+}
+
+/// A pattern with a group.
+fn group(item: &Item<'_>) -> Result<Regex, Wrong> {
+    let pattern = pattern(item)?;
+    if pattern.captures_len() > 1 {
+        return Ok(pattern);
+    }
+    Err(wrong(
+        item,
+        "the pattern needs a group: `(…)` around what is taken".to_owned(),
+    ))
+}
+
+/// A TOML value as JSON.
+fn value(item: &Item<'_>) -> Result<Value, Wrong> {
+    Ok(match item.get_ref() {
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Boolean(value) => Value::Bool(*value),
+        DeValue::Integer(number) => {
+            let number = i64::from_str_radix(number.as_str(), number.radix());
+            number.map_err(|error| wrong(item, error.to_string()))?.into()
+        }
+        DeValue::Float(number) => {
+            let number = number.as_str().parse::<f64>();
+            number.map_err(|error| wrong(item, error.to_string()))?.into()
+        }
+        DeValue::Datetime(time) => time.to_string().into(),
+        DeValue::Array(items) => items.iter().map(value).collect::<Result<_, _>>()?,
+        DeValue::Table(_) => {
+            let members = table(item)?;
+            let members = members
+                .members()
+                .map(|(name, _, item)| Ok((name.to_owned(), value(item)?)));
+            Value::Object(members.collect::<Result<Map<_, _>, Wrong>>()?)
+        }
+    })
+}
+
+fn text<'a>(item: &'a Item<'_>) -> Result<&'a str, Wrong> {
+    match item.get_ref() {
+        DeValue::String(text) => Ok(text),
+        other => Err(wrong(
+            item,
+            format!("a text is expected here, not {}", other.type_str()),
+        )),
+    }
+}
+
+/// A list; what is no list is a list of one.
+fn list<'a, 'i>(item: &'a Item<'i>) -> Result<Vec<&'a Item<'i>>, Wrong> {
+    Ok(match item.get_ref() {
+        DeValue::Array(items) => items.iter().collect(),
+        DeValue::String(_) => vec![item],
+        other => {
+            let message = format!("a list of texts is expected here, not {}", other.type_str());
+            return Err(wrong(item, message));
+        }
+    })
+}
+
+fn texts(item: &Item<'_>) -> Result<Vec<String>, Wrong> {
+    let items = list(item)?.into_iter();
+    items.map(|item| text(item).map(str::to_owned)).collect()
+}
+
+fn table<'a>(item: &'a Item<'_>) -> Result<Table<'a>, Wrong> {
+    match item.get_ref() {
+        DeValue::Table(members) => Ok(Table::of(item.span(), members)),
+        other => Err(wrong(
+            item,
+            format!("a table is expected here, not {}", other.type_str()),
+        )),
+    }
+}
+
+fn wrong(item: &Item<'_>, message: String) -> Wrong {
+    wrong_at(item.span(), message)
+}
+
+fn wrong_at(at: Range<usize>, message: String) -> Wrong {
+    Wrong { at, message }
+}
+
+/// A table and where it stands.
+struct Table<'a> {
+    at: Range<usize>,
+    members: &'a DeTable<'a>,
+}
+
+impl<'a> Table<'a> {
+    fn of(at: Range<usize>, members: &'a DeTable<'a>) -> Self {
+        Self { at, members }
+    }
+
+    /// Name, where it stands, and value of each member, in the file's order.
+    fn members(&self) -> impl Iterator<Item = (&'a str, Range<usize>, &'a Item<'a>)> + use<'a> {
+        let mut members: Vec<_> = self.members.iter().collect();
+        members.sort_by_key(|(name, _)| name.span().start);
+        members
+            .into_iter()
+            .map(|(name, item)| (&**name.get_ref(), name.span(), item))
+    }
+
+    fn find(&self, name: &str) -> Option<&'a Item<'a>> {
+        self.members()
+            .find(|(known, ..)| *known == name)
+            .map(|(.., item)| item)
+    }
+
+    fn get(&self, name: &str) -> Result<&'a Item<'a>, Wrong> {
+        self.find(name)
+            .ok_or_else(|| wrong_at(self.at.clone(), format!("`{name}` is missing")))
+    }
+
+    fn table(&self, name: &str) -> Result<Table<'a>, Wrong> {
+        table(self.get(name)?)
+    }
+
+    /// Fails if there is anything but these.
+    fn only(&self, names: &[&str]) -> Result<(), Wrong> {
+        match self.members().find(|(name, ..)| !names.contains(name)) {
+            None => Ok(()),
+            Some((name, at, _)) => {
+                let message = format!("`{name}` is not known here; there is {}", names.join(", "));
+                Err(wrong_at(at, message))
+            }
+        }
+    }
+}

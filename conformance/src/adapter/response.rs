@@ -1,0 +1,144 @@
+//! From a server's response to the contract's.
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use crate::reply::{self, Done, Refusal, Reply};
+
+/// Where a server's response has what the contract's response has, and how it tells a refusal.
+#[derive(Debug, Default)]
+pub(super) struct Mapping {
+    /// By pointer into the contract's response.
+    pub(super) members: Vec<(String, Source)>,
+    /// A text that says that the call was refused, though the result is not marked as an error.
+    pub(super) refused: Option<Regex>,
+}
+
+/// Where one value comes from.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) from: From,
+    /// Of a list: what each item has, by pointer into the contract's item, as pointers into the server's.
+    pub(super) each: Vec<(String, String)>,
+    /// Of a list: the last item first.
+    pub(super) reversed: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum From {
+    /// `at`: a pointer into the result.
+    Result(String),
+    /// `json`: a pointer into the JSON that the result's text is.
+    Json(String),
+    /// `text`: the result's text, or the first group of a pattern in it.
+    Text(Option<Regex>),
+    /// `lines`: the first group of a pattern, for each of the text's lines that it matches.
+    Lines(Regex),
+    /// `is`: always this.
+    Is(Value),
+}
+
+impl Mapping {
+    pub(super) fn reply(&self, message: &Value) -> Reply {
+        if let Some(refusal) = self.refusal(message) {
+            return Reply::Refused(refusal);
+        }
+        let result = &message["result"];
+        let mut response = Value::Object(Map::new());
+        for (pointer, source) in &self.members {
+            if let Some(value) = source.value(result) {
+                put(&mut response, pointer, value);
+            }
+        }
+        Reply::Done(Done {
+            response,
+            meta: super::meta(result),
+        })
+    }
+
+    fn refusal(&self, message: &Value) -> Option<Refusal> {
+        let marked = Refusal::of(message);
+        let told = || {
+            let text = reply::text(&message["result"]);
+            let pattern = self.refused.as_ref()?;
+            pattern.is_match(&text).then_some(Refusal {
+                code: None,
+                message: text,
+            })
+        };
+        marked.or_else(told)
+    }
+
+    /// The pointers to which a response has nothing.
+    pub(super) fn missing(&self, message: &Value) -> Vec<String> {
+        let result = &message["result"];
+        let nowhere = self
+            .members
+            .iter()
+            .filter(|(_, source)| source.value(result).is_none());
+        nowhere.map(|(pointer, _)| pointer.clone()).collect()
+    }
+}
+
+impl Source {
+    fn value(&self, result: &Value) -> Option<Value> {
+        let value = match &self.from {
+            From::Result(pointer) => result.pointer(pointer)?.clone(),
+            From::Json(pointer) => {
+                let json: Value = serde_json::from_str(&reply::text(result)).ok()?;
+                json.pointer(pointer)?.clone()
+            }
+            From::Text(pattern) => {
+                result["content"].as_array()?;
+                let text = reply::text(result);
+                match pattern {
+                    None => text.into(),
+                    Some(pattern) => pattern.captures(&text)?.get(1)?.as_str().into(),
+                }
+            }
+            From::Lines(pattern) => {
+                let text = reply::text(result);
+                let found = text
+                    .lines()
+                    .filter_map(|line| pattern.captures(line)?.get(1).map(|it| it.as_str().into()));
+                Value::Array(found.collect())
+            }
+            From::Is(value) => return Some(value.clone()),
+        };
+        let Value::Array(mut items) = value else {
+            return self.each.is_empty().then_some(value);
+        };
+        if !self.each.is_empty() {
+            items = items.iter().map(|item| self.item(item)).collect::<Option<_>>()?;
+        }
+        if self.reversed {
+            items.reverse();
+        }
+        Some(items.into())
+    }
+
+    fn item(&self, item: &Value) -> Option<Value> {
+        let mut made = Value::Object(Map::new());
+        for (pointer, from) in &self.each {
+            put(&mut made, pointer, item.pointer(from)?.clone());
+        }
+        Some(made)
+    }
+}
+
+/// Puts `value` where `pointer` points to; makes the objects on the way.
+fn put(object: &mut Value, pointer: &str, value: Value) {
+    let Some(path) = pointer.strip_prefix('/') else {
+        *object = value;
+        return;
+    };
+    let mut at = object;
+    for name in path.split('/') {
+        let name = name.replace("~1", "/").replace("~0", "~");
+        if !at.is_object() {
+            *at = Value::Object(Map::new());
+        }
+        at = &mut at[name];
+    }
+    *at = value;
+}

@@ -1,0 +1,42 @@
+//! Whether a pointer leads anywhere in what a schema describes.
+
+use serde_json::Value;
+
+/// The schema of what a pointer leads to in what `schema` describes.
+///
+/// # Errors
+/// What is wrong with the pointer.
+pub(super) fn below<'a>(schema: &'a Value, pointer: &str) -> Result<&'a Value, String> {
+    if !is_pointer(pointer) {
+        return Err(format!("`{pointer}` is no JSON pointer: write it like `/a/b`"));
+    }
+    let mut at = schema;
+    for name in pointer.split('/').skip(1) {
+        let name = name.replace("~1", "/").replace("~0", "~");
+        let below = at["properties"].get(&name);
+        let Some(next) = below.or_else(|| at.get("items")) else {
+            let known = at["properties"].as_object();
+            let known: Vec<_> = known
+                .into_iter()
+                .flat_map(|known| known.keys())
+                .map(|name| format!("`{name}`"))
+                .collect();
+            let there = if known.is_empty() {
+                "nothing".to_owned()
+            } else {
+                known.join(", ")
+            };
+            return Err(format!(
+                "`{pointer}` leads nowhere: there is no `{name}`, but {there}"
+            ));
+        };
+        at = next;
+    }
+    Ok(at)
+}
+
+/// Whether a text is a JSON pointer (RFC 6901).
+pub(super) fn is_pointer(text: &str) -> bool {
+    let mut escapes = text.split('~').skip(1);
+    (text.is_empty() || text.starts_with('/')) && escapes.all(|rest| rest.starts_with(['0', '1']))
+}

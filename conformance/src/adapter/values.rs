@@ -1,0 +1,230 @@
+//! The values that templates are filled with: from the request, and worked out from the document on the disk.
+
+use std::{fs, ops::Range, path::Path};
+
+use serde_json::Value;
+use tabellion_schemas::{ToolSpec, spec::EffectKind};
+
+use super::template::Hole;
+use crate::{
+    request::Call,
+    semantics::{self, Change, Impossible},
+};
+
+/// The values of one request.
+#[derive(Debug)]
+pub(super) struct Values<'a> {
+    tool: &'static ToolSpec,
+    request: &'a Value,
+    root: &'a Path,
+}
+
+/// A document's change as a search and its replacement, and as a whole.
+#[derive(Debug, PartialEq, Eq)]
+struct Edit {
+    old: String,
+    new: String,
+    content: String,
+}
+
+impl<'a> Values<'a> {
+    /// The values of a request of `tool`, for the library at `root`.
+    pub(super) fn new(tool: &'static ToolSpec, request: &'a Value, root: &'a Path) -> Self {
+        Self { tool, request, root }
+    }
+
+    /// What a hole is filled with; `None` if the request has nothing for it.
+    ///
+    /// # Errors
+    /// When it can't be worked out, because there is no such document or no such part of it.
+    pub(super) fn of(&self, hole: &Hole) -> Result<Option<Value>, String> {
+        Ok(Some(match hole {
+            Hole::Request(pointer) => return Ok(self.request.pointer(pointer).cloned()),
+            Hole::Library => self.root.to_string_lossy().into(),
+            Hole::Absolute => match self.tool.path.and_then(|at| self.request.pointer(at)) {
+                // The library itself is the root, not a folder without a name in it.
+                Some(Value::String(path)) if path.is_empty() => self.root.to_string_lossy().into(),
+                Some(Value::String(path)) => self.root.join(path).to_string_lossy().into(),
+                other => return Ok(other.cloned()),
+            },
+            Hole::Old => self.edit()?.old.into(),
+            Hole::New => self.edit()?.new.into(),
+            Hole::Content => self.edit()?.content.into(),
+        }))
+    }
+
+    fn edit(&self) -> Result<Edit, String> {
+        let call = Call {
+            tool: self.tool,
+            arguments: self.request.clone(),
+        };
+        let path = self.root.join(semantics::path(self.tool, self.request));
+        let before = fs::read(path).ok();
+        let change = semantics::change(&call, before.as_deref()).map_err(|impossible| match impossible {
+            Impossible::NoDocument => "there is no such document to work out the edit from",
+            Impossible::NoText => "the document is no text to work out the edit from",
+            Impossible::NoSection(_) => "there is no one such heading to work out the edit from",
+            Impossible::NotDeclared => "the contract does not say what this request does",
+        })?;
+        let kind = self.tool.effect(self.request).map(|effect| effect.kind);
+        let from_end = !matches!(kind, Some(EffectKind::Prepend | EffectKind::InsertBefore));
+        edit(&before.unwrap_or_default(), &change, from_end)
+    }
+}
+
+/// The edit that a change is. Where only something comes, `old` is what stands before it, or after it if not `from_end`:
+/// as many lines as it takes until it is there once.
+fn edit(before: &[u8], change: &Change, from_end: bool) -> Result<Edit, String> {
+    let text = |bytes: &[u8]| {
+        String::from_utf8(bytes.to_vec())
+            .map_err(|_| "the document is no text to work out the edit from".to_owned())
+    };
+    let before = text(before)?;
+    let (at, comes) = match change {
+        Change::Splice(at, comes) => (at.clone(), text(comes)?),
+        Change::Whole(comes) => (0..before.len(), text(comes)?),
+        Change::None | Change::Gone => return Err("the call does not edit the document".to_owned()),
+    };
+    let comes = match change {
+        Change::Splice(..) => with_line_endings(&before, &at, &comes),
+        _ => comes,
+    };
+    let content = [&before[..at.start], &comes, &before[at.end..]].concat();
+    let old = unique(&before, &at, from_end).ok_or("the document has no text to put the edit at")?;
+    let new = [&before[old.start..at.start], &comes, &before[at.end..old.end]].concat();
+    Ok(Edit {
+        old: before[old].to_owned(),
+        new,
+        content,
+    })
+}
+
+/// `comes`, with a line ending where it would stand on a line with something else.
+fn with_line_endings(before: &str, at: &Range<usize>, comes: &str) -> String {
+    let ending = if before.contains("\r\n") { "\r\n" } else { "\n" };
+    let glued = |text: &str| !text.is_empty() && !text.ends_with('\n');
+    let (earlier, later) = (&before[..at.start], &before[at.end..]);
+    let ahead = if glued(earlier) && !comes.is_empty() {
+        ending
+    } else {
+        ""
+    };
+    let behind = if glued(comes) && !later.is_empty() {
+        ending
+    } else {
+        ""
+    };
+    [ahead, comes, behind].concat()
+}
+
+/// The range around `at` that is there once: whole lines more, at the end that `from_end` says, or else at the other one.
+fn unique(before: &str, at: &Range<usize>, from_end: bool) -> Option<Range<usize>> {
+    let earlier = || lines_before(before, at.start).map(|start| start..at.end);
+    let later = || lines_after(before, at.end).map(|end| at.start..end);
+    let once = |range: &Range<usize>| {
+        let text = &before[range.clone()];
+        !text.trim().is_empty() && before.match_indices(text).count() == 1 && overlapping_once(before, text)
+    };
+    let as_it_is = std::iter::once(at.clone());
+    let mut ways: Box<dyn Iterator<Item = Range<usize>>> = if from_end {
+        Box::new(as_it_is.chain(earlier()).chain(later()))
+    } else {
+        Box::new(as_it_is.chain(later()).chain(earlier()))
+    };
+    ways.find(once)
+}
+
+/// Whether no second occurrence begins within the first.
+fn overlapping_once(before: &str, text: &str) -> bool {
+    let Some(first) = before.find(text) else {
+        return false;
+    };
+    let next = first + before[first..].chars().next().map_or(1, char::len_utf8);
+    before.get(next..).is_none_or(|rest| !rest.contains(text))
+}
+
+/// Where the lines before `at` begin, the nearest first.
+fn lines_before(text: &str, at: usize) -> impl Iterator<Item = usize> {
+    let mut at = at;
+    std::iter::from_fn(move || {
+        let line = text[..at].split_inclusive('\n').next_back()?;
+        at -= line.len();
+        Some(at)
+    })
+}
+
+/// Where the lines after `at` end, the nearest first.
+fn lines_after(text: &str, at: usize) -> impl Iterator<Item = usize> {
+    let mut at = at;
+    text[at..].split_inclusive('\n').map(move |line| {
+        at += line.len();
+        at
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn made(before: &str, at: Range<usize>, comes: &str, from_end: bool) -> [String; 3] {
+        let change = Change::Splice(at, comes.as_bytes().to_vec());
+        let edit = edit(before.as_bytes(), &change, from_end).expect("an edit");
+        assert_eq!(before.replacen(&edit.old, &edit.new, 1), edit.content);
+        assert_eq!(before.matches(&edit.old).count(), 1, "{before:?}");
+        [edit.old, edit.new, edit.content]
+    }
+
+    #[test]
+    fn an_edit_replaces_lines_that_are_there_once() {
+        let cases = [
+            // An appending takes as many last lines as it takes.
+            ("a\nb\n", 4..4, "c\n", true, ["b\n", "b\nc\n", "a\nb\nc\n"]),
+            (
+                "a\nb\na\n",
+                6..6,
+                "c\n",
+                true,
+                ["b\na\n", "b\na\nc\n", "a\nb\na\nc\n"],
+            ),
+            ("a", 1..1, "c", true, ["a", "a\nc", "a\nc"]),
+            ("a\r\nb", 4..4, "c", true, ["b", "b\r\nc", "a\r\nb\r\nc"]),
+            // Blank lines alone are no place.
+            (
+                "a\n\n\n",
+                4..4,
+                "c\n",
+                true,
+                ["a\n\n\n", "a\n\n\nc\n", "a\n\n\nc\n"],
+            ),
+            // A prepending takes the first ones.
+            ("a\nb\n", 0..0, "c\n", false, ["a\n", "c\na\n", "c\na\nb\n"]),
+            ("a\nb\n", 0..0, "c", false, ["a\n", "c\na\n", "c\na\nb\n"]),
+            // A section is replaced as it is.
+            (
+                "# A\n## B\nb\n# C\n",
+                4..11,
+                "## D\n",
+                true,
+                ["## B\nb\n", "## D\n", "# A\n## D\n# C\n"],
+            ),
+            // Where one that reads the same stands elsewhere, with what is before it.
+            (
+                "# A\nx\n# A\nx\n",
+                6..12,
+                "y\n",
+                true,
+                ["x\n# A\nx\n", "x\ny\n", "# A\nx\ny\n"],
+            ),
+        ];
+        for (before, at, comes, from_end, expected) in cases {
+            assert_eq!(made(before, at, comes, from_end), expected, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_document_has_no_place_for_an_edit() {
+        let change = Change::Splice(0..0, b"c".to_vec());
+        assert!(edit(b"", &change, true).is_err());
+    }
+}
