@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
-use jsonschema::Validator;
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Value, json};
 
 const EXCERPTS: [(&str, &str); 3] = [
@@ -22,7 +22,7 @@ const EXCERPTS: [(&str, &str); 3] = [
 /// # Errors
 /// What is wrong, and where.
 pub fn check(revision: &str, method: Option<&str>, message: &Value) -> Result<(), String> {
-    valid(revision, "JSONRPCMessage", message)?;
+    valid(revision, envelope(revision, message), message)?;
     if let Some(result) = message.get("result") {
         let definition = match method {
             Some("initialize") => "InitializeResult",
@@ -57,6 +57,20 @@ pub fn check(revision: &str, method: Option<&str>, message: &Value) -> Result<()
     ))
 }
 
+/// The definition that a message of this kind has to satisfy, whatever it is about. Its name depends on the revision.
+fn envelope(revision: &str, message: &Value) -> &'static str {
+    let has = |member| message.get(member).is_some();
+    match revision_of(revision).0 {
+        _ if has("method") && has("id") => "JSONRPCRequest",
+        _ if has("method") => "JSONRPCNotification",
+        "2025-06-18" if has("error") => "JSONRPCError",
+        _ if has("error") => "JSONRPCErrorResponse",
+        "2025-06-18" if has("result") => "JSONRPCResponse",
+        _ if has("result") => "JSONRPCResultResponse",
+        _ => "JSONRPCMessage",
+    }
+}
+
 /// The definition of the notification of this method.
 fn notification(revision: &str, method: &str) -> Option<String> {
     let schema: Value = serde_json::from_str(revision_of(revision).1).ok()?;
@@ -73,12 +87,24 @@ fn valid(revision: &str, definition: &str, value: &Value) -> Result<(), String> 
         return Err(format!("MCP {revision} has no {definition}"));
     };
     validator.validate(value).map_err(|error| {
-        let place = error.instance_path().to_string();
+        let error = telling(&error);
+        let place = error.instance_path();
         format!(
             "not a {definition} of MCP {revision}: {} at `{place}`",
             error.masked()
         )
     })
+}
+
+/// The error that says most: where one of several shapes was to fit, what is wrong with the one that fits best.
+fn telling<'a>(error: &'a ValidationError<'a>) -> &'a ValidationError<'a> {
+    let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) =
+        error.kind()
+    else {
+        return error;
+    };
+    let best = context.iter().min_by_key(|errors| errors.len());
+    best.and_then(|errors| errors.first()).map_or(error, telling)
 }
 
 fn validator(revision: &'static str, definition: &str) -> Option<Arc<Validator>> {
@@ -173,5 +199,16 @@ mod tests {
                 "{revision} {method:?} {message}: {judged:?}"
             );
         }
+    }
+
+    #[test]
+    fn the_reason_is_that_of_the_shape_that_fits_best() {
+        let result = json!({ "content": [{ "text": "x" }], "resultType": "complete" });
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "result": result });
+        let why = check("2026-07-28", Some("tools/call"), &message).unwrap_err();
+        assert!(
+            why.contains("\"type\" is a required property at `/content/0`"),
+            "{why}"
+        );
     }
 }

@@ -1,5 +1,276 @@
-//! What a server costs those who use it.
+//! What a server costs: time to begin, memory, and a model's tokens. None of it breaks a guarantee.
 
-use crate::check::Check;
+use std::{
+    collections::{HashMap, HashSet},
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 
-pub(super) const CHECKS: &[Check] = &[];
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tabellion_schemas::{ToolSpec, spec::EffectKind};
+
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    reply,
+    request::{With, examples},
+    scene::Scene,
+    talk::Talk,
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "budget/handshake",
+        severity: Severity::Should,
+        guarantees: &[],
+        states: "On a library of 2,000 files the first list of tools is there within a second.",
+        explains: "Clients start servers when a person is waiting. The time from the start of the process to the first answer \
+                   to `tools/list` is taken, the best of three.",
+        cases: |_| Ok(Case::only()),
+        judge: handshake,
+        shrink: as_small_as_can_be,
+    },
+    Check {
+        id: "budget/tools-list-tokens",
+        severity: Severity::Should,
+        guarantees: &[],
+        states: "The list of tools has at most 20,000 tokens.",
+        explains: "It stands in the context of every conversation. A token is reckoned as four bytes.",
+        cases: |_| Ok(Case::only()),
+        judge: list_tokens,
+        shrink: as_small_as_can_be,
+    },
+    Check {
+        id: "budget/largest-answer",
+        severity: Severity::Should,
+        guarantees: &[],
+        states: "Where every document matches, a search answers within 25,000 tokens, and so does the log.",
+        explains: "A model that looks for something can't know how much it will find. Every document of a library of 500 \
+                   (5,000 in the full profile) holds what the examples look for; for the log, some dozens of mutations are \
+                   made. Answers to questions for all documents \
+                   (a list of files) or for a given one are as long as what was asked for, so they are left out. A token \
+                   is reckoned as four bytes of the text that a model reads.",
+        cases: large_answers,
+        judge: largest_answer,
+        shrink: as_small_as_can_be,
+    },
+    Check {
+        id: "budget/memory",
+        severity: Severity::Should,
+        guarantees: &[],
+        states: "At rest on a library of 2,000 files the server and its children use at most 200 MB of memory.",
+        explains: "Every client starts its own server. After the list of tools and a read the resident memory of the process and \
+                   all below it is summed, as Linux reports it.",
+        cases: |_| Ok(Case::only()),
+        judge: memory,
+        shrink: as_small_as_can_be,
+    },
+];
+
+const HANDSHAKE: Duration = Duration::from_secs(1);
+const LIST_TOKENS: usize = 20_000;
+const ANSWER_TOKENS: usize = 25_000;
+const MEMORY_MB: u64 = 200;
+
+/// Documents in a library where nothing is to take long.
+const SOME: usize = 2_000;
+/// A document that every library has.
+const DOCUMENT: &str = "notes/0/plan.md";
+
+fn handshake(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let scene = library(bench, SOME, "Nothing of interest.\n")?;
+    let mut best = Duration::MAX;
+    for _ in 0..3 {
+        let since = Instant::now();
+        let mut talk = Talk::open(bench.subject, &scene)?;
+        talk.ask(&json!(1), "tools/list", json!({}))?;
+        best = best.min(since.elapsed());
+    }
+    ensure(best <= HANDSHAKE, || {
+        format!(
+            "the first list of tools took {:.1} s, the best of three",
+            best.as_secs_f64()
+        )
+    })
+}
+
+fn list_tokens(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let scene = bench.scene(&[(DOCUMENT, "# Plan\n")])?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    let answer = talk.ask(&json!(1), "tools/list", json!({}))?;
+    let tokens = answer["result"]["tools"].to_string().len() / 4;
+    ensure(tokens <= LIST_TOKENS, || {
+        format!("the list of tools has some {tokens} tokens")
+    })
+}
+
+/// A question whose answer may be long.
+#[derive(Debug, Serialize, Deserialize)]
+struct Question {
+    tool: String,
+    arguments: Value,
+}
+
+fn large_answers(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let mut cases = Vec::new();
+    for tool in bench.subject.tools().filter(|tool| !tool.mutating) {
+        let is_log = bench
+            .subject
+            .contract
+            .log
+            .is_some_and(|log| log.tool == tool.name);
+        if !is_log && looked_for(tool).is_none() {
+            continue;
+        }
+        let Some(arguments) = examples(tool).next() else {
+            continue;
+        };
+        let tool = tool.name.to_owned();
+        cases.push(Case::new(
+            format!("an answer of {tool}"),
+            Question { tool, arguments },
+        ));
+    }
+    Ok(cases)
+}
+
+/// What a tool is to look for in all documents: the text that it must be given, where that is no path, and it neither reads
+/// nor previews one document.
+fn looked_for(tool: &'static ToolSpec) -> Option<String> {
+    let required = tool.input.wire()["required"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let names: HashSet<_> = required.iter().filter_map(Value::as_str).collect();
+    let path = tool.path.unwrap_or_default().trim_start_matches('/');
+    if tool.mutating || names.contains(path) {
+        return None;
+    }
+    let example = examples(tool).next()?;
+    let texts = names.into_iter().filter_map(|name| example[name].as_str());
+    texts.min().map(String::from)
+}
+
+fn largest_answer(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let question: Question = case.read()?;
+    let tool = bench.subject.contract.tool(&question.tool);
+    let tool = tool.ok_or_else(|| Stop::NotApplicable("the contract has no such tool".into()))?;
+    let found = looked_for(tool);
+    let text = found.as_deref().unwrap_or("Nothing of interest.");
+    let documents = if found.is_some() {
+        bench.pick(500, 5_000)
+    } else {
+        10
+    };
+    let scene = library(
+        bench,
+        documents,
+        &format!("{text} and more, in a line of some length that says little.\n").repeat(10),
+    )?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    if found.is_none() {
+        mutate(bench, &scene, &mut talk)?;
+    }
+    let params = talk.params(&scene, tool, &question.arguments)?;
+    let answer = talk.ask(&json!("question"), "tools/call", params)?;
+    let text = reply::text(&answer["result"]);
+    let structured = answer["result"].get("structuredContent").map(ToString::to_string);
+    let tokens = if text.is_empty() {
+        structured.unwrap_or_default().len()
+    } else {
+        text.len()
+    } / 4;
+    ensure(tokens <= ANSWER_TOKENS, || {
+        format!(
+            "one answer of `{}` has some {tokens} tokens, on {documents} documents",
+            tool.name
+        )
+    })
+}
+
+/// Makes entries for the log.
+fn mutate(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<(), Stop> {
+    for number in 0..bench.pick(60, 300) {
+        let content = format!("# Plan {number}\n");
+        let with = With {
+            path: DOCUMENT,
+            content: &content,
+            ..With::default()
+        };
+        let Some(call) = bench.subject.request(EffectKind::Write, with) else {
+            return Err(Stop::NotApplicable(
+                "the server has no tool that writes a document".into(),
+            ));
+        };
+        let params = talk.params(scene, call.tool, &call.arguments)?;
+        talk.ask(&json!(number), "tools/call", params)?;
+    }
+    Ok(())
+}
+
+fn memory(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let scene = library(bench, SOME, "Nothing of interest.\n")?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    let with = With {
+        path: DOCUMENT,
+        ..With::default()
+    };
+    if let Some(call) = bench.subject.request(EffectKind::Read, with) {
+        let params = talk.params(&scene, call.tool, &call.arguments)?;
+        talk.ask(&json!(1), "tools/call", params)?;
+    }
+    talk.settle(0)?;
+    let resident = resident_kb(talk.target.id());
+    let resident =
+        resident.ok_or_else(|| Stop::NotTestable("this machine does not report memory in /proc".into()))?;
+    let megabytes = resident / 1024;
+    ensure(megabytes <= MEMORY_MB, || {
+        format!("at rest the server uses {megabytes} MB of memory")
+    })
+}
+
+/// The resident memory of a process and of all below it, in kB.
+fn resident_kb(root: u32) -> Option<u64> {
+    let status = |id: u32| fs::read_to_string(format!("/proc/{id}/status")).ok();
+    let field = |status: &str, name: &str| -> Option<u64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse().ok()
+    };
+    let mut children: HashMap<u64, Vec<u32>> = HashMap::new();
+    for entry in fs::read_dir("/proc").ok()?.flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        if let Some(parent) = status(id).and_then(|status| field(&status, "PPid:")) {
+            children.entry(parent).or_default().push(id);
+        }
+    }
+    let (mut sum, mut todo) = (field(&status(root)?, "VmRSS:")?, vec![root]);
+    while let Some(id) = todo.pop() {
+        for child in children.remove(&u64::from(id)).into_iter().flatten() {
+            // It may have ended meanwhile.
+            sum += status(child)
+                .and_then(|status| field(&status, "VmRSS:"))
+                .unwrap_or(0);
+            todo.push(child);
+        }
+    }
+    Some(sum)
+}
+
+/// A library of so many documents with this text, in folders of a hundred. Those of two folders are alike, so that git has
+/// less to store.
+fn library<'a>(bench: &Bench<'a>, documents: usize, text: &str) -> Result<Scene<'a>, Stop> {
+    let scene = bench.scene(&[(DOCUMENT, format!("# Plan\n\n{text}"))])?;
+    bench.trace.did(format!(
+        "a person writes {documents} documents that hold {text:?}"
+    ));
+    for number in 1..documents {
+        let path = scene.path(&format!("notes/{}/{number}.md", number / 100));
+        fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+        fs::write(path, format!("# {}\n\n{text}", number % 100))?;
+    }
+    scene.commit_all("many documents")?;
+    Ok(scene)
+}

@@ -8,7 +8,7 @@ use crate::{
     Bytes,
     check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
     client::prepare,
-    talk::{Talk, is_answer},
+    talk::Talk,
 };
 
 pub(super) const CHECK: Check = Check {
@@ -173,7 +173,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
             _ => stop,
         })?;
-        for said in said.iter().filter(|said| is_answer(said)) {
+        for said in said.iter().filter(|said| said.get("method").is_none()) {
             let code = said["error"]["code"].as_i64();
             let refused = matches!(code, Some(-32700 | -32600)) || (bad.readable && code.is_some());
             let served = bad.readable && said.get("result").is_some() && said["id"] == 1;

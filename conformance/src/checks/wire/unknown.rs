@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{DOCUMENTS, short};
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
-    talk::{Talk, is_answer},
+    talk::Talk,
 };
 
 pub(super) const CHECK: Check = Check {
@@ -57,7 +57,11 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let since = talk.heard.len();
     if notification {
         talk.say(json!({ "jsonrpc": "2.0", "method": method, "params": {} }).to_string())?;
-        return match talk.settle(since)?.iter().find(|said| is_answer(said)) {
+        return match talk
+            .settle(since)?
+            .iter()
+            .find(|said| said.get("method").is_none())
+        {
             None => Ok(()),
             Some(answer) => Err(fail(format!(
                 "the notification was answered with {}",
