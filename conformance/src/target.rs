@@ -9,6 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::OFlags,
+    io::Errno,
+};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -88,6 +93,11 @@ impl Target {
         stdout: Option<ChildStdout>,
     ) -> Result<Self, WireError> {
         let stdout = stdout.ok_or(WireError::Closed)?;
+        if let Some(stdin) = &stdin {
+            // So that a server that does not read can't keep us waiting for ever.
+            let flags = rustix::fs::fcntl_getfl(stdin).map_err(io::Error::from)?;
+            rustix::fs::fcntl_setfl(stdin, flags | OFlags::NONBLOCK).map_err(io::Error::from)?;
+        }
         let (sender, lines) = channel();
         thread::spawn(move || {
             for line in BufReader::new(stdout).lines() {
@@ -109,15 +119,14 @@ impl Target {
     /// Writes `line` and a newline, whatever it holds.
     ///
     /// # Errors
-    /// When the pipe is broken.
+    /// When the pipe is broken, or the server does not read.
     pub fn send(&mut self, line: impl AsRef<[u8]>) -> Result<(), WireError> {
         if let Some(trace) = &self.trace {
             trace.sent(line.as_ref());
         }
         let stdin = self.stdin.as_mut().ok_or(WireError::Closed)?;
-        stdin.write_all(line.as_ref())?;
-        stdin.write_all(b"\n")?;
-        Ok(stdin.flush()?)
+        write_all(stdin, line.as_ref(), self.patience)?;
+        write_all(stdin, b"\n", self.patience)
     }
 
     /// The next message of the server.
@@ -234,6 +243,28 @@ impl Target {
     pub fn kill(self) {}
 }
 
+/// Writes all of `bytes` to a pipe that does not block, as long as some of them go through within `patience`.
+fn write_all(pipe: &mut ChildStdin, mut bytes: &[u8], patience: Duration) -> Result<(), WireError> {
+    while !bytes.is_empty() {
+        match pipe.write(bytes) {
+            Ok(0) => return Err(WireError::Closed),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let patient = Timespec::try_from(patience).map_err(io::Error::other)?;
+                let mut pipes = [PollFd::new(pipe, PollFlags::OUT)];
+                match poll(&mut pipes, Some(&patient)) {
+                    Ok(0) => return Err(WireError::Silent(patience)),
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(error) => return Err(io::Error::from(error).into()),
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
 impl Drop for Target {
     fn drop(&mut self) {
         // It may have exited by itself; there is nobody to tell either way.
@@ -247,5 +278,26 @@ impl Drop for Target {
                 let _ = stepper.wait(PATIENCE);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_read_is_not_waited_for() {
+        let mut target = Target::start(Command::new("sleep").arg("60")).unwrap();
+        target.patience = Duration::from_millis(50);
+        let sent = target.send(vec![b'x'; 4 << 20]);
+        assert!(matches!(sent, Err(WireError::Silent(_))), "{sent:?}");
+    }
+
+    #[test]
+    fn long_lines_go_through() {
+        let mut target = Target::start(&mut Command::new("cat")).unwrap();
+        let line = Value::from("x".repeat(4 << 20));
+        target.send(line.to_string()).unwrap();
+        assert!(target.receive().unwrap() == line);
     }
 }
