@@ -18,8 +18,8 @@ pub(super) const CHECK: Check = Check {
     states: "A line that is no message is refused or ignored, and the next request is answered.",
     explains: "Lines that can't be parsed, are empty, no object, a batch, not UTF-8, without a version, or 3 MB long are \
                sent, alone and several at once. What the server says of them, if it says anything, must be a JSON-RPC \
-               error (-32700 where nothing could be parsed, or -32600); only a request that lacks its version may \
-               also be served. Two good requests afterwards must be answered.",
+               error (-32700 where nothing could be parsed, or -32600); only what is almost a request may also be \
+               served. Two good requests afterwards must be answered.",
     cases,
     judge,
     shrink,
@@ -52,76 +52,47 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         message.to_string()
     };
     let good = with(json!({ "jsonrpc": "2.0", "id": 1 }));
-    let unparsable: Vec<(&str, Vec<u8>)> = vec![
-        ("words", b"nonsense".into()),
-        ("half a request", good.as_bytes()[..good.len() / 2].into()),
-        ("a request and a brace", format!("{good}}}").into()),
-        ("two requests on a line", format!("{good}{good}").into()),
-        (
-            "a request with a comma too many",
-            good.replace("\"id\":1", "\"id\":1,").into(),
-        ),
-        ("single quotes", good.replace('"', "'").into()),
-        ("a comment", format!("{good} // listed").into()),
-        (
-            "a header as in HTTP",
-            format!("Content-Length: {}", good.len()).into(),
-        ),
-        (
-            "invalid UTF-8",
-            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\xc3\"}".into(),
-        ),
-        (
-            "UTF-16",
-            good.encode_utf16()
-                .flat_map(u16::to_le_bytes)
-                .filter(|byte| *byte != b'\n')
-                .collect(),
-        ),
-        ("a NUL", b"\0".into()),
+    let utf_16 = good.encode_utf16().flat_map(u16::to_le_bytes);
+    let unparsable = [
+        b"nonsense".to_vec(),
+        good.as_bytes()[..good.len() / 2].to_vec(),
+        good.replace("\"id\":1", "\"id\":1,").into(),
+        good.replace('"', "'").into(),
+        format!("Content-Length: {}", good.len()).into(),
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\xc3\"}".to_vec(),
+        utf_16.filter(|byte| *byte != b'\n').collect(),
+        b"\0".to_vec(),
     ];
-    let refusable: Vec<(&str, Vec<u8>)> = vec![
-        ("an empty line", b"".into()),
-        ("blanks", b" \t ".into()),
-        ("a carriage return", b"\r".into()),
-        ("null", b"null".into()),
-        ("a number", b"7".into()),
-        ("a text", b"\"tools/list\"".into()),
-        ("an empty object", b"{}".into()),
-        ("an empty batch", b"[]".into()),
-        ("a batch of one", format!("[{good}]").into()),
-        (
-            "a batch of two",
-            format!("[{good},{}]", with(json!({ "jsonrpc": "2.0", "id": 2 }))).into(),
-        ),
-        ("no method", br#"{"jsonrpc":"2.0","id":1}"#.into()),
-        (
-            "a method that is a number",
-            br#"{"jsonrpc":"2.0","id":1,"method":7}"#.into(),
-        ),
-        (
-            "a response that nobody asked for",
-            br#"{"jsonrpc":"2.0","id":"nobody","result":{}}"#.into(),
-        ),
-        (
-            "an error that nobody asked for",
-            br#"{"jsonrpc":"2.0","id":"nobody","error":{"code":1,"message":"x"}}"#.into(),
-        ),
+    let refusable = [
+        "",
+        " \t ",
+        "\r",
+        "null",
+        "7",
+        "\"tools/list\"",
+        "{}",
+        "[]",
+        &format!("[{good}]"),
+        &format!("[{good},{}]", with(json!({ "jsonrpc": "2.0", "id": 2 }))),
+        r#"{"jsonrpc":"2.0","id":1}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
+        r#"{"jsonrpc":"2.0","id":"nobody","result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":"nobody","error":{"code":1,"message":"x"}}"#,
     ];
-    let readable: Vec<(&str, Vec<u8>)> = vec![
-        ("no version", with(json!({ "id": 1 })).into()),
-        (
-            "another version",
-            with(json!({ "jsonrpc": "1.0", "id": 1 })).into(),
-        ),
-        (
-            "a version that is a number",
-            with(json!({ "jsonrpc": 2.0, "id": 1 })).into(),
-        ),
-        ("a byte order mark", format!("\u{feff}{good}").into()),
+    let refusable = refusable.map(|line| line.as_bytes().to_vec());
+    // Some parsers take what they can read and stumble over the rest.
+    let readable = [
+        with(json!({ "id": 1 })),
+        with(json!({ "jsonrpc": "1.0", "id": 1 })),
+        with(json!({ "jsonrpc": 2.0, "id": 1 })),
+        format!("\u{feff}{good}"),
+        format!("{good}}}"),
+        format!("{good}{good}"),
+        format!("{good} // listed"),
     ];
-    let lines = |named: &[(&str, Vec<u8>)]| -> Vec<_> {
-        let bytes = named.iter().map(|(_, line)| Bytes(line.clone()));
+    let readable = readable.map(String::into_bytes);
+    let lines = |lines: &[Vec<u8>]| -> Vec<_> {
+        let bytes = lines.iter().map(|line| Bytes(line.clone()));
         bytes.map(Line::Bytes).collect()
     };
     let case = |name: &str, lines, readable| {

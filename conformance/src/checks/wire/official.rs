@@ -78,10 +78,11 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = bench.scene(DOCUMENTS)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let revision = match era {
-        Era::Session => talk.heard[0]["result"]["protocolVersion"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned(),
+        Era::Session => {
+            let mut heard = talk.heard.iter();
+            let agreed = heard.find_map(|said| said["result"]["protocolVersion"].as_str());
+            agreed.unwrap_or(era.revision()).to_owned()
+        }
         Era::Stateless => era.revision().to_owned(),
     };
     let mut applies = false;
