@@ -11,15 +11,13 @@
 //! | [`client`], [`reply`] | calls of the contract's tools in either era |
 //! | [`scene`], [`ledger`] | the disk: a throw-away library with what lies around it, and what it holds, from its files and git |
 //! | [`stepper`] | a program that dies, or a system call that fails, at any point that one names |
-//! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`] | what is tried, and on what |
+//! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`], [`attacks`], [`traps`] | what is tried, and on what |
 //! | [`semantics`], [`markdown`], [`moment`], [`settled`] | what must hold: after a call, and when nobody is at work |
 //! | [`probe`] | whether there is a server at all, and what it speaks |
 //! | [`run`](mod@run), [`trace`], [`report`], [`known`], [`replay`] | what came of it, what is put up with, and once more |
+//! | [`reference`] | a server to test the checks with, and mutants of it that they must tell from it |
 //!
 //! A server in Rust holds itself to a contract with one line of its tests: see [`check`](fn@check).
-//! | [`check`], [`checks`], [`request`] | what is tried |
-//! | [`reference`] | a server to test the checks with, and mutants of it that they must tell from it |
-//! | [`run`](mod@run), [`trace`], [`report`] | what came of it |
 //!
 //! This crate knows contracts and the disk; it never depends on a server.
 
@@ -40,8 +38,8 @@ pub mod markdown;
 pub mod moment;
 pub mod official;
 pub mod probe;
-pub mod replay;
 pub mod reference;
+pub mod replay;
 pub mod reply;
 pub mod report;
 pub mod request;

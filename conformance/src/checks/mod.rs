@@ -1,7 +1,7 @@
 //! All checks, by family.
 //!
 //! A check names no tool: it asks the contract which tool has which effect. Adding a contract needs no check, unless the
-//! contract declares a guarantee that no check has yet.
+//! contract declares a guarantee that no check has yet; then this crate does not compile.
 
 mod atomic;
 mod budget;
@@ -17,9 +17,9 @@ mod schema;
 mod table;
 mod wire;
 
-use tabellion_schemas::ContractSpec;
+use tabellion_schemas::{CONTRACTS, ContractSpec};
 
-use crate::check::Check;
+use crate::check::{Check, Severity};
 
 /// The checks, in the order in which they run.
 pub const FAMILIES: &[&[Check]] = &[
@@ -63,6 +63,53 @@ pub fn did_you_mean(wanted: &str) -> String {
         [] => "; `list` prints them".to_owned(),
         near => format!("; did you mean {}?", near.join(" or ")),
     }
+}
+
+/// A guarantee that no check can break is none.
+const _: () = {
+    let mut contract = 0;
+    while contract < CONTRACTS.len() {
+        let guarantees = CONTRACTS[contract].guarantees;
+        let mut guarantee = 0;
+        while guarantee < guarantees.len() {
+            assert!(
+                is_checked(guarantees[guarantee].id),
+                "a contract declares a guarantee that no check must hold: write one in `conformance/src/checks`"
+            );
+            guarantee += 1;
+        }
+        contract += 1;
+    }
+};
+
+/// Whether a check that must pass is about this guarantee. Constant evaluation has no iterators.
+const fn is_checked(guarantee: &str) -> bool {
+    let mut family = 0;
+    while family < FAMILIES.len() {
+        let mut check = 0;
+        while check < FAMILIES[family].len() {
+            let it = &FAMILIES[family][check];
+            let mut about = 0;
+            while about < it.guarantees.len() {
+                if matches!(it.severity, Severity::Must) && is_same(it.guarantees[about], guarantee) {
+                    return true;
+                }
+                about += 1;
+            }
+            check += 1;
+        }
+        family += 1;
+    }
+    false
+}
+
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
 }
 
 #[cfg(test)]
