@@ -103,9 +103,10 @@ impl Known {
                     (start, end) => format!("lines {start} to {end}"),
                 };
                 let what = if is_needed { "narrow" } else { "remove" };
+                let verb = if names.len() == 1 { "passes" } else { "pass" };
                 let names = names.join(", ");
                 sentences.push(format!(
-                    "`{}`: {what} {at} (`{}`): {names} passes",
+                    "`{}`: {what} {at} (`{}`): {names} {verb}",
                     self.file, said.check
                 ));
             }

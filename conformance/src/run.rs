@@ -78,28 +78,34 @@ pub trait Observer: Sync {
 pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Report {
     let since = Instant::now();
     let mut reports = Vec::new();
-    for era in &options.eras {
+    for (era, check) in plan(subject, options) {
         let subject = Subject {
-            era: *era,
+            era,
             ..subject.clone()
         };
-        for check in selected(&subject, options) {
-            if options.rest_in_last_era && Some(era) != options.eras.last() && !is_about_the_wire(check) {
-                continue;
-            }
-            let report = Runner {
-                subject: &subject,
-                options,
-                check,
-                observer,
-                deadline: options.time_budget.map(|budget| since + budget),
-            }
-            .run();
-            observer.ends(&report);
-            reports.push(report);
+        let report = Runner {
+            subject: &subject,
+            options,
+            check,
+            observer,
+            deadline: options.time_budget.map(|budget| since + budget),
         }
+        .run();
+        observer.ends(&report);
+        reports.push(report);
     }
     Report::new(subject, options, reports, since.elapsed())
+}
+
+/// What is to be run, in order.
+pub fn plan(subject: &Subject, options: &Options) -> Vec<(Era, &'static Check)> {
+    let last = options.eras.last();
+    let is_asked_for = |(era, check): &(Era, &Check)| {
+        !options.rest_in_last_era || Some(era) == last || is_about_the_wire(check)
+    };
+    let eras = options.eras.iter();
+    let all = eras.flat_map(|era| selected(subject, options).map(|check| (*era, check)));
+    all.filter(is_asked_for).collect()
 }
 
 /// The checks that `options` ask for.

@@ -16,7 +16,7 @@ use crate::{
     report::{
         Report, Standing,
         progress::Progress,
-        terminal::{self, With},
+        terminal::{self, Again, With},
     },
     run::{self, Options, covers},
     subject::Era,
@@ -81,7 +81,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     }
     subject.era = options.eras.last().copied().unwrap_or(subject.era);
     arguments.server.look(&subject)?;
-    let mut report = run::run(&subject, &options, &Progress::new(arguments.quiet));
+    let progress = Progress::new(arguments.quiet, run::plan(&subject, &options).len());
+    let mut report = run::run(&subject, &options, &progress);
     report.server.identity = identity.map(|it| format!("{} {}", it.name, it.version).trim_end().to_owned());
     let outdated = options.known.outdated(&report);
     let again = arguments.again();
@@ -127,22 +128,22 @@ impl Arguments {
         })
     }
 
-    /// The command that runs the same again.
-    fn again(&self) -> String {
-        let (options, command) = self.server.again();
-        let mut words = vec!["tabellion-conformance run".to_owned(), options];
+    /// How to run the same again.
+    fn again(&self) -> Again {
+        let mut what = Vec::new();
         if self.profile == Profile::Full {
-            words.push("--profile full".to_owned());
+            what.push("--profile full".to_owned());
         }
         if !self.era.is_empty() {
-            words.push(format!("--era {}", self.era.join(",")));
+            what.push(format!("--era {}", self.era.join(",")));
         }
-        words.push(format!("--seed {}", self.seed));
-        words.retain(|word| !word.is_empty());
-        if !command.is_empty() {
-            words.push(format!("-- {command}"));
+        what.push(format!("--seed {}", self.seed));
+        let (options, command) = self.server.again();
+        Again {
+            what,
+            options,
+            command,
         }
-        words.join(" ")
     }
 
     fn write(&self, report: &Report) -> Result<(), Trouble> {

@@ -138,6 +138,7 @@ impl Server {
         let found = lacking.all - lacking.names.len();
         let (all, names) = (lacking.all, lacking.names.join(", "));
         let (options, command) = self.again();
+        let options = options.join(" ");
         let said = if self.adapter.is_some() {
             format!(
                 "of the {all} tools that the adapter names, the server has {found}; it lacks {names}. This tells more:\n\n    \
@@ -177,7 +178,7 @@ impl Server {
 
     /// The options and the command, as they are to be written to start the same server again; what variables hold may be
     /// secret and is not said.
-    pub(super) fn again(&self) -> (String, String) {
+    pub(super) fn again(&self) -> (Vec<String>, String) {
         let mut options = Vec::new();
         if let Some(contract) = &self.contract {
             options.push(format!("--contract {}", quoted(contract)));
@@ -197,7 +198,7 @@ impl Server {
             options.push(format!("--dir {}", quoted(&dir.to_string_lossy())));
         }
         let command: Vec<_> = self.command.iter().map(|argument| quoted(argument)).collect();
-        (options.join(" "), command.join(" "))
+        (options, command.join(" "))
     }
 }
 

@@ -13,7 +13,9 @@ use crate::{
     },
 };
 
-/// More characters than this of one block are not shown: comments are limited.
+/// After so many bytes no more failures are shown: comments are limited to 65,536 characters.
+const MOST_OF_ALL: usize = 48_000;
+/// More characters than this of one block are not shown.
 const MOST: usize = 3_000;
 /// More lines of a diff than this are not shown.
 const MOST_LINES: usize = 60;
@@ -122,9 +124,14 @@ fn failures(text: &mut String, report: &Report, is_one: bool) {
     if !shown.is_empty() && !is_one {
         let _ = writeln!(text, "### {}\n", plain(&report.server.name));
     }
-    shown
-        .iter()
-        .for_each(|finding| failure(text, finding.check, &finding.revisions()));
+    for (number, finding) in shown.iter().enumerate() {
+        if text.len() > MOST_OF_ALL {
+            let more = shown.len() - number;
+            let _ = writeln!(text, "… and {more} more, for which there is no room.\n");
+            return;
+        }
+        failure(text, finding.check, &finding.revisions());
+    }
 }
 
 fn failure(text: &mut String, check: &CheckReport, revisions: &str) {
@@ -216,8 +223,8 @@ fn plain(text: &str) -> String {
     let mut all = String::with_capacity(text.len() + 16);
     for it in visible::line(text).chars() {
         match it {
-            '`' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '(' | ')' | '#' | '+' | '!' | '|' | '&'
-            | '@' | '~' | ':' | '^' | '$' | '"' | '\'' | '=' | '\\' => {
+            '`' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '#' | '|' | '&' | '@' | '~' | ':' | '^'
+            | '$' | '\\' => {
                 let _ = write!(all, "&#{};", u32::from(it));
             }
             it => all.push(it),

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     check::Check,
-    report::{CheckReport, terminal},
+    report::{CheckReport, terminal, visible},
     run::Observer,
     subject::Era,
 };
@@ -21,6 +21,7 @@ const PAUSE: Duration = Duration::from_millis(80);
 pub struct Progress {
     quiet: bool,
     moves: bool,
+    all: usize,
     state: Mutex<State>,
 }
 
@@ -36,10 +37,12 @@ struct State {
 }
 
 impl Progress {
-    /// Shows nothing that moves if standard error is no terminal, and nothing at all if `quiet`.
-    pub fn new(quiet: bool) -> Self {
+    /// Shows nothing that moves if standard error is no terminal, and nothing at all if `quiet`; so many checks
+    /// will run.
+    pub fn new(quiet: bool, all: usize) -> Self {
         Self {
             quiet,
+            all,
             moves: !quiet && std::io::stderr().is_terminal(),
             state: Mutex::new(State {
                 since: Instant::now(),
@@ -61,18 +64,22 @@ impl Progress {
         if self.moves && state.drawn.is_none_or(|drawn| drawn.elapsed() > PAUSE) {
             state.drawn = Some(Instant::now());
             let seconds = state.since.elapsed().as_secs();
-            // A person who can't be shown how far it is learns it in the end.
-            let _ = write!(
-                std::io::stderr().lock(),
-                "\r\x1b[2K{}:{:02}  {} checks done, now {} ({}): {} of {} cases",
+            let line = format!(
+                "{}:{:02}  check {} of {}, case {} of {}  {} ({})",
                 seconds / 60,
                 seconds % 60,
-                state.checks,
+                state.checks + 1,
+                self.all,
+                (state.done + 1).min(state.cases),
+                state.cases,
                 state.check,
                 state.revision,
-                state.done,
-                state.cases,
             );
+            let mut stderr = std::io::stderr().lock();
+            let columns = rustix::termios::tcgetwinsize(&stderr).map_or(0, |size| size.ws_col.into());
+            let columns = if columns > 0 { columns } else { 80 };
+            // A person who can't be shown how far it is learns it in the end.
+            let _ = write!(stderr, "\r\x1b[2K{}", visible::cut(&line, columns)).and_then(|()| stderr.flush());
         }
     }
 

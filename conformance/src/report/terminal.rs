@@ -29,12 +29,46 @@ const MOST_LINES: usize = 40;
 pub struct With<'a> {
     /// Only failures and the summary.
     pub quiet: bool,
-    /// The command that runs checks again, to which their ids are added.
-    pub again: Option<&'a str>,
+    /// How to try again.
+    pub again: Option<&'a Again>,
     /// Where failing cases are saved.
     pub saved: Option<&'a Path>,
     /// What the list of known failures gets wrong.
     pub outdated: &'a [String],
+}
+
+/// The parts of a command line that tries again.
+#[derive(Debug, Clone, Default)]
+pub struct Again {
+    /// What is to be tried, as options of `run`.
+    pub what: Vec<String>,
+    /// How the server is started, as options.
+    pub options: Vec<String>,
+    /// The server's command, unless the options say it.
+    pub command: String,
+}
+
+impl Again {
+    /// The command line that runs these checks.
+    fn run(&self, ids: &str) -> String {
+        let only = format!("--only {ids}");
+        self.line(&["run", &only], &self.what)
+    }
+
+    /// The command line that replays a saved case.
+    fn replay(&self, file: &Path) -> String {
+        self.line(&["replay", &visible::line(&file.to_string_lossy())], &[])
+    }
+
+    fn line(&self, first: &[&str], what: &[String]) -> String {
+        let mut words = vec!["tabellion-conformance"];
+        words.extend(first);
+        words.extend(what.iter().chain(&self.options).map(String::as_str));
+        if !self.command.is_empty() {
+            words.extend(["--", &self.command]);
+        }
+        words.join(" ")
+    }
 }
 
 const DIM: Style = Style::new().dimmed();
@@ -122,8 +156,7 @@ pub fn rest(report: &Report, with: With<'_>) -> String {
         time(report.seconds)
     );
     if let (Some(again), Some(ids)) = (with.again, ids(&findings)) {
-        let (before, after) = again.split_once(" -- ").unwrap_or((again, ""));
-        let _ = writeln!(text, "{} {before} --only {ids} -- {after}", paint(DIM, "again:"));
+        let _ = writeln!(text, "{} {}", paint(DIM, "again:"), again.run(&ids));
     }
     text
 }
@@ -184,7 +217,12 @@ fn add_failure(text: &mut String, check: &CheckReport, revisions: &str, with: Wi
     }
     if let Some(folder) = with.saved {
         let file = folder.join(replay::file_name(check, 0));
-        field(text, "saved", &file.to_string_lossy());
+        let again = with.again.map(|again| again.replay(&file));
+        field(
+            text,
+            "replay",
+            &again.unwrap_or_else(|| file.to_string_lossy().into_owned()),
+        );
     }
 }
 
@@ -211,7 +249,7 @@ pub fn verdict(is_good: bool, what: &str) -> String {
 }
 
 fn witness(text: &mut String, case: &str, witness: &Witness) {
-    field(text, "case", case);
+    field(text, "case", &visible::line(case));
     field(text, "found", &witness.failure.what);
     let steps = steps::of(&witness.trace);
     for (number, step) in steps.iter().enumerate() {

@@ -8,7 +8,7 @@ use tabellion_conformance::{
         Report, Verdict, badge,
         compare::Comparison,
         html, junit, markdown,
-        terminal::{self, With},
+        terminal::{self, Again, With},
     },
 };
 
@@ -49,8 +49,13 @@ fn samples() -> [(&'static str, Report); 5] {
 fn terminal() {
     for (name, report) in samples() {
         let outdated = ["`known.toml`: remove lines 3 to 5 (`pure/reads`): it passes".to_owned()];
+        let again = Again {
+            what: vec!["--seed 1".into()],
+            options: vec!["--dir /tmp".into()],
+            command: "server {library}".into(),
+        };
         let with = With {
-            again: Some("tabellion-conformance run --seed 1 -- server {library}"),
+            again: Some(&again),
             saved: Some(Path::new("cases")),
             outdated: if name == "untested" { &outdated } else { &[] },
             ..With::default()

@@ -116,14 +116,14 @@ fn shown(comparison: &Comparison<'_>, server: usize, cell: &[(usize, &CheckRepor
 }
 
 fn open(html: &mut String, first: &str, comparison: &Comparison<'_>, with_scores: bool) {
-    let class = if comparison.reports.len() > NARROW {
-        "table wide"
-    } else {
-        "table"
+    // What scrolls must be reachable by keys.
+    let attributes = match comparison.reports.len() > NARROW {
+        true => "class=\"table wide\" tabindex=\"0\"",
+        false => "class=\"table\"",
     };
     let _ = write!(
         html,
-        "<div class=\"{class}\" role=\"region\" aria-label=\"{first}s by servers\" tabindex=\"0\"><table>\n<thead><tr>\
+        "<div {attributes} role=\"region\" aria-label=\"{first}s by servers\"><table>\n<thead><tr>\
          <th scope=\"col\">{first}</th>"
     );
     for report in comparison.reports {

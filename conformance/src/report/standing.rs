@@ -1,0 +1,206 @@
+//! What verdicts mean for a run: what fails it, what is put up with, and how that is said.
+
+use super::{CheckReport, GuaranteeReport, Report, Verdict};
+use crate::check::Severity;
+
+/// What a verdict means for the run; what is worse is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// It holds.
+    Holds,
+    /// The server has nothing that it is about.
+    NotApplicable,
+    /// It does not hold, or could not be tried; it need not.
+    Advice,
+    /// It does not hold, or could not be tried; that is listed, with a reason.
+    Known,
+    /// It holds, but is listed as known to fail.
+    Unexpected,
+    /// It must hold, and could not be tried.
+    Untested,
+    /// It must hold, and does not.
+    Broken,
+    /// The tester was in trouble.
+    Trouble,
+}
+
+impl Standing {
+    /// All, as a summary counts them.
+    pub const ALL: [Self; 8] = [
+        Self::Holds,
+        Self::Broken,
+        Self::Untested,
+        Self::Trouble,
+        Self::Unexpected,
+        Self::Known,
+        Self::Advice,
+        Self::NotApplicable,
+    ];
+
+    /// In a word or a few, after a number.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "passed",
+            Self::NotApplicable => "not applicable",
+            Self::Advice => "warned",
+            Self::Known => "known to fail",
+            Self::Unexpected => "passed unexpectedly",
+            Self::Untested => "not testable",
+            Self::Broken => "failed",
+            Self::Trouble => "in trouble",
+        }
+    }
+
+    /// How a guarantee stands, in a word or a few.
+    pub const fn of_guarantee(standing: Option<Self>) -> &'static str {
+        match standing {
+            None => "not checked",
+            Some(Self::Holds | Self::Unexpected | Self::Advice) => "holds",
+            Some(Self::NotApplicable) => "not applicable",
+            Some(Self::Known) => "known to fail",
+            Some(Self::Untested) => "not testable",
+            Some(Self::Broken) => "broken",
+            Some(Self::Trouble) => "in trouble",
+        }
+    }
+}
+
+impl CheckReport {
+    /// What the verdict means for the run.
+    pub fn standing(&self) -> Standing {
+        match (self.verdict, &self.known) {
+            (Verdict::HarnessError, _) => Standing::Trouble,
+            (Verdict::NotApplicable, _) => Standing::NotApplicable,
+            (Verdict::Pass, None) => Standing::Holds,
+            (Verdict::Pass, Some(_)) => Standing::Unexpected,
+            (Verdict::Fail | Verdict::NotTestable, Some(_)) => Standing::Known,
+            _ if self.severity == Severity::Should => Standing::Advice,
+            (Verdict::Fail, None) => Standing::Broken,
+            (Verdict::NotTestable, None) => Standing::Untested,
+        }
+    }
+
+    /// The verdict in a word, as a line of the terminal begins.
+    pub fn word(&self) -> &'static str {
+        match (self.standing(), self.verdict) {
+            (Standing::Holds, _) => "pass",
+            (Standing::NotApplicable, _) => "n/a",
+            (Standing::Advice, Verdict::NotTestable) => "untested",
+            (Standing::Advice, _) => "warn",
+            (Standing::Known, _) => "known",
+            (Standing::Unexpected, _) => "UNEXPECTED",
+            (Standing::Untested, _) => "UNTESTED",
+            (Standing::Broken, _) => "FAIL",
+            (Standing::Trouble, _) => "TROUBLE",
+        }
+    }
+}
+
+/// A check that did not pass, in one revision or more.
+#[derive(Debug)]
+pub struct Finding<'a> {
+    /// Its number in the report, in the first revision.
+    pub number: usize,
+    /// Its report in the first revision.
+    pub check: &'a CheckReport,
+    /// The revisions in which the same was found.
+    pub revisions: Vec<&'a str>,
+}
+
+impl Finding<'_> {
+    /// The revisions, as people read them.
+    pub fn revisions(&self) -> String {
+        self.revisions.join(" and ")
+    }
+}
+
+impl Report {
+    /// Whether nothing that must hold is broken or could not be tried, but for what is known.
+    pub fn is_passed(&self) -> bool {
+        let mut standings = self.checks.iter().map(CheckReport::standing);
+        !standings.any(|standing| standing >= Standing::Untested)
+    }
+
+    /// How a guarantee stands; `None` if no check that must pass is about it.
+    pub fn standing(&self, guarantee: &GuaranteeReport) -> Option<Standing> {
+        let is_known = || {
+            let about = self
+                .checks
+                .iter()
+                .filter(|check| check.guarantees.contains(&guarantee.id) && check.severity == Severity::Must);
+            let mut worst: Vec<_> = about.map(CheckReport::standing).collect();
+            worst.retain(|standing| *standing >= Standing::Known && *standing != Standing::Unexpected);
+            worst.iter().all(|standing| *standing == Standing::Known)
+        };
+        (guarantee.checks > 0).then(|| match guarantee.verdict {
+            Verdict::Pass => Standing::Holds,
+            Verdict::NotApplicable => Standing::NotApplicable,
+            Verdict::HarnessError => Standing::Trouble,
+            Verdict::Fail | Verdict::NotTestable if is_known() => Standing::Known,
+            Verdict::NotTestable => Standing::Untested,
+            Verdict::Fail => Standing::Broken,
+        })
+    }
+
+    /// Checks that did not pass, the worst first, each once for all revisions in which the same was found. Checks that are
+    /// not applicable come last, if `all` are wanted.
+    pub fn findings(&self, all: bool) -> Vec<Finding<'_>> {
+        let mut findings: Vec<Finding<'_>> = Vec::new();
+        for (number, check) in self.checks.iter().enumerate() {
+            let standing = check.standing();
+            let is_remark = all && standing == Standing::NotApplicable && check.reason.is_some();
+            if standing < Standing::Advice && !is_remark {
+                continue;
+            }
+            let same = findings.iter_mut().find(|it| {
+                (&it.check.id, it.check.standing(), &it.check.reason) == (&check.id, standing, &check.reason)
+            });
+            match same {
+                Some(same) => same.revisions.push(&check.revision),
+                None => findings.push(Finding {
+                    number,
+                    check,
+                    revisions: vec![&check.revision],
+                }),
+            }
+        }
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.check.standing()));
+        findings
+    }
+
+    /// How many guarantees stand so.
+    pub fn guarantees(&self, standing: Option<Standing>) -> usize {
+        let stands = |guarantee: &&GuaranteeReport| self.standing(guarantee) == standing;
+        self.guarantees.iter().filter(stands).count()
+    }
+
+    /// In a sentence without a full stop, how the guarantees stand and the checks went.
+    pub fn summary(&self) -> String {
+        let mut parts = Vec::new();
+        for standing in Standing::ALL.map(Some).into_iter().skip(1).chain([None]) {
+            let (many, words) = (self.guarantees(standing), Standing::of_guarantee(standing));
+            if many > 0 {
+                parts.push(format!("{many} {words}"));
+            }
+        }
+        let (held, all) = (self.guarantees(Some(Standing::Holds)), self.guarantees.len());
+        let others = parts.iter().map(|part| format!(", {part}")).collect::<String>();
+        let counts = Standing::ALL.map(|standing| (self.count(standing), standing.words()));
+        let counts = counts.iter().filter(|(many, _)| *many > 0);
+        let counts: Vec<_> = counts.map(|(many, words)| format!("{many} {words}")).collect();
+        let counts = if counts.is_empty() {
+            "none".to_owned()
+        } else {
+            counts.join(", ")
+        };
+        format!("{held} of {all} guarantees hold{others}; checks: {counts}")
+    }
+
+    /// How many checks stand so.
+    pub fn count(&self, standing: Standing) -> usize {
+        self.checks
+            .iter()
+            .filter(|check| check.standing() == standing)
+            .count()
+    }
+}
