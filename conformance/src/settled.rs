@@ -206,25 +206,26 @@ pub fn ensure_sound(scene: &Scene<'_>) -> Judgement {
         return Err(fail(format!("the repository is damaged: {error}")));
     }
     let mut locks = Vec::new();
-    collect_locks(&scene.path(".git"), 0, &mut locks)?;
+    collect_locks(&scene.library(), &scene.path(".git"), 0, &mut locks)?;
     ensure(locks.is_empty(), || {
         format!("locks of git's files are left: {}", locks.join(", "))
     })
 }
 
 /// Locks that would keep git from working: those of the files beside `HEAD`, and of what is below `refs` and `logs`.
-fn collect_locks(folder: &Path, depth: usize, locks: &mut Vec<String>) -> io::Result<()> {
+fn collect_locks(root: &Path, folder: &Path, depth: usize, locks: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let entry = entry?;
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         if entry.file_type()?.is_dir() {
             if depth > 0 || ["refs", "logs"].contains(&&*name) {
-                collect_locks(&path, depth + 1, locks)?;
+                collect_locks(root, &path, depth + 1, locks)?;
             }
         } else if let Some(locked) = name.strip_suffix(".lock")
             && (depth > 0 || ["index", "HEAD", "config", "packed-refs"].contains(&locked))
         {
-            locks.push(path.display().to_string());
+            let shown = path.strip_prefix(root).unwrap_or(&path);
+            locks.push(shown.display().to_string());
         }
     }
     Ok(())

@@ -96,7 +96,7 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Must,
         guarantees: &["no-partial-application"],
         states: "Whoever reads a document from the disk while it is overwritten finds the old or the new one, whole.",
-        explains: "The server overwrites a document with one of two versions of 1 MB, 40 times, while its file is read \
+        explains: "The server overwrites a document with one of two versions of 1 MB again and again, while its file is read \
                    over and over: it must always be there, and be one of both to the last byte.",
         cases: torn::cases,
         judge: torn::judge,

@@ -144,7 +144,9 @@ fn plain(path: &Path) -> String {
         let part = part.as_os_str().to_string_lossy();
         let is_id = |word: &str| {
             let digits = word.bytes().filter(u8::is_ascii_digit).count();
-            digits > 0 && word.len() >= 6 || word.len() == 2 && word.bytes().all(|b| b.is_ascii_hexdigit())
+            let has = |is: fn(&u8) -> bool| word.as_bytes().iter().any(is);
+            let is_mixed = digits > 0 || has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+            is_mixed && word.len() >= 6 || word.len() == 2 && word.bytes().all(|b| b.is_ascii_hexdigit())
         };
         let words = part.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
         let words = words.map(|word| {
@@ -198,6 +200,7 @@ mod tests {
         let cases = [
             ("notes/plan.md", "notes/plan.md"),
             (".git/objects/3f/tmp_obj_a8Zk2x", ".git/objects/*/tmp_obj_*"),
+            (".git/objects/3f/tmp_obj_WuBAOF", ".git/objects/*/tmp_obj_*"),
             (
                 ".git/objects/ab/0123456789abcdef0123456789abcdef012345",
                 ".git/objects/*/*",

@@ -30,8 +30,8 @@ impl Overwrites {
     }
 }
 
-pub(super) fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let times = 40;
+pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let times = bench.pick(15, 40);
     let bytes = 1 << 20;
     Ok(vec![Overwrites { times, bytes }.case()])
 }
