@@ -68,6 +68,17 @@ pub fn examples(tool: &'static ToolSpec) -> impl Iterator<Item = Value> {
     valid.filter_map(|example| serde_json::from_str(example.json).ok())
 }
 
+/// The contract's invalid examples of requests, without those whose path is absolute: a server that falls for one must not
+/// change what lies there.
+pub fn invalid_examples(tool: &'static ToolSpec) -> impl Iterator<Item = Value> {
+    let invalid = tool.examples.iter().filter(|example| !example.valid);
+    let requests = invalid.filter_map(|example| serde_json::from_str::<Value>(example.json).ok());
+    requests.filter(|request| {
+        let path = tool.path.and_then(|at| request.pointer(at)?.as_str());
+        request.is_object() && !path.is_some_and(|path| path.starts_with('/'))
+    })
+}
+
 /// Puts `text` where `pointer` points to, if the way there exists.
 pub fn set(value: &mut Value, pointer: &str, text: &str) {
     let Some((parent, name)) = pointer.rsplit_once('/') else {

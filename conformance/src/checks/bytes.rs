@@ -265,7 +265,8 @@ fn invalid_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     ];
     let mut cases = Vec::new();
     for (number, kind) in KINDS.into_iter().enumerate() {
-        if bench.subject.tool_with(kind).is_none() {
+        let quick = [EffectKind::Read, EffectKind::Append, EffectKind::ReplaceSection];
+        if bench.subject.tool_with(kind).is_none() || !bench.pick(quick.contains(&kind), true) {
             continue;
         }
         for (name, bytes) in &documents {
@@ -338,7 +339,9 @@ struct WithMode {
 fn mode_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for (effect, kind) in CHANGES.into_iter().enumerate() {
-        if kind == EffectKind::Delete || bench.subject.tool_with(kind).is_none() {
+        let quick = [EffectKind::Write, EffectKind::ReplaceSection];
+        let is_tried = kind != EffectKind::Delete && bench.pick(quick.contains(&kind), true);
+        if !is_tried || bench.subject.tool_with(kind).is_none() {
             continue;
         }
         for mode in [0o600, 0o640, 0o644, 0o755, 0o700] {

@@ -233,7 +233,8 @@ fn refused_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let kinds = pair.kinds(bench);
     let mut cases = Vec::new();
     for (effect, kind) in CHANGES.into_iter().enumerate() {
-        if !kinds.contains(&kind) {
+        let quick = [EffectKind::Append, EffectKind::ReplaceSection];
+        if !kinds.contains(&kind) || !bench.pick(quick.contains(&kind), true) {
             continue;
         }
         let mut add = |name: &str, situation: Situation| {
@@ -284,7 +285,9 @@ fn refused_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
                 document(name, "notes/a.md", Some(twice), target);
             }
         }
-        add("git ignores it", Situation::Ignored);
+        if kind == EffectKind::Append {
+            add("git ignores it", Situation::Ignored);
+        }
         if kind == EffectKind::Append || bench.pick(false, true) {
             for attack in attacks::all()
                 .iter()
@@ -371,7 +374,8 @@ fn stale_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 fn stale(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (meanwhile, pair): (Meanwhile, _) = (case.read()?, needed(bench)?);
     let path = person::DOCUMENT;
-    for kind in pair.kinds(bench) {
+    let kinds = pair.kinds(bench).into_iter();
+    for kind in kinds.take(bench.pick(2, usize::MAX)) {
         let scene = person::at_work(bench)?;
         let mut client = scene.start()?;
         let with = With {

@@ -107,7 +107,11 @@ fn reading_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for tool in bench.subject.tools().filter(|tool| !tool.mutating) {
         cases.extend(Calls::case("right", tool, request::examples(tool).collect()));
-        cases.extend(Calls::case("wrong", tool, invalid_examples(tool).collect()));
+        cases.extend(Calls::case(
+            "wrong",
+            tool,
+            request::invalid_examples(tool).collect(),
+        ));
         let at = |path: &str| request::about(tool, path).map(|call| call.arguments);
         let paths = ["missing.md", "missing/", "", ".", "notes", "a.md/b.md", " "];
         let odd = paths.into_iter().filter_map(at);
@@ -116,12 +120,6 @@ fn reading_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         cases.extend(Calls::case("hostile", tool, hostile.collect()));
     }
     Ok(cases)
-}
-
-fn invalid_examples(tool: &'static ToolSpec) -> impl Iterator<Item = Value> {
-    let invalid = tool.examples.iter().filter(|example| !example.valid);
-    let requests = invalid.filter_map(|example| serde_json::from_str(example.json).ok());
-    requests.filter(Value::is_object)
 }
 
 fn reads(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -182,7 +180,11 @@ fn session(bench: &Bench<'_>, _: &Case) -> Judgement {
 fn refusal_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for tool in bench.subject.tools().filter(|tool| tool.mutating) {
-        cases.extend(Calls::case("invalid", tool, invalid_examples(tool).collect()));
+        cases.extend(Calls::case(
+            "invalid",
+            tool,
+            request::invalid_examples(tool).collect(),
+        ));
         let request = |kind: fn(EffectKind) -> bool, path: &str, target: &str| -> Vec<Value> {
             let content = "## Scope\n\nnew\n";
             let with = With {

@@ -17,7 +17,7 @@ pub(super) const LOG_ENTRY: Check = Check {
     severity: Severity::Must,
     guarantees: &["log-entry-per-mutation"],
     states: "An accepted mutation makes exactly one entry in the log, with its path and its commit, after those before it.",
-    explains: "Six mutations of several kinds and documents are made, with a person's commit among them. After each the log is \
+    explains: "Seven mutations of several kinds and documents are made, with a person's commit among them. After each the log is \
                read: it has one entry more, the last, whose path is the call's and whose commit is what git says HEAD is. \
                After a restart it must be the same.",
     cases: |_| Ok(Case::only()),
@@ -78,9 +78,9 @@ fn log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
     let steps = [
         (Write, "notes/new.md"),
         (Append, "notes/plan.md"),
-        (ReplaceSection, "notes/plan.md"),
-        (Prepend, "notes/größe & so on.md"),
         (InsertAfter, "notes/plan.md"),
+        (Prepend, "notes/größe & so on.md"),
+        (ReplaceSection, "notes/plan.md"),
         (Delete, "notes/plan.md"),
         (Write, "notes/plan.md"),
     ];
@@ -91,7 +91,7 @@ fn log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
     for (kind, path) in steps {
         let with = With {
             path,
-            content: "## Scope\n\nless\n",
+            content: "## Part\n\nmore\n",
             target: "## Scope",
         };
         let Some(call) = bench.subject.request(kind, with) else {
@@ -172,8 +172,7 @@ fn refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
         })?;
     }
     for tool in bench.subject.tools().filter(|tool| tool.mutating) {
-        for example in tool.examples.iter().filter(|example| !example.valid) {
-            let arguments: Value = serde_json::from_str(example.json)?;
+        for arguments in request::invalid_examples(tool) {
             client.call(tool, &arguments)?;
         }
     }

@@ -65,7 +65,8 @@ struct Change {
 fn cases(bench: &Bench<'_>, states: &[&str]) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for (effect, kind) in CHANGES.into_iter().enumerate() {
-        if bench.subject.tool_with(kind).is_none() {
+        let quick = [EffectKind::Write, EffectKind::ReplaceSection, EffectKind::Delete];
+        if bench.subject.tool_with(kind).is_none() || !bench.pick(quick.contains(&kind), true) {
             continue;
         }
         for state in states {
@@ -73,7 +74,11 @@ fn cases(bench: &Bench<'_>, states: &[&str]) -> Result<Vec<Case>, Stop> {
                 effect,
                 state: (*state).to_owned(),
             };
-            cases.push(Case::new(format!("{kind:?}, {state}"), change));
+            let name = match *state {
+                "-" => format!("{kind:?}"),
+                state => format!("{kind:?}, {state}"),
+            };
+            cases.push(Case::new(name, change));
         }
     }
     Ok(cases)

@@ -66,10 +66,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     ensure(program.has_run().is_none(), || {
         let how = program.has_run().unwrap_or_default();
         let how = how.lines().next().unwrap_or_default().to_owned();
-        format!(
-            "a program of the library's configuration was run, although {}: {how}",
-            config.why
-        )
+        format!("a program that the library names was run ({}): {how}", config.why)
     })?;
     ensure(fs::read(scene.path(".git/config"))? == armed, || {
         "the library's configuration changed".into()

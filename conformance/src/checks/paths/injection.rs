@@ -32,7 +32,7 @@ pub(super) const INJECTION: Check = Check {
 
 const DOCUMENT: &str = "# Plan\n\n## Scope\n\nAll of it.\n";
 
-/// Where the forged lines are put; `{forged}` stands for them.
+/// Where the forged lines are put; `{lines}`, `{paragraph}` and `{returns}` stand for them.
 #[derive(Debug, Serialize, Deserialize)]
 struct Forgery {
     effect: usize,
@@ -60,55 +60,25 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         let mut add = |what: &str, forgery: Forgery| {
             cases.push(Case::new(format!("{kind:?}: {what}"), forgery));
         };
-        add(
-            "the path",
-            Forgery {
-                path: "notes/{forged}.md".into(),
-                ..plain()
-            },
-        );
-        add(
-            "the path, by carriage returns",
-            Forgery {
-                path: "notes/{forged-by-cr}.md".into(),
-                ..plain()
-            },
-        );
-        add(
-            "the text",
-            Forgery {
-                content: "{forged}\n".into(),
-                ..plain()
-            },
-        );
-        add(
-            "the text at its start",
-            Forgery {
-                content: "\n\n{forged}".into(),
-                ..plain()
-            },
-        );
-        add(
-            "the heading",
-            Forgery {
-                target: "## Scope{forged}".into(),
-                ..plain()
-            },
-        );
-        add(
-            "the client's name",
-            Forgery {
-                client: "client{forged}".into(),
-                ..plain()
-            },
-        );
-        add(
-            "a mark of the end",
-            Forgery {
-                client: "client\0{forged}".into(),
-                ..plain()
-            },
-        );
+        for (how, forged) in [("lines", "{lines}"), ("a paragraph", "{paragraph}")] {
+            let path = format!("notes/{forged}.md");
+            add(&format!("{how} in the path"), Forgery { path, ..plain() });
+            let content = format!("{forged}\n");
+            add(&format!("{how} in the text"), Forgery { content, ..plain() });
+            let target = format!("## Scope{forged}");
+            add(&format!("{how} in the heading"), Forgery { target, ..plain() });
+            let client = format!("client{forged}");
+            add(
+                &format!("{how} in the client's name"),
+                Forgery { client, ..plain() },
+            );
+        }
+        let path = "notes/{returns}.md".into();
+        add("carriage returns in the path", Forgery { path, ..plain() });
+        let client = "client\nauthor forged <forged@localhost> 0 +0000\n\nx".into();
+        add("a header in the client's name", Forgery { client, ..plain() });
+        let client = "client\0{lines}".into();
+        add("NUL in the client's name", Forgery { client, ..plain() });
     }
     Ok(cases)
 }
@@ -139,24 +109,29 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     if plain.commits_since(&before).is_empty() {
         return Err(Stop::NotApplicable("the server makes no commits".into()));
     }
-    let keys = trailers(&scene)?;
-    let keys = keys
+    let own = trailers(&scene)?;
+    let own = own
         .iter()
         .filter_map(|line| line.split_once(':'))
         .map(|(key, _)| key);
-    let keys = ["Co-authored-by", "Signed-off-by"].into_iter().chain(keys);
-    let forged: String = keys.map(|key| format!("\n{key}: forged")).collect();
-    let forged = format!("x\n{forged}\n\nauthor forged <forged@localhost> 0 +0000\n");
-    let fill = |text: &str| {
-        let by_cr = text.replace("{forged-by-cr}", &forged.replace('\n', "\r").replace('/', "_"));
-        by_cr.replace("{forged}", &forged)
+    let keys: Vec<_> = ["Co-authored-by", "Signed-off-by"]
+        .into_iter()
+        .chain(own)
+        .collect();
+    let fill = |text: &str, keys: &[&str]| {
+        let lines: String = keys.iter().map(|key| format!("\n{key}: forged")).collect();
+        let text = text.replace("{returns}", &lines.replace('\n', "\r"));
+        text.replace("{lines}", &lines)
+            .replace("{paragraph}", &format!("\n{lines}"))
     };
+    // A name has room for few.
+    let path = fill(&forgery.path, &keys[..2]);
     let made = request(
-        &fill(&forgery.path),
-        &fill(&forgery.content),
-        &fill(&forgery.target),
+        &path,
+        &fill(&forgery.content, &keys),
+        &fill(&forgery.target, &keys),
     )?;
-    let reply = call(bench, &scene, &fill(&forgery.client), &made)?;
+    let reply = call(bench, &scene, &fill(&forgery.client, &keys), &made)?;
     let after = scene.view()?.library;
     let commits = after.commits_since(&plain).len();
     let expected = usize::from(matches!(reply, Reply::Done(_)));

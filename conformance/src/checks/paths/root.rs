@@ -52,7 +52,8 @@ pub(super) const INNER_ROOT: Check = Check {
     guarantees: &[],
     states: "A library that is a folder of a larger repository is all that calls reach of it.",
     explains: "The server is started over a folder of a repository. Every effect is tried in it; documents beside the \
-               folder, also one that has the same path there, and what a person has staged there, must stay as they are.",
+               folder, also one that has the same path there, must stay as they are, and no commit may have what a person \
+               has staged there.",
     cases: |_| Ok(Case::only()),
     judge: inner_root,
     shrink: as_small_as_can_be,
@@ -137,13 +138,15 @@ fn inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     let after = Moment::of(&scene)?;
     before.same_documents(&after, &[own])?;
     before.same_around(&after)?;
-    let staged = |moment: &Moment| {
-        let index = &moment.view.library.index;
-        let mut entries = index.lines().filter(|entry| entry.ends_with("notes/staged.md"));
-        entries.next().map(String::from)
-    };
-    ensure(staged(&before) == staged(&after), || {
-        "what a person staged beside the library is no longer what is staged".into()
+    let first = before.view.library.commits.first().cloned().unwrap_or_default();
+    let range = format!("{first}..HEAD");
+    let changed = scene.git(&["log", "--format=", "--name-only", &range])?;
+    let other = changed.lines().find(|path| !path.is_empty() && *path != own);
+    ensure(other.is_none(), || {
+        format!(
+            "a commit changes `{}`, beside the library",
+            other.unwrap_or_default()
+        )
     })
 }
 
