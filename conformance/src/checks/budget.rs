@@ -260,9 +260,14 @@ fn resident_kb(root: u32) -> Option<u64> {
 }
 
 /// A library of so many documents with this text, in folders of a hundred. Those of two folders are alike, so that git has
-/// less to store.
+/// less to store. In memory unless they are many.
 fn library<'a>(bench: &Bench<'a>, documents: usize, text: &str) -> Result<Scene<'a>, Stop> {
-    let scene = bench.scene(&[(DOCUMENT, format!("# Plan\n\n{text}"))])?;
+    let first = [(DOCUMENT, format!("# Plan\n\n{text}"))];
+    let scene = if documents > SOME {
+        bench.scene(&first)?
+    } else {
+        Scene::in_memory(bench.subject, &bench.trace, &first)?
+    };
     bench.trace.did(format!(
         "a person writes {documents} documents that hold {text:?}"
     ));

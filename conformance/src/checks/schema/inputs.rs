@@ -126,7 +126,7 @@ fn tool(bench: &Bench<'_>, tried: &Tried) -> Result<&'static ToolSpec, Stop> {
 
 /// A library with the documents that the tool's examples are about.
 fn library<'a>(bench: &Bench<'a>, tool: &'static ToolSpec) -> Result<Scene<'a>, Stop> {
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
     let text = DOCUMENTS[0].1;
     for example in examples(tool) {
         let path = tool

@@ -9,6 +9,7 @@ use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, ensure},
     reply::Refusal,
     request::{Call, With},
+    scene::Scene,
     talk::{Talk, is_answer},
 };
 
@@ -144,7 +145,7 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let odd: Vec<Odd> = case.read()?;
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let with = With {
         path: DOCUMENT,

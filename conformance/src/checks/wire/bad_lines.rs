@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{DOCUMENTS, short};
+use super::{library, short};
 use crate::{
     Bytes,
     check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
@@ -125,7 +125,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let bad: Bad = case.read()?;
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let before = scene.view()?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     for lines in bad.lines.chunks(if bad.at_once { bad.lines.len() } else { 1 }) {

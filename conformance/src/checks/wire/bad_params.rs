@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{DOCUMENTS, ensure_refused, id, short};
+use super::{ensure_refused, id, library, short};
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, ensure},
     talk::Talk,
@@ -78,7 +78,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 fn judge(bench: &Bench<'_>, case: &Case, more: fn(&Value) -> Judgement) -> Judgement {
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let before = scene.view()?;
     let bad: Vec<Bad> = case.read()?;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{DOCUMENTS, short};
+use super::{library, short};
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
     official,
@@ -88,7 +88,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let opening: Opening = case.read()?;
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let mut talk = Talk::begin(bench.subject, &scene)?;
     let id = json!(1);
     match opening {

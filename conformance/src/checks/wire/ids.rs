@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{DOCUMENTS, harmless, short};
+use super::{harmless, library, short};
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
     subject::Era,
@@ -76,7 +76,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let since = talk.heard.len();
     match case.read()? {

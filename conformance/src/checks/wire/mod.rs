@@ -24,6 +24,7 @@ use crate::{
     check::{Bench, Check, Judgement, Stop, ensure},
     reply::Refusal,
     request::{self, Call, With},
+    scene::Scene,
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -53,6 +54,11 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ("README.md", "# Library\n"),
 ];
 const DOCUMENT: &str = "notes/plan.md";
+
+/// A library with those documents, in memory: what is tried is what is said, not the disk.
+fn library<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
+    Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)
+}
 
 /// Calls of a tool that its contract finds valid: one for each of its effects on a document that is there, and its
 /// examples as they are, which may be about documents that are not.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::DOCUMENTS;
+use super::library;
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, as_small_as_can_be, fail},
     talk::{Talk, is_answer},
@@ -22,7 +22,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let mut talk = Talk::begin(bench.subject, &scene)?;
     let notifications = [
         ("notifications/initialized", json!({})),

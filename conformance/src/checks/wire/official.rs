@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{DOCUMENTS, id, tool, valid_calls};
+use super::{id, library, tool, valid_calls};
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
     generate::Inputs,
@@ -75,7 +75,7 @@ fn others(era: Era) -> Vec<Asked> {
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let asked: Vec<Asked> = case.read()?;
     let era = bench.subject.era;
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let revision = match era {
         Era::Session => {

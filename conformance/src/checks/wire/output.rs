@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_schemas::shape;
 
-use super::{DOCUMENTS, id, native_only, short, tool, valid_calls};
+use super::{id, library, native_only, short, tool, valid_calls};
 use crate::{
     adapter::Adapter,
     check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
@@ -65,7 +65,7 @@ type Judge = fn(&Bench<'_>, &Case, &Value, &Value) -> Judgement;
 fn judge(bench: &Bench<'_>, case: &Case, judge: Judge) -> Judgement {
     let calls: Calls = case.read()?;
     let tool = tool(bench, &calls.tool)?;
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let list = talk.ask(&json!("list"), "tools/list", json!({}))?;
     for (number, arguments) in calls.calls.iter().enumerate() {

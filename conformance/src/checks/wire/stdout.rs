@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{DOCUMENTS, id, short, valid_calls};
+use super::{id, library, short, valid_calls};
 use crate::{
     WireError,
     check::{Bench, Case, Check, Judgement, Severity, as_small_as_can_be, ensure},
@@ -24,7 +24,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let mut number = 0;
     for tool in bench.subject.tools() {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_schemas::ToolSpec;
 
-use super::{DOCUMENTS, harmless, id, native_only, short};
+use super::{harmless, id, library, native_only, short};
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
     talk::Talk,
@@ -42,7 +42,7 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let compared: Compared = case.read()?;
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let first = list(&mut talk)?;
     let second = match compared {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{DOCUMENTS, short};
+use super::{library, short};
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
     talk::Talk,
@@ -52,7 +52,7 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let Unknown { method, notification } = case.read()?;
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let since = talk.heard.len();
     if notification {
