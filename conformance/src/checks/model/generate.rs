@@ -36,7 +36,8 @@ const PATHS: &[&str] = &[
     "UPPER.MD",
 ];
 
-/// What documents are made of, with the line endings that they get.
+/// What documents are made of, with the line endings that they get. Nothing in it is for one dialect or another to say: no
+/// tables, and no anchor that a heading in a quote takes from a section.
 const BLOCKS: &[&str] = &[
     "# Plan\n",
     "## Scope\n",
@@ -50,7 +51,7 @@ const BLOCKS: &[&str] = &[
     "```\n# No heading\n## Scope\n```\n",
     "~~~ md\n## Later\n~~~\n",
     "- one\n- two\n\n  # No heading\n",
-    "> ## Scope\n",
+    "> ## Quoted\n",
     "    # No heading\n",
     "<!--\n# No heading\n-->\n",
     "\n\n",
@@ -76,7 +77,7 @@ const CONTENTS: &[&str] = &[
 /// What documents may begin with.
 const FRONTS: &[&str] = &["---\ntitle: \"A: b\"  # kept\n---\n", "+++\na = 1\n+++\n\n"];
 
-/// So many bytes of line endings make no text.
+/// A document that is no text.
 const NO_TEXT: &[u8] = b"# Plan\n\n\xff\xfe caf\xe9\n";
 
 /// A program of up to `most` steps.
@@ -124,15 +125,15 @@ pub(super) fn previewed(subject: &Subject) -> Vec<Kind> {
     kinds
 }
 
-/// The contract's invalid examples: tool and name.
+/// The contract's invalid examples that would do something to a document if they were taken: tool and name.
 fn invalid(subject: &Subject) -> Vec<(&'static str, &'static str)> {
+    // What an adapter leaves out of a call may be what is wrong in it.
     if !matches!(subject.adapter, Adapter::Native) {
         return Vec::new();
     }
-    let examples = subject
-        .tools()
-        .flat_map(|tool| tool.examples.iter().map(move |it| (tool, it)));
-    let invalid = examples.filter(|(_, example)| !example.valid);
+    let tools = subject.tools().filter(|tool| tool.mutating);
+    let examples = tools.flat_map(|tool| tool.examples.iter().map(move |it| (tool, it)));
+    let invalid = examples.filter(|(tool, it)| !it.valid && it.at != tool.path);
     invalid.map(|(tool, example)| (tool.name, example.name)).collect()
 }
 
@@ -149,18 +150,12 @@ impl Generator<'_> {
     fn step(&mut self, emphasis: &Emphasis) -> Step {
         type Make<'a> = fn(&mut Generator<'a>) -> Step;
         let can_read = self.subject.tool_with(EffectKind::Read).is_some();
+        let can_be_invalid = !self.invalid.is_empty();
         let choices: [(u32, Make<'_>); 11] = [
             (emphasis.call, Self::call),
             (emphasis.preview, Self::preview),
-            (if can_read { emphasis.read } else { 0 }, Self::read),
-            (
-                if self.invalid.is_empty() {
-                    0
-                } else {
-                    emphasis.invalid
-                },
-                Self::invalid,
-            ),
+            (emphasis.read * u32::from(can_read), Self::read),
+            (emphasis.invalid * u32::from(can_be_invalid), Self::invalid),
             (emphasis.save, Self::save),
             (emphasis.remove, Self::remove),
             (emphasis.stage, Self::stage),

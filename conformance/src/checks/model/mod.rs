@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = &[
             let emphasis = Emphasis {
                 call: 10,
                 read: 3,
-                invalid: 2,
+                invalid: 3,
                 ..Emphasis::default()
             };
             programs(bench, "one-client", &emphasis)

@@ -46,8 +46,9 @@ pub(super) fn play(bench: &Bench<'_>, program: &Program, judged: Judged) -> Judg
         clients: [None, None],
         at: 0,
     };
-    play.start()?;
-    play.nothing()?;
+    play.start()
+        .and_then(|()| play.nothing())
+        .map_err(|stop| when("at the start", stop))?;
     for (number, step) in program.steps.iter().enumerate() {
         bench.trace.did(format!("step {}: {step}", number + 1));
         play.step(step)
@@ -352,8 +353,7 @@ impl Play<'_> {
             return Ok(());
         }
         let root = self.scene.library();
-        let git_dir = root.join(".git");
-        let locks = locks(&git_dir)?;
+        let locks = locks(&root.join(".git"))?;
         ensure(locks.is_empty(), || {
             format!("locks are left behind: {}", locks.join(", "))
         })?;

@@ -1,6 +1,6 @@
 //! Makes a program smaller: fewer steps first, then fewer documents, then plainer ones.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, ops::Range};
 
 use super::program::{Kind, Program, Step};
 use crate::Bytes;
@@ -70,18 +70,25 @@ fn of_bytes(bytes: &[u8]) -> usize {
     bytes.iter().map(of).sum()
 }
 
-/// Halves, quarters, and so on down to single steps, from the end: what comes after the failure goes first.
+/// What comes after the failure goes first.
 fn steps_dropped(program: &Program, found: &mut Vec<Program>) {
-    let steps = &program.steps;
-    let mut size = steps.len().div_ceil(2);
+    for part in parts(program.steps.len()) {
+        let mut smaller = program.clone();
+        smaller.steps.drain(part);
+        found.push(smaller);
+    }
+}
+
+/// Halves, quarters, and so on down to single ones, from the end.
+fn parts(length: usize) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut size = length.div_ceil(2);
     while size > 0 {
-        for end in (1..=steps.len()).rev().step_by(size) {
-            let mut smaller = program.clone();
-            smaller.steps.drain(end.saturating_sub(size)..end);
-            found.push(smaller);
-        }
+        let ends = (1..=length).rev().step_by(size);
+        parts.extend(ends.map(|end| end.saturating_sub(size)..end));
         size /= 2;
     }
+    parts
 }
 
 /// Those that no step is about, all, and each.
@@ -236,26 +243,36 @@ fn plainer_documents(program: &Program, found: &mut Vec<Program>) {
     }
 }
 
-/// Bytes that are plainer: next to none, a half, without a line, with plain line endings.
+/// Bytes that are plainer: next to none, without some lines, with plain line endings.
 fn plainer(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut found: Vec<Vec<u8>> = [&b""[..], b"A", b"A\n", b"# A\n"].map(<[u8]>::to_vec).into();
     let lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    let (first, last) = lines.split_at(lines.len() / 2);
-    found.extend([first.concat(), last.concat()]);
-    if lines.len() <= 8 {
-        for dropped in 0..lines.len() {
-            found.push([&lines[..dropped], &lines[dropped + 1..]].concat().concat());
-        }
+    for part in parts(lines.len()) {
+        found.push([&lines[..part.start], &lines[part.end..]].concat().concat());
     }
     if let [line] = lines[..] {
-        let (first, last) = line.split_at(line.len() / 2);
+        let is_inside = |at: &usize| line.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+        let half = (line.len() / 2..).find(|at| !is_inside(at)).unwrap_or_default();
+        let (first, last) = line.split_at(half);
         found.extend([first.to_vec(), last.to_vec()]);
     }
     if let Ok(text) = str::from_utf8(bytes) {
         found.push(text.replace("\r\n", "\n").into_bytes());
         found.push(text.trim_end().as_bytes().to_vec());
         found.push(text.trim_start_matches('\u{feff}').as_bytes().to_vec());
-        found.push(text.to_owned().into_bytes());
+    }
+    // A part of what is one line ending or one letter would be something else than is tried.
+    let is_odd = |bytes: &[u8]| has_lone_return(bytes) || str::from_utf8(bytes).is_err();
+    if !is_odd(bytes) {
+        found.retain(|bytes| !is_odd(bytes));
     }
     found
+}
+
+fn has_lone_return(bytes: &[u8]) -> bool {
+    let next = bytes.iter().skip(1).chain(Some(&0));
+    bytes
+        .iter()
+        .zip(next)
+        .any(|(it, next)| *it == b'\r' && *next != b'\n')
 }
