@@ -324,6 +324,12 @@ impl Generator<'_> {
                 ])
                 .to_owned();
         }
+        let is_several = |text: &str| sections.iter().filter(|it| it.text == text).count() > 1;
+        if let Some(one) = sections.iter().find(|it| is_several(&it.text))
+            && self.dice.bool()
+        {
+            return one.text.clone();
+        }
         let section = &sections[self.dice.usize(..sections.len())];
         let line = document[section.heading.clone()].trim();
         match self.dice.u8(..4) {

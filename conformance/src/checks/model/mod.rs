@@ -15,6 +15,8 @@ mod play;
 mod program;
 mod reference;
 mod shrink;
+#[cfg(test)]
+mod tests;
 
 use self::{generate::Emphasis, play::Judged, program::Program};
 use crate::check::{Bench, Case, Check, Judgement, Severity, Stop};

@@ -1,0 +1,352 @@
+//! Programs are the same for a seed and have every step, shrink to what matters, and are judged as they should be.
+
+use std::{collections::HashSet, mem::discriminant, path::PathBuf};
+
+use tabellion_schemas::CONTRACTS;
+
+use super::{
+    CHECKS,
+    program::{Kind, Program, Step},
+    reference::{Entry, Person, Reference},
+    shrink::{smaller, weight},
+};
+use crate::{
+    Bytes, Ledger, Subject,
+    adapter::Adapter,
+    check::{Bench, Profile, Stop},
+    markdown::NoSection,
+    request::{Call, With},
+    scene::View,
+    semantics::{self, Change, Impossible},
+    subject::{Era, Launch},
+    trace::Trace,
+};
+
+fn subject() -> Subject {
+    Subject {
+        name: "none".into(),
+        contract: CONTRACTS[0],
+        launch: Launch::of(Vec::new()),
+        adapter: Adapter::Native,
+        era: Era::Session,
+    }
+}
+
+/// The programs of all checks.
+fn programs(profile: Profile, seed: u64) -> Vec<Program> {
+    let subject = subject();
+    let bench = Bench {
+        subject: &subject,
+        profile,
+        seed,
+        trace: Trace::default(),
+    };
+    let cases = CHECKS.iter().flat_map(|check| (check.cases)(&bench).unwrap());
+    cases.map(|case| case.read().unwrap()).collect()
+}
+
+#[test]
+fn programs_are_the_same_for_a_seed_and_differ_between_seeds() {
+    assert_eq!(programs(Profile::Quick, 1), programs(Profile::Quick, 1));
+    let (one, other) = (programs(Profile::Quick, 1), programs(Profile::Quick, 2));
+    assert!(one.iter().zip(&other).all(|(one, other)| one != other));
+    assert!(one.iter().all(|program| program.steps.len() <= 12));
+}
+
+#[test]
+fn even_few_programs_have_every_step_and_every_effect() {
+    let programs = programs(Profile::Quick, 1);
+    let steps: Vec<_> = programs.into_iter().flat_map(|program| program.steps).collect();
+    let kinds: HashSet<_> = steps.iter().map(discriminant).collect();
+    assert_eq!(kinds.len(), 11);
+    for preview in [false, true] {
+        let edits = steps.iter().filter_map(|step| match step {
+            Step::Call(edit) if !preview => Some(edit),
+            Step::Preview(edit) if preview => Some(edit),
+            _ => None,
+        });
+        let kinds: HashSet<_> = edits.map(|edit| edit.kind).collect();
+        assert_eq!(kinds.len(), if preview { 5 } else { Kind::ALL.len() });
+    }
+}
+
+#[test]
+fn targets_are_there_or_not_or_several_times() {
+    let mut found = [0; 3];
+    for program in programs(Profile::Full, 1) {
+        let Some(Step::Call(edit) | Step::Preview(edit)) = program.steps.first() else {
+            continue;
+        };
+        let document = program.documents.get(&edit.path).map(|bytes| &bytes.0[..]);
+        let call = subject().request(edit.kind.effect(), edit.with()).unwrap();
+        match semantics::change(&call, document) {
+            Ok(Change::Splice(..)) if edit.kind.has_target() => found[0] += 1,
+            Err(Impossible::NoSection(NoSection::Missing)) => found[1] += 1,
+            Err(Impossible::NoSection(NoSection::Ambiguous(_))) => found[2] += 1,
+            _ => {}
+        }
+    }
+    assert!(found.iter().all(|count| *count > 10), "{found:?}");
+}
+
+/// As the runner does it.
+fn shrunk(mut program: Program, fails: impl Fn(&Program) -> bool) -> (Program, usize) {
+    let mut tries = 0;
+    while let Some(next) = smaller(&program).into_iter().find(|program| {
+        tries += 1;
+        fails(program)
+    }) {
+        assert!(weight(&next) < weight(&program));
+        program = next;
+    }
+    (program, tries)
+}
+
+#[test]
+fn a_failing_program_shrinks_to_what_fails() {
+    // A server that loses a saved document when one is deleted after a restart.
+    let fails = |program: &Program| {
+        let has = |test: &dyn Fn(&Step) -> bool, from: usize| {
+            let found = program.steps.iter().skip(from).position(test);
+            found.map(|at| at + from + 1)
+        };
+        let saved = |step: &Step| matches!(step, Step::Save { .. });
+        let restarted = |step: &Step| matches!(step, Step::Restart | Step::Kill);
+        let deleted = |step: &Step| matches!(step, Step::Call(edit) if edit.kind == Kind::Delete);
+        let saved = has(&saved, 0);
+        let restarted = saved.and_then(|at| has(&restarted, at));
+        restarted.and_then(|at| has(&deleted, at)).is_some()
+    };
+    let failing = (1..20).flat_map(|seed| programs(Profile::Full, seed));
+    let mut failing = failing.filter(fails).take(8).peekable();
+    assert!(failing.peek().is_some());
+    for program in failing {
+        let (program, tries) = shrunk(program, fails);
+        let steps: Vec<_> = program.steps.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            steps,
+            ["a person's saving of `a.md`", "a restart", "a deletion of `a.md`"]
+        );
+        assert!(program.documents.is_empty());
+        assert!(matches!(&program.steps[0], Step::Save { bytes, .. } if bytes.0.is_empty()));
+        assert!(tries <= 200, "{tries} tries");
+    }
+}
+
+#[test]
+fn documents_contents_and_targets_become_plain() {
+    // A server that takes the first of two headings, if the document has Windows line endings.
+    let fails = |program: &Program| {
+        program.steps.iter().any(|step| {
+            let Step::Call(edit) = step else { return false };
+            let document = program.documents.get(&edit.path);
+            let text = document.and_then(|bytes| str::from_utf8(&bytes.0).ok());
+            let text = text.unwrap_or_default();
+            let words = edit.target.trim_matches(['#', ' ']);
+            let lines = text.split("\r\n").filter(|line| line.starts_with('#'));
+            let headings = lines.filter(|line| line.trim_matches(['#', ' ']) == words);
+            edit.kind.has_target() && !words.is_empty() && headings.count() > 1
+        })
+    };
+    let failing = (1..20).flat_map(|seed| programs(Profile::Full, seed));
+    let mut failing = failing.filter(fails).take(5).peekable();
+    assert!(failing.peek().is_some());
+    for program in failing {
+        let (program, _) = shrunk(program, fails);
+        let [Step::Call(edit)] = &program.steps[..] else {
+            panic!("{program:?}");
+        };
+        assert_eq!(
+            (edit.kind, edit.path.as_str(), edit.content.as_str()),
+            (Kind::ReplaceSection, "a.md", "")
+        );
+        let document = &program.documents["a.md"].0;
+        assert!(document.len() <= "### A\r\n### A".len(), "{program:?}");
+    }
+}
+
+#[test]
+fn saved_programs_are_read_again() {
+    for program in programs(Profile::Quick, 5) {
+        let json = serde_json::to_string(&program).unwrap();
+        assert_eq!(serde_json::from_str::<Program>(&json).unwrap(), program);
+    }
+}
+
+/// A library of documents, commits (newest first) and lines of status, the index being empty.
+fn view(documents: &[(&str, &str)], commits: &[&str], status: &str) -> View {
+    let files = documents.iter().map(|(path, text)| {
+        let file = (0o100_644, text.as_bytes().to_vec());
+        (PathBuf::from(path), file)
+    });
+    View {
+        library: Ledger {
+            files: files.collect(),
+            commits: commits.iter().map(|id| (*id).to_owned()).collect(),
+            status: status.to_owned(),
+            index: String::new(),
+        },
+        around: Default::default(),
+    }
+}
+
+fn call(kind: Kind, path: &str) -> Call {
+    let with = With {
+        path,
+        content: "new\n",
+        target: "# A",
+    };
+    subject()
+        .request(kind.effect(), with)
+        .expect("the contract has it")
+}
+
+const A: &str = "# A\n";
+const DIRTY_A: &str = "1 .M N... 100644 100644 100644 1 1 a.md\n";
+const DIRTY_B: &str = "1 .M N... 100644 100644 100644 1 1 b c.md\n";
+
+/// What the model says of an accepted writing to `a.md` in a library that has `a.md` and `b c.md` and one commit; `status`
+/// is what git said before.
+#[track_caller]
+fn accepted(status: &str, changed: &[&str], now: View) -> Result<Vec<Entry>, String> {
+    let before = view(&[("a.md", A), ("b c.md", A)], &["1"], status);
+    let mut reference = Reference::new(before);
+    let judged = reference.accepted(&call(Kind::Write, "a.md"), changed, now);
+    let log = reference.log;
+    judged.map(|()| log).map_err(|stop| stop.to_string())
+}
+
+#[test]
+fn an_accepted_mutation_is_one_commit_of_its_document_alone() {
+    let good = [("a.md", "new\n"), ("b c.md", A)];
+    let entry = Entry {
+        path: "a.md".into(),
+        commit: "2".into(),
+    };
+    let only = Ok(vec![entry]);
+    assert_eq!(accepted("", &["a.md"], view(&good, &["2", "1"], "")), only);
+    assert_eq!(
+        accepted(DIRTY_B, &["a.md"], view(&good, &["2", "1"], DIRTY_B)),
+        only
+    );
+    assert_eq!(
+        accepted(DIRTY_A, &["a.md"], view(&good, &["2", "x", "1"], "")),
+        only
+    );
+
+    let bad = [
+        ("", view(&[("a.md", "other"), ("b c.md", A)], &["2", "1"], "")),
+        ("", view(&[("a.md", "new\n")], &["2", "1"], "")),
+        ("", view(&[("a.md", "new\n"), ("b c.md", "")], &["2", "1"], "")),
+        ("", view(&good, &["1"], "")),
+        ("", view(&good, &["2", "x", "1"], "")),
+        (DIRTY_B, view(&good, &["2", "x", "1"], DIRTY_B)),
+        (DIRTY_A, view(&good, &["2", "x", "y", "1"], "")),
+        ("", view(&good, &["2"], "")),
+        ("", view(&good, &["2", "1"], DIRTY_A)),
+        (DIRTY_B, view(&good, &["2", "1"], "")),
+        ("", view(&good, &["2", "1"], DIRTY_B)),
+    ];
+    for (number, (status, now)) in bad.into_iter().enumerate() {
+        assert!(accepted(status, &["a.md"], now).is_err(), "case {number}");
+    }
+    let swept = accepted("", &["a.md", "b c.md"], view(&good, &["2", "1"], ""));
+    assert_eq!(swept, Err("the commit changes also [\"b c.md\"]".into()));
+}
+
+#[test]
+fn only_what_the_contract_can_not_rule_out_is_refused() {
+    let must = |kind, path, documents: &[(&str, &str)], status: &str| {
+        Reference::new(view(documents, &["1"], status)).must_be_accepted(&call(kind, path))
+    };
+    assert!(must(Kind::Write, "a.md", &[], ""));
+    assert!(!must(Kind::Write, "a.md", &[("a.md", "new\n")], ""));
+    assert!(!must(Kind::Write, "a.md", &[("a.md", A)], DIRTY_A));
+    assert!(must(Kind::Write, "a.md", &[("a.md", A)], DIRTY_B));
+    assert!(!must(Kind::Append, "a.md", &[], ""));
+    assert!(must(Kind::ReplaceSection, "a.md", &[("a.md", A)], ""));
+    assert!(!must(Kind::ReplaceSection, "a.md", &[("a.md", "# A\n# A\n")], ""));
+    assert!(!must(Kind::ReplaceSection, "a.md", &[("a.md", "")], ""));
+
+    let mut no_text = view(&[("a.md", "")], &["1"], "");
+    no_text.library.files.insert("a.md".into(), (0, vec![0xff]));
+    assert!(!Reference::new(no_text).must_be_accepted(&call(Kind::Append, "a.md")));
+}
+
+#[test]
+fn a_refused_call_and_a_reading_change_nothing() {
+    let before = view(&[("a.md", A)], &["1"], "");
+    let judged = |now: View| Reference::new(before.clone()).nothing(now).is_ok();
+    assert!(judged(before.clone()));
+    assert!(!judged(view(&[("a.md", "")], &["1"], "")));
+    assert!(!judged(view(&[("a.md", A), ("b.md", "")], &["1"], "")));
+    assert!(!judged(view(&[("a.md", A)], &["2", "1"], "")));
+    assert!(!judged(view(&[("a.md", A)], &["1"], DIRTY_A)));
+    let mut staged = before.clone();
+    staged.library.index = "100644 1 0\ta.md\n".into();
+    assert!(!judged(staged));
+    let mut around = before.clone();
+    around.around.insert("secret.md".into(), (0, Vec::new()));
+    assert!(!judged(around));
+
+    let refused = |kind| Reference::new(before.clone()).refused(&call(kind, "a.md"), "no", before.clone());
+    assert!(matches!(refused(Kind::Append), Err(Stop::Fail(_))));
+    let dirty = view(&[("a.md", A)], &["1"], DIRTY_A);
+    let refused = Reference::new(dirty.clone()).refused(&call(Kind::Append, "a.md"), "no", dirty);
+    assert!(refused.is_ok());
+}
+
+#[test]
+fn what_a_person_does_is_that_and_no_more() {
+    let before = view(&[("a.md", A)], &["1"], "");
+    let judged = |did, now: View| Reference::new(before.clone()).person(did, now).is_ok();
+    let save = Person::Save("a.md", Some(b"x"));
+    assert!(judged(save, view(&[("a.md", "x")], &["1"], DIRTY_A)));
+    assert!(!judged(save, view(&[("a.md", "x")], &["2", "1"], "")));
+    assert!(!judged(save, view(&[("a.md", A)], &["1"], "")));
+    assert!(!judged(save, view(&[("a.md", "x")], &["1"], DIRTY_B)));
+    assert!(judged(Person::Save("a.md", None), view(&[], &["1"], DIRTY_A)));
+    assert!(judged(Person::Commit, view(&[("a.md", A)], &["2", "1"], "")));
+    assert!(!judged(
+        Person::Commit,
+        view(&[("a.md", A)], &["3", "2", "1"], "")
+    ));
+    assert!(judged(
+        Person::Stage("a.md"),
+        view(&[("a.md", A)], &["1"], DIRTY_A)
+    ));
+    assert!(!judged(
+        Person::Stage("a.md"),
+        view(&[("a.md", "")], &["1"], DIRTY_A)
+    ));
+}
+
+#[test]
+fn the_log_lists_each_mutation_once_and_in_order() {
+    let entry = |path: &str, commit: &str| Entry {
+        path: path.into(),
+        commit: commit.into(),
+    };
+    let (one, two) = (entry("a.md", "1"), entry("b.md", "2"));
+    let mut reference = Reference::new(view(&[], &[], ""));
+    reference.log = vec![one.clone(), two.clone()];
+    let judged = |entries: &[Entry]| reference.judge_log(entries).is_ok();
+    assert!(judged(&[one.clone(), two.clone()]));
+    assert!(!judged(&[two.clone(), one.clone()]));
+    assert!(!judged(std::slice::from_ref(&one)));
+    assert!(!judged(&[one.clone(), two.clone(), two]));
+    assert!(!judged(&[one, entry("b.md", "3")]));
+}
+
+#[test]
+fn bytes_that_are_no_text_are_kept_in_a_program() {
+    let program = Program {
+        documents: [("a.md".to_owned(), Bytes(vec![0xff]))].into(),
+        steps: vec![Step::Commit],
+    };
+    let json = serde_json::to_string(&program).unwrap();
+    assert_eq!(
+        json,
+        r#"{"documents":{"a.md":{"hex":"ff"}},"steps":[{"do":"commit"}]}"#
+    );
+}
