@@ -137,19 +137,17 @@ impl Server {
         }
         let found = lacking.all - lacking.names.len();
         let (all, names) = (lacking.all, lacking.names.join(", "));
-        let (options, command) = self.again();
-        let options = options.join(" ");
         let said = if self.adapter.is_some() {
             format!(
-                "of the {all} tools that the adapter names, the server has {found}; it lacks {names}. This tells more:\n\n    \
-                 tabellion-conformance smoke {options} -- {command}\n"
+                "of the {all} tools that the adapter names, the server has {found}; it lacks {names}. This tells more:\n\n    {}\n",
+                self.line("smoke")
             )
         } else {
             format!(
                 "of the {all} tools of {}, the server has {found}; it lacks {names}. If it has others for the same, give an \
-                 adapter. This begins one:\n\n    tabellion-conformance template {options} -- {command} > adapter.toml\n\n\
-                 Look at it, then run again with `--adapter adapter.toml`.",
-                subject.contract.id
+                 adapter. This begins one:\n\n    {} > adapter.toml\n\nLook at it, then run again with `--adapter adapter.toml`.",
+                subject.contract.id,
+                self.line("template")
             )
         };
         if found == 0 {
@@ -174,6 +172,17 @@ impl Server {
                 )))
             }
         }
+    }
+
+    /// The command line of another subcommand about the same server.
+    fn line(&self, subcommand: &str) -> String {
+        let (options, command) = self.again();
+        let mut words = vec![format!("tabellion-conformance {subcommand}")];
+        words.extend(options);
+        if !command.is_empty() {
+            words.push(format!("-- {command}"));
+        }
+        words.join(" ")
     }
 
     /// The options and the command, as they are to be written to start the same server again; what variables hold may be

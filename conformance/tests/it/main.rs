@@ -1,5 +1,6 @@
 //! What people and programs get to see: reports in each format, and the command line.
 
+mod adapters;
 mod cli;
 mod reports;
 mod sample;
