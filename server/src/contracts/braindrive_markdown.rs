@@ -147,6 +147,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let old = utf8(&path, document.bytes)?;
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
+        self.library.check_change(&path, plan.text.len())?;
         let preview = markdown::preview(path.as_str(), &old, &edit, &plan);
         let risk_level = match preview.risk {
             Risk::Low => RiskLevel::Low,

@@ -205,6 +205,31 @@ impl Library {
         }
     }
 
+    /// Fails where a change of the document at `path` to one of `size` bytes would be refused whatever it is.
+    ///
+    /// # Errors
+    /// The refusal, or when the document can't be looked at.
+    pub fn check_change(&self, path: &LibraryPath, size: usize) -> Result<(), Failure> {
+        let file = self
+            .root
+            .open_document(path)
+            .map_err(|error| unreadable(&error))?;
+        let mode = file.map(|file| file.metadata().at("look at", path.as_path()));
+        let mode = mode.transpose()?.map(|metadata| crate::platform::mode(&metadata));
+        blocking(|| {
+            let git = self.repository.git();
+            let kept = match self.repository.head_commit(&git)? {
+                Some(head) => {
+                    let tree = git.find_commit(head).reading("the last commit")?;
+                    let tree = tree.tree_id().reading("the last commit")?.detach();
+                    tree::look_up(&git, tree, &self.repository.git_path(path))?
+                }
+                None => None,
+            };
+            plan::check_change(self, &git, path, mode, size, kept)
+        })
+    }
+
     /// The Markdown files and folders in `dir`, or in all folders below it too.
     ///
     /// # Errors

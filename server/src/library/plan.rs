@@ -144,6 +144,37 @@ pub(super) fn plan(
     })
 }
 
+/// Whether the document at `path`, of this mode and with `kept` in HEAD, may be changed to one of `size` bytes: what does
+/// not depend on what others are about to do.
+pub(super) fn check_change(
+    library: &Library,
+    git: &gix::Repository,
+    path: &LibraryPath,
+    mode: Option<u32>,
+    size: usize,
+    kept: Option<Kept>,
+) -> Result<(), Failure> {
+    if size as u64 > MAX_FILE_BYTES {
+        let message = format!(
+            "`{path}` would have {size} bytes, more than the {MAX_FILE_BYTES} that are read; split it"
+        );
+        return Err(Failure::new(FailureKind::TooLarge, message));
+    }
+    let excluded = walk::exclusion(&library.root, path, &library.rules);
+    match excluded.map_err(|error| refused(error.to_string()).with("rule", error.rule()))? {
+        Some(Exclusion::Ignored) if kept.is_some() => {}
+        Some(why) => return Err(refused(format!("`{path}` {why}"))),
+        None => {}
+    }
+    conversion::check(git, &library.repository.git_path(path))?;
+    if mode.is_some_and(|mode| mode & OWNER_WRITES == 0) {
+        return Err(refused(format!(
+            "`{path}` is read-only; make it writable first (`chmod u+w`)"
+        )));
+    }
+    Ok(())
+}
+
 struct Planner<'a> {
     library: &'a Library,
     git: &'a gix::Repository,
@@ -173,26 +204,19 @@ impl Planner<'_> {
     /// What the document must be for `content` to be possible.
     fn check(&self, old: Option<&FileBytes>, content: &Content, kept: Option<Kept>) -> Result<(), Failure> {
         let path = self.path;
-        if let Content::Write(bytes) = content
-            && bytes.len() as u64 > MAX_FILE_BYTES
-        {
-            let message = format!(
-                "`{path}` would have {} bytes, more than the {MAX_FILE_BYTES} that are read; split it",
-                bytes.len()
-            );
-            return Err(Failure::new(FailureKind::TooLarge, message));
-        }
-        let excluded = walk::exclusion(&self.library.root, path, &self.library.rules);
-        match excluded.map_err(|error| refused(error.to_string()).with("rule", error.rule()))? {
-            Some(Exclusion::Ignored) if kept.is_some() => {}
-            Some(why) => return Err(refused(format!("`{path}` {why}"))),
-            None => {}
-        }
-        conversion::check(self.git, &self.git_path())?;
+        let size = match content {
+            Content::Write(bytes) => bytes.len(),
+            Content::Delete => 0,
+        };
+        check_change(
+            self.library,
+            self.git,
+            path,
+            old.map(|file| file.mode),
+            size,
+            kept,
+        )?;
         match (old, content) {
-            (Some(file), _) if file.mode & OWNER_WRITES == 0 => Err(refused(format!(
-                "`{path}` is read-only; make it writable first (`chmod u+w`)"
-            ))),
             (None, Content::Delete) => Err(Failure::new(
                 FailureKind::NotFound,
                 format!("`{path}` does not exist"),

@@ -19,7 +19,7 @@ use super::walk::{FolderError, Step, walk};
 use crate::path::{LibraryDir, LibraryPath};
 
 /// The most bytes a query may have.
-pub const MAX_QUERY_BYTES: usize = 1000;
+pub const MAX_QUERY_BYTES: usize = 4000;
 
 /// The most characters of a line that a snippet shows, without the marks where it was cut.
 pub const SNIPPET_CHARS: usize = 240;
