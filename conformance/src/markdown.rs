@@ -15,6 +15,8 @@ pub struct Section {
     pub heading: Range<usize>,
     /// The heading's text, without marks.
     pub text: String,
+    /// The anchor that GitHub gives it, for letters, digits, blanks and hyphens.
+    pub anchor: String,
     /// Where the section ends: at the next heading that is not below it, or at the document's end.
     pub end: usize,
 }
@@ -49,29 +51,34 @@ pub fn front(document: &str) -> usize {
     start
 }
 
-/// The sections of a document, in its order. Headings in quotes, lists, fences and HTML are none.
+/// The sections of a document, in its order. Headings in quotes and lists are none.
 pub fn sections(document: &str) -> Vec<Section> {
     let front = front(document);
     let mut sections: Vec<Section> = Vec::new();
-    let mut depth = 0;
+    let (mut depth, mut anchors) = (0, Vec::new());
     let mut heading = None;
     for (event, range) in Parser::new(&document[front..]).into_offset_iter() {
         match event {
-            Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
+            Event::Start(Tag::Heading { level, .. }) => {
                 heading = Some((level, String::new()));
                 depth += 1;
             }
             Event::Start(_) => depth += 1,
-            Event::End(TagEnd::Heading(_)) if depth == 1 => {
+            Event::End(TagEnd::Heading(_)) => {
                 depth -= 1;
                 let Some((level, text)) = heading.take() else {
                     continue;
                 };
+                let anchor = anchor(&text, &mut anchors);
+                if depth > 0 {
+                    continue;
+                }
                 let range = lines_of(document, front + range.start..front + range.end);
                 sections.push(Section {
                     level: number(level),
                     heading: range,
                     text: text.trim().to_owned(),
+                    anchor,
                     end: document.len(),
                 });
             }
@@ -105,11 +112,10 @@ pub fn sections(document: &str) -> Vec<Section> {
 /// [`NoSection`].
 pub fn find<'a>(document: &str, sections: &'a [Section], target: &str) -> Result<&'a Section, NoSection> {
     let target = target.trim();
-    let anchors = anchors(sections);
     let ways: [&dyn Fn(usize) -> bool; 3] = [
         &|at| document[sections[at].heading.clone()].trim() == target,
         &|at| sections[at].text == target,
-        &|at| anchors[at] == target.strip_prefix('#').unwrap_or(target),
+        &|at| sections[at].anchor == target.strip_prefix('#').unwrap_or(target),
     ];
     for matches in ways {
         let found: Vec<_> = (0..sections.len()).filter(|at| matches(*at)).collect();
@@ -122,19 +128,16 @@ pub fn find<'a>(document: &str, sections: &'a [Section], target: &str) -> Result
     Err(NoSection::Missing)
 }
 
-/// The anchors that GitHub gives the headings, for letters, digits, blanks and hyphens.
-fn anchors(sections: &[Section]) -> Vec<String> {
-    let mut anchors: Vec<String> = Vec::new();
-    for section in sections {
-        let kept = section.text.to_lowercase();
-        let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-        let plain: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
-        let numbered = (1..).map(|number| format!("{plain}-{number}"));
-        let mut names = std::iter::once(plain.clone()).chain(numbered);
-        let free = names.find(|name| !anchors.contains(name)).unwrap_or(plain);
-        anchors.push(free);
-    }
-    anchors
+/// The anchor of the next heading. Those in quotes and lists are no sections, and have theirs all the same.
+fn anchor(text: &str, given: &mut Vec<String>) -> String {
+    let kept = text.trim().to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    let plain: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
+    let numbered = (1..).map(|number| format!("{plain}-{number}"));
+    let mut names = std::iter::once(plain.clone()).chain(numbered);
+    let free = names.find(|name| !given.contains(name)).unwrap_or(plain);
+    given.push(free.clone());
+    free
 }
 
 /// The whole lines that `range` lies in, without the last one's ending.
@@ -178,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_target_is_a_line_else_a_text_else_an_anchor() {
-        let document = "# A b\n## Twice\n## Twice\n### `#odd`!\n";
+        let document = "# A b\n## Twice\n## Twice\n### `#odd`!\n> # In\n\n# In\n";
         let sections = sections(document);
         let cases = [
             ("# A b", Ok(0)),
@@ -189,6 +192,8 @@ mod tests {
             ("Twice", Err(NoSection::Ambiguous(2))),
             ("twice-1", Ok(2)),
             ("odd", Ok(3)),
+            ("in-1", Ok(4)),
+            ("#in", Err(NoSection::Missing)),
             ("", Err(NoSection::Missing)),
         ];
         for (target, expected) in cases {
