@@ -45,6 +45,8 @@ pub struct Options {
     pub time_budget: Option<Duration>,
     /// What is known to fail.
     pub known: Known,
+    /// Whether a check ends with the first case that fails, which is left as large as it is: for who wants verdicts alone.
+    pub verdicts_alone: bool,
 }
 
 impl Default for Options {
@@ -60,6 +62,7 @@ impl Default for Options {
             rest_in_last_era: false,
             time_budget: None,
             known: Known::default(),
+            verdicts_alone: false,
         }
     }
 }
@@ -191,8 +194,13 @@ impl Runner<'_> {
     fn try_all(&self, cases: &[Case]) -> Vec<Stopped> {
         let (next, failures) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let stopped = Mutex::new(Vec::new());
+        let most = if self.options.verdicts_alone {
+            1
+        } else {
+            MOST_FAILURES
+        };
         let work = || {
-            while failures.load(Ordering::Relaxed) < MOST_FAILURES {
+            while failures.load(Ordering::Relaxed) < most {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(case) = cases.get(number) else { break };
                 if self.is_late() {
@@ -255,7 +263,7 @@ impl Runner<'_> {
                 _ => None,
             })
             .collect();
-        if let Some(first) = witnesses.first_mut() {
+        if let Some(first) = witnesses.first_mut().filter(|_| !self.options.verdicts_alone) {
             self.make_smaller(first);
         }
         let known = self

@@ -7,6 +7,7 @@ mod readme;
 mod run;
 mod test;
 mod torture;
+mod zoo;
 
 use std::{
     error::Error,
@@ -57,6 +58,8 @@ enum Task {
         #[arg(long, value_name = "NAME", default_value = "")]
         only: String,
     },
+    /// Hold the reference implementation to every check, and each of its mutants to those that must see what it breaks
+    Zoo(zoo::Options),
     /// Show the whole way once, on a throw-away library
     Demo,
     /// Time calls beside git, ripgrep and hand-written loops, on libraries of several sizes
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Task::Compat { base } => compat::compare(&base),
         Task::Test => test::all(),
         Task::Torture { seed, each, only } => torture::all(seed, each, &only),
+        Task::Zoo(options) => zoo::keep(&options),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
         Task::Bench(options) => bench::all(&options),
     };

@@ -1,6 +1,6 @@
 //! Programs that tasks run.
 
-use std::{env, process::Command};
+use std::{env, path::PathBuf, process::Command};
 
 use crate::{Outcome, root};
 
@@ -36,4 +36,11 @@ pub(crate) fn git(arguments: &[&str]) -> Outcome<String> {
         String::from_utf8_lossy(&output.stderr).trim()
     )
     .into())
+}
+
+/// Where cargo has put a binary of the workspace, in debug.
+pub(crate) fn built(name: &str) -> Outcome<PathBuf> {
+    let ours = env::current_exe()?;
+    let folder = ours.parent().ok_or("no folder of binaries")?;
+    Ok(folder.join(name).with_extension(env::consts::EXE_EXTENSION))
 }

@@ -123,6 +123,7 @@ impl Arguments {
             skip: self.skip.clone(),
             eras: self.era.iter().map(era).collect::<Result<_, _>>()?,
             rest_in_last_era: false,
+            verdicts_alone: false,
             time_budget: self.time_budget.map(Duration::from_secs),
             known,
         })

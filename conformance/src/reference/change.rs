@@ -11,7 +11,7 @@ use tabellion_schemas::{Failure, FailureKind, generated::braindrive_markdown::To
 use super::{
     failed,
     folder::{Found, Swapped},
-    journal::{Entry, Journal, Scratch, git_mode},
+    journal::{Entry, Journal, Scratch},
     library::{Library, TRAILER, rfc3339},
     mutant::{self, Mutant, is},
     path,
@@ -110,37 +110,32 @@ impl Library {
         let path = &mutant::decoded(path);
         let branch = self.branch()?;
         let found = self.folder.read(path)?;
-        let bytes = stale.or(found.as_ref()).map(|found| found.bytes.as_slice());
-        let saved = found
-            .as_ref()
-            .map(|found| self.entry_of(&found.bytes, found.mode));
-        let saved = saved.transpose()?;
-        if base.is_some_and(|base| base.as_ref() != saved.as_ref().map(|saved| &saved.blob)) {
+        let before = found.map(|found| {
+            let entry = Entry::of(&found.bytes, found.mode);
+            (found, entry)
+        });
+        let bytes = stale.or(before.as_ref().map(|(found, _)| found));
+        let bytes = bytes.map(|found| found.bytes.as_slice());
+        if base.is_some_and(|base| base.as_ref() != before.as_ref().map(|(_, entry)| &entry.blob)) {
             let message = format!("`{path}` has changed since; read it again");
             return Err(Failure::new(FailureKind::Conflict, message).into());
         }
         let change = plan(bytes)?;
+        if let Some(receipt) = mutant::changes(self, path, &change)? {
+            return Ok(Some(receipt));
+        }
         if self.ignored([path].into_iter())?.contains(path.as_str()) {
             let message = format!("git ignores `{path}`, so no commit could carry it");
             return Err(Failure::new(FailureKind::Refused, message).into());
         }
-        if found.is_none() {
+        if before.is_none() {
             self.folder.check_twins(path)?;
         }
-        if let Some(receipt) = mutant::changes(self, path, &change)? {
-            return Ok(Some(receipt));
-        }
-        let before = found.zip(saved);
         let Some(head) = self.record_persons(&branch, path, before.as_ref())? else {
             return Ok(None);
         };
-        let entry = match &change.bytes {
-            None => None,
-            Some(bytes) => Some(Entry {
-                mode: git_mode(before.as_ref().map_or(0o644, |(found, _)| found.mode)),
-                blob: self.git.keep(bytes)?,
-            }),
-        };
+        let mode = before.as_ref().map_or(0o644, |(found, _)| found.mode);
+        let entry = change.bytes.as_ref().map(|bytes| Entry::of(bytes, mode));
         let step = Step {
             branch,
             head,
@@ -311,6 +306,13 @@ impl Library {
 
     /// Makes the objects of a commit: the last one's tree, and the one path. Returns its id.
     fn commit(&self, scratch: &Scratch, step: &Step) -> Result<String, Failure> {
+        if let Some(bytes) = step
+            .exchange
+            .as_ref()
+            .and_then(|exchange| exchange.after.as_ref())
+        {
+            self.git.keep(bytes)?;
+        }
         let index = [("GIT_INDEX_FILE", OsString::from(scratch.path("tree")))];
         if is(Mutant::SweepsInStaged) {
             fs::copy(self.index(), scratch.path("tree")).map_err(failed("copy the index"))?;
@@ -327,10 +329,7 @@ impl Library {
         let mut arguments = vec!["commit-tree", &tree];
         let mut parent = step.head.clone();
         if is(Mutant::Amends) {
-            parent = self
-                .git
-                .ask(&["rev-parse", "--verify", "--quiet", "HEAD^"])
-                .or(parent);
+            parent = self.git.ask(&["rev-parse", "--verify", "--quiet", "HEAD^"]);
         }
         arguments.extend(parent.iter().flat_map(|head| ["-p", head]));
         let mut commit = self.git.feed(&arguments, step.message.as_bytes(), &[])?;

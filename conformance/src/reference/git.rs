@@ -9,6 +9,7 @@ use std::{
     thread,
 };
 
+use sha1::{Digest, Sha1};
 use tabellion_schemas::{Failure, FailureKind};
 
 use super::failed;
@@ -56,20 +57,19 @@ impl Git {
             "--absolute-git-dir",
             "--show-prefix",
             "--show-ref-format",
+            "--show-object-format",
             "--git-common-dir",
         ];
         let said = git.text(&asked)?;
-        let [dir, prefix, format, common] = said.lines().collect::<Vec<_>>()[..] else {
+        let [dir, prefix, refs, objects, common] = said.lines().collect::<Vec<_>>()[..] else {
             return Err(Failure::new(
                 FailureKind::Refused,
                 "the library is not in a repository with a work tree",
             ));
         };
-        if format != "files" {
-            return Err(Failure::new(
-                FailureKind::Refused,
-                format!("branches are kept as `{format}`"),
-            ));
+        if (refs, objects) != ("files", "sha1") {
+            let message = format!("a repository with {refs} and {objects} is not served; files and sha1 are");
+            return Err(Failure::new(FailureKind::Refused, message));
         }
         (git.dir, git.common, git.prefix) = (dir.into(), library.join(common), prefix.into());
         Ok(git)
@@ -133,14 +133,10 @@ impl Git {
         self.bytes(&["cat-file", "blob", id], b"", &[])
     }
 
-    /// Writes the object that these bytes are, just as they are; returns its id.
-    pub(super) fn keep(&self, bytes: &[u8]) -> Result<String, Failure> {
+    /// Writes the object that these bytes are, just as they are.
+    pub(super) fn keep(&self, bytes: &[u8]) -> Result<(), Failure> {
         self.feed(&["hash-object", "-w", "--no-filters", "--stdin"], bytes, &[])
-    }
-
-    /// The id that these bytes have, or would have.
-    pub(super) fn id_of(&self, bytes: &[u8]) -> Result<String, Failure> {
-        self.feed(&["hash-object", "--no-filters", "--stdin"], bytes, &[])
+            .map(drop)
     }
 
     fn command(&self) -> Command {
@@ -165,4 +161,11 @@ impl Git {
         ]);
         command
     }
+}
+
+/// The id that these bytes have in git.
+pub(super) fn id_of(bytes: &[u8]) -> String {
+    let mut hash = Sha1::new_with_prefix(format!("blob {}\0", bytes.len()));
+    hash.update(bytes);
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -18,6 +18,7 @@ use tabellion_schemas::{Failure, FailureKind};
 
 use super::{
     failed,
+    git::id_of,
     library::Library,
     mutant::{Mutant, is},
 };
@@ -134,10 +135,7 @@ impl Library {
     /// Puts the document back, if it is what the change made of it.
     fn undo(&self, scratch: &Scratch, journal: &Journal) -> Result<(), Failure> {
         let found = self.folder.read(&journal.path)?;
-        let now = found
-            .as_ref()
-            .map(|found| self.git.id_of(&found.bytes))
-            .transpose()?;
+        let now = found.as_ref().map(|found| id_of(&found.bytes));
         if now == journal.entry.as_ref().map(|entry| entry.blob.clone()) && journal.entry != journal.before {
             if let Some(before) = &journal.before {
                 scratch.write("document", &self.git.blob(&before.blob)?)?;
@@ -194,14 +192,6 @@ impl Library {
         Some(Entry {
             mode: words.next()?.into(),
             blob: words.next()?.into(),
-        })
-    }
-
-    /// What git would keep of these bytes.
-    pub(super) fn entry_of(&self, bytes: &[u8], mode: u32) -> Result<Entry, Failure> {
-        Ok(Entry {
-            mode: git_mode(mode),
-            blob: self.git.id_of(bytes)?,
         })
     }
 
@@ -303,7 +293,12 @@ fn lock_of(file: &Path) -> PathBuf {
     lock.into()
 }
 
-/// What git keeps of permissions.
-pub(super) fn git_mode(mode: u32) -> String {
-    String::from(if mode & 0o100 == 0 { "100644" } else { "100755" })
+impl Entry {
+    /// What git keeps of a document with these bytes and permissions.
+    pub(super) fn of(bytes: &[u8], mode: u32) -> Self {
+        Self {
+            mode: String::from(if mode & 0o100 == 0 { "100644" } else { "100755" }),
+            blob: id_of(bytes),
+        }
+    }
 }

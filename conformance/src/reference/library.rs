@@ -14,7 +14,7 @@ use tabellion_schemas::{Failure, FailureKind};
 use super::{
     change::Later,
     folder::{Folder, Found, Listing},
-    git::Git,
+    git::{Git, id_of},
     mutant::{self, Mutant, is},
 };
 
@@ -67,20 +67,20 @@ impl Library {
         // Where a change is under way the document may be ahead of the last commit: wait for it, look again.
         for _ in 0..1000 {
             self.settle()?;
-            let head = self.head();
             let found = self.folder.read(path)?;
-            if self.journal().exists() || self.head() != head {
+            let Some(found) = found else { return Ok(None) };
+            let (commit, committed) = self.last(path).or_else(mutant::unknown)?;
+            let blob = id_of(&found.bytes);
+            let dirty = committed.as_ref() != Some(&blob);
+            if dirty && (self.journal().exists() || self.last(path)?.0 != commit) {
                 thread::sleep(Duration::from_millis(1));
                 continue;
             }
-            let Some(found) = found else { return Ok(None) };
-            let blob = self.git.id_of(&found.bytes)?;
-            let committed = self.entry(path).map(|entry| entry.blob);
             return Ok(Some(Document {
-                dirty: committed.as_ref() != Some(&blob),
-                commit: head.unwrap_or_else(|| "0".repeat(blob.len())),
                 found,
                 blob,
+                commit,
+                dirty,
             }));
         }
         Err(Failure::new(
@@ -143,6 +143,20 @@ impl Library {
             entries.reverse();
         }
         Ok(entries)
+    }
+
+    /// The last commit, zeros if there is none, and the blob that it has at `path`.
+    fn last(&self, path: &str) -> Result<(String, Option<String>), Failure> {
+        let asked = format!("HEAD^{{commit}}\nHEAD:{}{path}\n", self.git.prefix);
+        let said = self
+            .git
+            .feed(&["cat-file", "--batch-check"], asked.as_bytes(), &[])?;
+        let mut ids = said.lines().map(|line| match line.split_once(' ') {
+            Some((id, _)) if !line.ends_with(" missing") => Some(id.to_owned()),
+            _ => None,
+        });
+        let commit = ids.next().flatten().unwrap_or_else(|| "0".repeat(40));
+        Ok((commit, ids.next().flatten()))
     }
 
     /// The last commit, if there is one.

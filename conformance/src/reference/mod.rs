@@ -31,7 +31,28 @@ mod wire;
 
 use std::{error::Error, fmt::Display, io, path::Path};
 
-use tabellion_schemas::{Failure, FailureKind};
+use tabellion_schemas::{Failure, FailureKind, generated::braindrive_markdown::CONTRACT};
+
+use crate::{
+    Subject,
+    adapter::Adapter,
+    subject::{Era, Launch},
+};
+
+/// The reference as a server under test, or one of its mutants; `program` is the binary `tabellion-reference`.
+pub fn subject(program: &Path, specimen: Option<&mutant::Specimen>) -> Subject {
+    let mut command = vec![program.to_string_lossy().into_owned()];
+    command.extend(["--library", "{library}"].map(String::from));
+    let mutant = specimen.map(|specimen| ["--mutant", specimen.name].map(String::from));
+    command.extend(mutant.into_iter().flatten());
+    Subject {
+        name: specimen.map_or("reference", |specimen| specimen.name).to_owned(),
+        contract: &CONTRACT,
+        launch: Launch::of(command),
+        adapter: Adapter::Native,
+        era: Era::Stateless,
+    }
+}
 
 /// Serves the library at `root` over standard input and output until its end; as `mutant`, if one is given.
 ///

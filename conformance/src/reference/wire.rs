@@ -146,7 +146,7 @@ impl Session<'_> {
             check_version(&meta)?;
         } else if !self.open && method != "ping" {
             return Err(wrong(
-                INVALID_REQUEST,
+                INVALID_PARAMS,
                 "send `initialize` first, or the revision in `_meta`",
             ));
         }
