@@ -14,7 +14,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use tabellion_conformance::{
@@ -38,6 +38,8 @@ const EVERYWHERE: [&str; 4] = [
     "mutation/log-entry",
     "wire/tools-list",
 ];
+/// How long a server may take for an answer: some mutants never give one.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// The name of what is no mutant.
 const REFERENCE: &str = "reference";
 
@@ -102,7 +104,8 @@ fn try_all(options: &Options, program: &Path, wanted: &[Option<&Specimen>]) -> (
     let work = || {
         while let Some(specimen) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
             let since = Instant::now();
-            let subject = reference::subject(program, *specimen);
+            let mut subject = reference::subject(program, *specimen);
+            subject.launch.patience = PATIENCE;
             let (failed, mut wrong) = try_one(options, &subject, *specimen, jobs);
             println!(
                 "{:28} {:5.1} s  {}",

@@ -78,7 +78,7 @@ fn answer(
             let document = library
                 .read(&request.path)?
                 .ok_or_else(|| no_document(&request.path))?;
-            mutant::reads(library, &request.path);
+            mutant::reads(library);
             let response = json!({
                 "content": text(&document.found.bytes)?,
                 "metadata": {

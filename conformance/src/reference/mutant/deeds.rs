@@ -70,14 +70,17 @@ pub(in super::super) fn says_errors() -> bool {
 
 /// The arguments that are checked, and acted on.
 pub(in super::super) fn arguments(library: &Library, tool: &ToolSpec, mut arguments: Value) -> Value {
-    let path = arguments["path"]
-        .as_str()
-        .map(|path| library.folder.path.join(path));
+    let path = arguments["path"].as_str();
+    let path = path.map(|path| library.folder.path.join(path));
+    let content = arguments
+        .pointer("/content")
+        .or(arguments.pointer("/operation/content"));
     if is(Mutant::WritesBeforeValidating)
-        && tool.name == tool::WRITE_MARKDOWN
-        && let (Some(path), Some(content)) = (path, arguments["content"].as_str())
+        && tool.mutating
+        && let (Some(path), Some(content)) = (path, content.and_then(Value::as_str))
         && path.starts_with(&library.folder.path)
         && path.exists()
+        && tool.input.check(&arguments).is_err()
     {
         // That it failed is found out later.
         let _ = fs::write(path, content);
@@ -112,9 +115,9 @@ pub(in super::super) fn breaks_shapes() -> bool {
 }
 
 /// A document has been read.
-pub(in super::super) fn reads(library: &Library, path: &str) {
+pub(in super::super) fn reads(library: &Library) {
     if is(Mutant::ReadWrites) {
-        library.git.ask(&["add", "--", path]);
+        library.git.ask(&["add", "--all"]);
     }
 }
 
@@ -257,4 +260,12 @@ pub(in super::super) fn decoded(path: &str) -> String {
             .replace("%2F", "/");
     }
     path.to_owned()
+}
+
+/// What git says of a path, where it does not want to know it: last commit and blob.
+pub(in super::super) fn unknown(failure: Failure) -> Result<(String, Option<String>), Failure> {
+    if is(Mutant::DecodesPaths) {
+        return Ok(("0".repeat(40), None));
+    }
+    Err(failure)
 }
