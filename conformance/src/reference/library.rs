@@ -69,7 +69,7 @@ impl Library {
             self.settle()?;
             let found = self.folder.read(path)?;
             let Some(found) = found else { return Ok(None) };
-            let (commit, committed) = self.last(path).or_else(mutant::unknown)?;
+            let (commit, committed) = self.last(path)?;
             let blob = id_of(&found.bytes);
             let dirty = committed.as_ref() != Some(&blob);
             if dirty && (self.journal().exists() || self.last(path)?.0 != commit) {
@@ -150,7 +150,8 @@ impl Library {
         let asked = format!("HEAD^{{commit}}\nHEAD:{}{path}\n", self.git.prefix);
         let said = self
             .git
-            .feed(&["cat-file", "--batch-check"], asked.as_bytes(), &[])?;
+            .feed(&["cat-file", "--batch-check"], asked.as_bytes(), &[])
+            .or_else(mutant::unknown)?;
         let mut ids = said.lines().map(|line| match line.split_once(' ') {
             Some((id, _)) if !line.ends_with(" missing") => Some(id.to_owned()),
             _ => None,

@@ -262,10 +262,11 @@ pub(in super::super) fn decoded(path: &str) -> String {
     path.to_owned()
 }
 
-/// What git says of a path, where it does not want to know it: last commit and blob.
-pub(in super::super) fn unknown(failure: Failure) -> Result<(String, Option<String>), Failure> {
+/// What git says of a path that it does not want to know.
+pub(in super::super) fn unknown(failure: Failure) -> Result<String, Failure> {
     if is(Mutant::DecodesPaths) {
-        return Ok(("0".repeat(40), None));
+        Ok(String::new())
+    } else {
+        Err(failure)
     }
-    Err(failure)
 }
