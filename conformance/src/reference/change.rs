@@ -124,10 +124,7 @@ impl Library {
         if let Some(receipt) = mutant::changes(self, path, &change)? {
             return Ok(Some(receipt));
         }
-        if self.ignored([path].into_iter())?.contains(path.as_str()) {
-            let message = format!("git ignores `{path}`, so no commit could carry it");
-            return Err(Failure::new(FailureKind::Refused, message).into());
-        }
+        self.check_ignored(path)?;
         if before.is_none() {
             self.folder.check_twins(path)?;
         }
@@ -386,8 +383,21 @@ impl Library {
         };
         let Entry { mode, blob } = entry.unwrap_or(&none);
         let line = format!("{mode} {blob}\t{}{path}\0", self.git.prefix);
+        // Writing an index, git looks again at files that may have changed since, through filters that the library names.
+        // In an empty work tree there are none.
+        let empty = self.own.join("nothing");
+        fs::create_dir_all(&empty).map_err(failed("make an empty folder"))?;
+        let elsewhere = [
+            ("GIT_DIR", self.git.dir.clone().into_os_string()),
+            ("GIT_WORK_TREE", empty.into_os_string()),
+        ];
+        let variables = [variable, &elsewhere].concat();
         self.git
-            .feed(&["update-index", "-z", "--index-info"], line.as_bytes(), variable)
+            .feed(
+                &["update-index", "-z", "--index-info"],
+                line.as_bytes(),
+                &variables,
+            )
             .map(drop)
     }
 }

@@ -166,6 +166,15 @@ impl Library {
             .ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
     }
 
+    /// Refuses a document that no commit could carry.
+    pub(super) fn check_ignored(&self, path: &String) -> Result<(), Failure> {
+        if self.ignored([path].into_iter())?.contains(path) {
+            let message = format!("git ignores `{path}`, so no commit could carry it");
+            return Err(Failure::new(FailureKind::Refused, message));
+        }
+        Ok(())
+    }
+
     /// Those of `paths` that git ignores.
     pub(super) fn ignored<'a>(
         &self,

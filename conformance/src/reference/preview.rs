@@ -16,9 +16,18 @@ pub(super) fn diff(path: &str, old: &str, new: &str) -> String {
     let diff = TextDiff::configure()
         .newline_terminated(true)
         .diff_slices(&old, &new);
-    let mut unified = diff.unified_diff();
-    unified.header(&format!("a/{path}{end}"), &format!("b/{path}{end}"));
-    unified.to_string()
+    let mut patch = format!("--- a/{path}{end}\n+++ b/{path}{end}\n");
+    for hunk in diff.unified_diff().iter_hunks() {
+        patch += &format!("{}\n", hunk.header());
+        for change in hunk.iter_changes() {
+            patch += &format!("{}{}", change.tag(), change.value());
+            // To git a line ends with a line feed, and with nothing else.
+            if !change.value().ends_with('\n') {
+                patch += "\n\\ No newline at end of file\n";
+            }
+        }
+    }
+    patch
 }
 
 /// How many lines come, and how many go.

@@ -114,6 +114,7 @@ fn answer(
             let document = library.read(&path)?.ok_or_else(|| no_document(&path))?;
             let old = mutant::previewed(library, &path, text(&document.found.bytes)?);
             let plan = markdown::plan(&old, &operation)?;
+            library.check_ignored(&path)?;
             let response = json!({
                 "diff": preview::diff(&path, &old, &plan.text),
                 "summary": preview::summary(&old, &operation, &plan),

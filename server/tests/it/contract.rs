@@ -95,3 +95,10 @@ fn every_guarantee_has_the_documents_words() {
         );
     }
 }
+
+/// Every check of the conformance suite, in its quick form.
+#[test]
+fn every_guarantee_is_kept() {
+    let serve = [env!("CARGO_BIN_EXE_tabellion"), "serve", "--library", "{library}"];
+    tabellion_conformance::check(CONTRACT.id, serve);
+}
