@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, codegen, run, zoo};
+use crate::{Outcome, codegen, run};
 
 const WARNINGS_DENIED: [(&str, &str); 1] = [("RUSTDOCFLAGS", "-D warnings")];
 
@@ -22,7 +22,6 @@ pub(crate) fn all() -> Outcome {
         ])
     })?;
     step("tests", || run::cargo(&["test", "--workspace", "--quiet"]))?;
-    step("conformance checks", || zoo::keep(&zoo::Options::default()))?;
     step("documentation", || {
         run::cargo_with(&["doc", "--workspace", "--no-deps", "--quiet"], &WARNINGS_DENIED)
     })
