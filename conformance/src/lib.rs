@@ -1,6 +1,6 @@
 //! Proves or breaks the guarantees of any implementation of a contract, on the disk.
 //!
-//! A [`Subject`](subject::Subject) is a server under test. [`checks`] says what is tried, [`run`](mod@run) tries it, and
+//! A [`Subject`] is a server under test. [`checks`] says what is tried, [`run`](mod@run) tries it, and
 //! [`report`] shows what came of it. A check is [cases](check::Case) as data and a judgement of one case, so that a
 //! failure can be made smaller, saved and played again; it names no tool, but asks the contract which tool has which effect.
 //!
@@ -15,7 +15,7 @@
 //! | [`semantics`], [`markdown`], [`moment`], [`settled`] | what must hold: after a call, and when nobody is at work |
 //! | [`probe`] | whether there is a server at all, and what it speaks |
 //! | [`run`](mod@run), [`trace`], [`report`], [`known`], [`replay`] | what came of it, what is put up with, and once more |
-//! | [`reference`] | a server to test the checks with, and mutants of it that they must tell from it |
+//! | [`reference`](mod@reference) | a server to test the checks with, and mutants of it that they must tell from it |
 //!
 //! A server in Rust holds itself to a contract with one line of its tests: see [`check`](fn@check).
 //!

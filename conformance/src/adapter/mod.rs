@@ -1,7 +1,7 @@
 //! How a server's tools are named and shaped where they are not the contract's.
 //!
-//! A TOML file says it, which [`parse`] reads: for each tool of the contract, or for each effect of one, the server's tool
-//! and a [`template`] of its arguments, whose [`values`] come from the request and from the disk; and where a [`response`]
+//! A TOML file says it, which `parse` reads: for each tool of the contract, or for each effect of one, the server's tool
+//! and a `template` of its arguments, whose `values` come from the request and from the disk; and where a `response`
 //! has what the contract's response has. [`smoke`] tells a wrong adapter from a wrong server, [`guess`] writes the first
 //! draft of one. `adapters/README.md` describes the format for those who write one.
 

@@ -1,6 +1,6 @@
 //! The zoo: servers that are right but for one thing, as real ones are wrong, to prove that the checks see it.
 //!
-//! A mutant is an entry of [`ZOO`]. It deviates where the reference asks [`is`], or, where it takes more than a line, in
+//! A mutant is an entry of [`ZOO`]. It deviates where the reference asks `is`, or, where it takes more than a line, in
 //! `deeds`. A process is one mutant for all its life, or none.
 
 mod deeds;
