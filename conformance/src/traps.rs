@@ -85,7 +85,8 @@ impl Program {
             mark: dir.join("mark"),
         };
         let text = format!(
-            "#!/bin/sh\necho \"$0 $*\" >>'{}'\nif [ \"$1\" = cat ]; then exec cat; fi\n",
+            "#!/bin/sh\nparent=$(tr '\\0' ' ' </proc/$PPID/cmdline 2>/dev/null)\n\
+             echo \"$0 $*, by $parent\" >>'{}'\nif [ \"$1\" = cat ]; then exec cat; fi\n",
             program.mark.display()
         );
         fs::write(&program.path, text)?;

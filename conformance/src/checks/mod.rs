@@ -9,6 +9,7 @@ mod bytes;
 mod concurrent;
 mod model;
 mod mutation;
+mod patch;
 mod paths;
 mod person;
 mod preview;

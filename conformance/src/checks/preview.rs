@@ -14,14 +14,13 @@ use crate::{
     bytes::Bytes,
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
     documents::{CHANGES, on_section},
-    ledger,
     moment::Moment,
     reply::Reply,
     request::{Call, With, with_effect},
 };
 
 use super::{
-    person,
+    patch, person,
     table::{self, Row},
 };
 
@@ -166,12 +165,11 @@ fn equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
         };
         let diff = shown.response.pointer(pair.spec.diff).and_then(Value::as_str);
         let diff = diff.ok_or_else(|| fail(format!("the preview has no diff at `{}`", pair.spec.diff)))?;
-        let shown = applied(&document.path, &before, diff).map_err(|stop| match stop {
-            Stop::Harness(why) => fail(format!(
+        let shown = patch::applied(&document.path, &before, diff)?.map_err(|why| {
+            fail(format!(
                 "the preview of `{}` can't be applied: {why}",
                 document.path
-            )),
-            other => other,
+            ))
         })?;
         let found = scene.read(&document.path);
         if found.as_deref() != Some(&shown) {
@@ -184,24 +182,6 @@ fn equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
         drop(made);
     }
     Ok(())
-}
-
-/// What `git apply` makes of `before` with `diff`.
-fn applied(path: &str, before: &[u8], diff: &str) -> Result<Vec<u8>, Stop> {
-    if diff.trim().is_empty() {
-        return Ok(before.to_vec());
-    }
-    let dir = tempfile::TempDir::with_prefix("conformance-apply-")?;
-    let (root, patch) = (dir.path().join("root"), dir.path().join("patch"));
-    let file = root.join(path);
-    fs::create_dir_all(file.parent().unwrap_or(&root))?;
-    fs::write(&file, before)?;
-    fs::write(&patch, diff)?;
-    let patch = patch.to_string_lossy();
-    let apply = |level| ledger::git(&root, &["apply", "--whitespace=nowarn", level, &patch]);
-    // A diff may name the file with or without `a/` and `b/` before it.
-    apply("-p1").or_else(|why| apply("-p0").map_err(|_| why))?;
-    Ok(fs::read(file)?)
 }
 
 /// What may be refused.

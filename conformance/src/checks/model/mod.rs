@@ -6,11 +6,9 @@
 //! | [`generate`] | makes them at random |
 //! | [`play`] | plays one against the server |
 //! | [`reference`](mod@reference) | the model: judges what is there after each step |
-//! | [`patch`] | what a preview's diff makes of a document |
 //! | [`shrink`] | makes a program that fails smaller |
 
 mod generate;
-mod patch;
 mod play;
 mod program;
 mod reference;

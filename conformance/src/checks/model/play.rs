@@ -6,13 +6,13 @@ use serde_json::Value;
 use tabellion_schemas::spec::EffectKind;
 
 use super::{
-    patch,
     program::{Edit, Program, Step},
     reference::{Entry, Person, Reference},
 };
 use crate::{
     adapter::Adapter,
     check::{Bench, Judgement, Stop, ensure, fail},
+    checks::patch,
     client::Client,
     ledger::{self, git},
     reply::{Done, Reply},

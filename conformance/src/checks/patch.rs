@@ -11,7 +11,7 @@ use crate::ledger::git;
 /// # Errors
 /// When the disk fails.
 pub(super) fn applied(path: &str, before: &[u8], diff: &str) -> io::Result<Result<Vec<u8>, String>> {
-    if diff.is_empty() {
+    if diff.trim().is_empty() {
         return Ok(Ok(before.to_vec()));
     }
     let dir = TempDir::with_prefix("conformance-patch-")?;
@@ -22,7 +22,9 @@ pub(super) fn applied(path: &str, before: &[u8], diff: &str) -> io::Result<Resul
     fs::write(&patch, diff)?;
     // Its own repository, so that one around the folder for temporary files does not count.
     git(&tree, &["init", "--quiet"])?;
-    if let Err(said) = git(&tree, &["apply", "--whitespace=nowarn", "../patch"]) {
+    let apply = |level| git(&tree, &["apply", "--whitespace=nowarn", level, "../patch"]);
+    // A diff may name the file with or without `a/` and `b/` before it.
+    if let Err(said) = apply("-p1").or_else(|why| apply("-p0").map_err(|_| why)) {
         return Ok(Err(said.to_string()));
     }
     Ok(fs::read(&document).map_err(|error| error.to_string()))
