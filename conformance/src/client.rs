@@ -13,6 +13,9 @@ use crate::{
     subject::Era,
 };
 
+/// Why there is no other client of the same server.
+pub(crate) const ONE_CLIENT: &str = "a server that speaks over standard input and output has one client";
+
 /// A client with an open session, or none in an era that has none.
 #[derive(Debug)]
 pub struct Client<'a> {
@@ -41,6 +44,16 @@ impl<'a> Client<'a> {
             }
         }
         Ok(client)
+    }
+
+    /// Another client of the same server, over HTTP.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and when the server speaks lines.
+    pub fn beside(&self) -> Result<Self, Stop> {
+        let target = self.target.beside(self.subject.era);
+        let target = target.ok_or_else(|| Stop::NotApplicable(ONE_CLIENT.into()))?;
+        Self::open(self.subject, target, self.root.clone())
     }
 
     /// A request with what the era wants in its `_meta`; the whole response message.
@@ -109,7 +122,7 @@ impl<'a> Client<'a> {
     ///
     /// # Errors
     /// When it does not exit.
-    pub fn close(self) -> Result<std::process::ExitStatus, WireError> {
+    pub fn close(self) -> Result<(), WireError> {
         self.target.close()
     }
 

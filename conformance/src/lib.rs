@@ -6,8 +6,8 @@
 //!
 //! | module | is for |
 //! |---|---|
-//! | [`subject`], [`adapter`] | the server: how it is started, and how its tools are named and shaped |
-//! | [`target`], [`talk`], [`official`] | the wire: raw JSON lines, conversations in which anything can be said, MCP's own schemas |
+//! | [`subject`], [`launch`], [`adapter`] | the server: how it is started and reached, and how its tools are named and shaped |
+//! | [`target`], [`http`], [`talk`], [`official`] | the wire: raw messages in lines or over HTTP, conversations in which anything can be said, MCP's own schemas |
 //! | [`client`], [`reply`] | calls of the contract's tools in either era |
 //! | [`scene`], [`ledger`] | the disk: a throw-away library with what lies around it, and what it holds, from its files and git |
 //! | [`stepper`] | a program that dies, or a system call that fails, at any point that one names |
@@ -31,8 +31,10 @@ pub mod client;
 pub mod documents;
 pub mod exit;
 pub mod generate;
+pub mod http;
 mod in_tests;
 pub mod known;
+pub mod launch;
 pub mod ledger;
 pub mod markdown;
 pub mod moment;

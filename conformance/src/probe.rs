@@ -48,8 +48,18 @@ pub struct Identity {
 pub fn probe(subject: &Subject) -> Result<Spoken, String> {
     let scene = Scene::new(subject, &Trace::default(), &[("README.md", "# Library\n")]);
     let scene = scene.map_err(|stop| format!("no library could be made: {stop}"))?;
+    if subject.launch.is_http() {
+        return over_http(subject, &scene);
+    }
     let program = &subject.launch.command[0];
-    let start = || Server::start(scene.command(), subject).map_err(|error| not_started(program, &error));
+    let start = || {
+        let prepared = subject.launch.prepare(&scene.library());
+        let started = prepared.and_then(|prepared| match prepared {
+            Some((command, _)) => Server::start(command, subject),
+            None => Err(std::io::Error::other("somebody else runs it")),
+        });
+        started.map_err(|error| not_started(program, &error))
+    };
     let mut session = start()?;
     session.ask(1, "initialize", initialize());
     let opened = session.answer(&[1], subject.launch.patience);
@@ -89,6 +99,51 @@ pub fn probe(subject: &Subject) -> Result<Spoken, String> {
     Err(format!(
         "`{program}` does not speak MCP over standard input and output: {why}{written}"
     ))
+}
+
+/// The same, where each question is a connection of its own, and the server's output is no answer.
+fn over_http(subject: &Subject, scene: &Scene<'_>) -> Result<Spoken, String> {
+    let mut spoken = Spoken {
+        eras: Vec::new(),
+        identity: None,
+    };
+    let mut why = String::new();
+    for era in Era::ALL {
+        let target = scene.connect_in(era);
+        let mut target = target.map_err(|stop| not_reached(subject, &stop.to_string()))?;
+        let answer = match era {
+            Era::Session => target.request("initialize", initialize()),
+            Era::Stateless => {
+                let mut params = json!({});
+                prepare(era, &mut params);
+                target.request("server/discover", params)
+            }
+        };
+        match answer {
+            Ok(message) if message.get("result").is_some() => {
+                spoken.eras.push(era);
+                spoken.identity = identity(&message["result"]).or(spoken.identity);
+            }
+            Ok(message) if why.is_empty() => {
+                why = format!("it answered `initialize` with {}", shown(&message.to_string()));
+            }
+            Err(error) if why.is_empty() => why = error.to_string(),
+            _ => {}
+        }
+    }
+    if spoken.eras.is_empty() {
+        return Err(not_reached(subject, &why));
+    }
+    Ok(spoken)
+}
+
+fn not_reached(subject: &Subject, why: &str) -> String {
+    let hint = match subject.launch.verbose || subject.launch.running().is_some() {
+        true => "",
+        false => "\n  `--verbose` shows what it writes to standard error",
+    };
+    let words = subject.launch.words().join(" ");
+    format!("`{words}` does not speak MCP over HTTP: {why}{hint}")
 }
 
 fn initialize() -> Value {

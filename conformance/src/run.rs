@@ -117,8 +117,12 @@ pub fn selected<'a>(
     options: &'a Options,
 ) -> impl Iterator<Item = &'static Check> + use<'a> {
     let is_of = |patterns: &[String], id: &str| patterns.iter().any(|pattern| covers(pattern, id));
+    let is_http = subject.launch.is_http();
     checks::of(subject.contract).filter(move |check| {
-        (options.only.is_empty() || is_of(&options.only, check.id)) && !is_of(&options.skip, check.id)
+        let is_spoken = is_http || check.family() != checks::http::FAMILY;
+        is_spoken
+            && (options.only.is_empty() || is_of(&options.only, check.id))
+            && !is_of(&options.skip, check.id)
     })
 }
 
@@ -131,7 +135,7 @@ pub fn covers(pattern: &str, id: &str) -> bool {
 
 /// Whether a check is about how things are said, which is another matter in each era.
 fn is_about_the_wire(check: &Check) -> bool {
-    check.family() == "wire"
+    matches!(check.family(), "wire" | checks::http::FAMILY)
 }
 
 /// Tries one case of a check, by itself; also what was done meanwhile.

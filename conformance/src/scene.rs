@@ -7,6 +7,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use tempfile::TempDir;
@@ -15,7 +16,10 @@ use crate::{
     Ledger, Subject, Target,
     check::Stop,
     client::Client,
+    launch::{AROUND, Place, not_ours},
     ledger::{self, git},
+    stepper::{Counting, Stepper},
+    subject::Era,
     trace::Trace,
 };
 
@@ -26,8 +30,19 @@ pub const SECRET: &str = "canary: nobody may read this\n";
 #[derive(Debug)]
 pub struct Scene<'a> {
     subject: &'a Subject,
-    dir: TempDir,
+    folder: Folder,
+    /// Whether a server that somebody else runs has begun anew.
+    is_reset: AtomicBool,
     trace: Trace,
+}
+
+/// Where a library lies.
+#[derive(Debug)]
+enum Folder {
+    /// In a folder of its own.
+    Own(TempDir),
+    /// Where a server that somebody else runs has it.
+    Given(Place),
 }
 
 /// A library and what lies around it, at one moment.
@@ -75,15 +90,21 @@ impl<'a> Scene<'a> {
         trace: &Trace,
         documents: &[(&str, impl AsRef<[u8]>)],
     ) -> Result<Self, Stop> {
+        let folder = match subject.launch.running() {
+            Some(running) => Folder::Given(running.take()?),
+            None => Folder::Own(TempDir::with_prefix_in("conformance-", parent)?),
+        };
         let scene = Self {
             subject,
-            dir: TempDir::with_prefix_in("conformance-", parent)?,
+            folder,
+            is_reset: AtomicBool::new(false),
             trace: trace.clone(),
         };
-        fs::create_dir(scene.library())?;
-        for outside in ["outside", "library-evil"] {
-            fs::create_dir(scene.dir.path().join(outside))?;
-            fs::write(scene.dir.path().join(outside).join("secret.md"), SECRET)?;
+        fs::create_dir_all(scene.library())?;
+        for outside in AROUND {
+            let outside = scene.around(outside);
+            fs::create_dir(&outside)?;
+            fs::write(outside.join("secret.md"), SECRET)?;
         }
         git(&scene.library(), &["init", "--quiet", "--initial-branch=main"])?;
         for (path, content) in documents {
@@ -95,7 +116,15 @@ impl<'a> Scene<'a> {
 
     /// Where the library is.
     pub fn library(&self) -> PathBuf {
-        self.dir.path().join("library")
+        match &self.folder {
+            Folder::Own(dir) => dir.path().join("library"),
+            Folder::Given(place) => place.library().to_owned(),
+        }
+    }
+
+    /// A folder beside the library.
+    fn around(&self, name: &str) -> PathBuf {
+        self.library().with_file_name(name)
     }
 
     /// A path in the library, or around it (`../outside/secret.md`).
@@ -152,18 +181,13 @@ impl<'a> Scene<'a> {
     /// When the disk or git fails.
     pub fn view(&self) -> Result<View, Stop> {
         let mut around = ledger::Files::new();
-        for outside in ["outside", "library-evil"] {
-            around.extend(ledger::files(&self.dir.path().join(outside))?);
+        for outside in AROUND {
+            around.extend(ledger::files(&self.around(outside))?);
         }
         Ok(View {
             library: Ledger::read(&self.library())?,
             around,
         })
-    }
-
-    /// The command that serves this library.
-    pub fn command(&self) -> Command {
-        self.subject.launch.command(&self.library())
     }
 
     /// Starts a server over this library, and a client of it.
@@ -190,11 +214,57 @@ impl<'a> Scene<'a> {
         self.connect_at(&self.library())
     }
 
+    /// As [`connect`](Self::connect); its command may be changed before it runs.
+    ///
+    /// # Errors
+    /// When it does not start, or is not started by us.
+    pub fn connect_by(&self, change: impl FnOnce(&mut Command)) -> Result<Target, Stop> {
+        if self.subject.launch.running().is_some() {
+            return Err(not_ours());
+        }
+        self.connect_with(&self.library(), self.subject.era, change)
+    }
+
+    /// As [`connect`](Self::connect), but the server runs step by step.
+    ///
+    /// # Errors
+    /// When that is not possible here, or it does not start.
+    pub fn connect_stepped(&self, counting: Counting) -> Result<(Target, Stepper), Stop> {
+        self.trace.did("the server starts, to be stepped through");
+        let (launch, era) = (&self.subject.launch, self.subject.era);
+        let (mut target, stepper) = launch.start_stepped(&self.library(), era, counting)?;
+        target.trace = Some(self.trace.clone());
+        Ok((target, stepper))
+    }
+
+    /// As [`connect`](Self::connect), to a server that is spoken to in another era.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn connect_in(&self, era: Era) -> Result<Target, Stop> {
+        self.connect_with(&self.library(), era, |_| ())
+    }
+
     fn connect_at(&self, root: &Path) -> Result<Target, Stop> {
-        self.trace
-            .did(format!("the server starts over `{}`", root.display()));
-        let mut target = Target::start(&mut self.subject.launch.command(root))?;
-        target.patience = self.subject.launch.patience;
+        self.connect_with(root, self.subject.era, |_| ())
+    }
+
+    fn connect_with(&self, root: &Path, era: Era, change: impl FnOnce(&mut Command)) -> Result<Target, Stop> {
+        let launch = &self.subject.launch;
+        if let Some(running) = launch.running() {
+            if root != self.library() {
+                return Err(not_ours());
+            }
+            if !self.is_reset.swap(true, Ordering::Relaxed) {
+                self.trace.did("the server begins anew");
+                running.begin_anew(launch.patience)?;
+            }
+            self.trace.did("a client connects");
+        } else {
+            self.trace
+                .did(format!("the server starts over `{}`", root.display()));
+        }
+        let mut target = launch.start(root, era, change)?;
         target.trace = Some(self.trace.clone());
         Ok(target)
     }

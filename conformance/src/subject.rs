@@ -1,18 +1,12 @@
 //! The server under test: which contract it is held to, how it is started, and how it is spoken to.
 
-use std::{
-    borrow::Cow,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::Duration,
-};
-
 use tabellion_schemas::{
     ContractSpec, ToolSpec,
     spec::{Effect, EffectKind},
 };
 
 use crate::adapter::Adapter;
+pub use crate::launch::{Launch, Reach, Running};
 
 /// A server under test.
 #[derive(Debug, Clone)]
@@ -27,21 +21,6 @@ pub struct Subject {
     pub adapter: Adapter,
     /// How it is spoken to.
     pub era: Era,
-}
-
-/// How a server is started.
-#[derive(Debug, Clone)]
-pub struct Launch {
-    /// Program and arguments; `{library}` in them is the folder of the library.
-    pub command: Vec<String>,
-    /// Variables added to the environment; `{library}` as well.
-    pub environment: Vec<(String, String)>,
-    /// Working directory, if not the tester's; `{library}` as well.
-    pub directory: Option<PathBuf>,
-    /// Whether what it writes to standard error is shown.
-    pub verbose: bool,
-    /// How long it may take for an answer, the first one included.
-    pub patience: Duration,
 }
 
 /// A way of speaking MCP.
@@ -83,47 +62,5 @@ impl Subject {
     pub fn tools(&self) -> impl Iterator<Item = &'static ToolSpec> + '_ {
         let tools = self.contract.tools.iter();
         tools.filter(|tool| self.adapter.has(tool, None))
-    }
-}
-
-impl Launch {
-    /// A command with the default patience and nothing else.
-    pub fn of(command: Vec<String>) -> Self {
-        Self {
-            command,
-            environment: Vec::new(),
-            directory: None,
-            verbose: false,
-            patience: crate::target::PATIENCE,
-        }
-    }
-
-    /// Whether the server is told which library to serve.
-    pub fn names_library(&self) -> bool {
-        let directory = self.directory.iter().map(|directory| directory.to_string_lossy());
-        let variables = self.environment.iter().map(|(_, value)| value.into());
-        let mut all = self
-            .command
-            .iter()
-            .map(Into::into)
-            .chain(variables)
-            .chain(directory);
-        all.any(|text: Cow<'_, str>| text.contains("{library}"))
-    }
-
-    /// The command that serves the library at `root`.
-    pub fn command(&self, root: &Path) -> Command {
-        let filled = |text: &str| text.replace("{library}", &root.to_string_lossy());
-        let mut arguments = self.command.iter().map(|argument| filled(argument));
-        let mut command = Command::new(arguments.next().unwrap_or_default());
-        command.args(arguments);
-        command.envs(self.environment.iter().map(|(name, value)| (name, filled(value))));
-        if let Some(directory) = &self.directory {
-            command.current_dir(filled(&directory.to_string_lossy()));
-        }
-        if !self.verbose {
-            command.stderr(Stdio::null());
-        }
-        command
     }
 }

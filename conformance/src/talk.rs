@@ -8,7 +8,7 @@ use tabellion_schemas::ToolSpec;
 use crate::{
     Subject, Target,
     check::{Stop, fail},
-    client::prepare,
+    client::{ONE_CLIENT, prepare},
     scene::Scene,
     subject::Era,
 };
@@ -49,6 +49,21 @@ impl<'a> Talk<'a> {
         let mut talk = Self::begin(subject, scene)?;
         talk.greet()?;
         Ok(talk)
+    }
+
+    /// Another client's conversation with the same server, over HTTP, in which nothing has been said yet.
+    ///
+    /// # Errors
+    /// When the server speaks lines: then there is no other.
+    pub fn beside(other: &Talk<'a>) -> Result<Self, Stop> {
+        let target = other.target.beside(other.subject.era);
+        Ok(Self {
+            subject: other.subject,
+            target: target.ok_or_else(|| Stop::NotApplicable(ONE_CLIENT.into()))?,
+            heard: Vec::new(),
+            asked: HashMap::new(),
+            settled: 0,
+        })
     }
 
     /// Opens a session, in the era that has sessions.

@@ -13,6 +13,7 @@ use tabellion_schemas::{ToolSpec, spec::EffectKind};
 
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    launch::not_ours,
     reply,
     request::{With, examples},
     scene::Scene,
@@ -221,7 +222,8 @@ fn memory(bench: &Bench<'_>, _: &Case) -> Judgement {
         talk.ask(&json!(1), "tools/call", params)?;
     }
     talk.settle(0)?;
-    let resident = resident_kb(talk.target.id());
+    let id = talk.target.id().ok_or_else(not_ours)?;
+    let resident = resident_kb(id);
     let resident =
         resident.ok_or_else(|| Stop::NotTestable("this machine does not report memory in /proc".into()))?;
     let megabytes = resident / 1024;

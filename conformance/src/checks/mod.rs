@@ -7,6 +7,7 @@ mod atomic;
 mod budget;
 mod bytes;
 mod concurrent;
+pub(crate) mod http;
 mod model;
 mod mutation;
 mod patch;
@@ -25,6 +26,7 @@ use crate::check::{Check, Severity};
 /// The checks, in the order in which they run.
 pub const FAMILIES: &[&[Check]] = &[
     wire::CHECKS,
+    http::CHECKS,
     schema::CHECKS,
     paths::CHECKS,
     pure::CHECKS,

@@ -80,6 +80,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
         subject.name.clone_from(&identity.name);
     }
     subject.era = options.eras.last().copied().unwrap_or(subject.era);
+    if subject.launch.running().is_some() {
+        // It serves one folder.
+        options.jobs = 1;
+    }
     arguments.server.look(&subject)?;
     let progress = Progress::new(arguments.quiet, run::plan(&subject, &options).len());
     let mut report = run::run(&subject, &options, &progress);

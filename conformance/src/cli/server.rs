@@ -8,9 +8,10 @@ use super::Trouble;
 use crate::{
     adapter::{Adapter, Mapping, offer},
     check::Stop,
+    http::Url,
     in_tests,
     probe::{self, Identity, Spoken},
-    subject::{Era, Launch, Subject},
+    subject::{Era, Launch, Reach, Running, Subject},
 };
 
 /// Which server, and how it is started.
@@ -32,6 +33,16 @@ pub(super) struct Server {
     /// Its working directory; may be `{library}`
     #[arg(long)]
     dir: Option<PathBuf>,
+    /// Speak MCP's Streamable HTTP at this URL. `{port}` in it, in the command and in `--env` is a free port for each server;
+    /// without a command the server is one that runs already
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// The folder that the server at `--url` serves, if it runs already: an empty one, in which each case puts its own library
+    #[arg(long, value_name = "FOLDER", requires_all = ["url", "reset"], conflicts_with = "command")]
+    library: Option<PathBuf>,
+    /// A shell command that has that server begin anew with what is in the folder (`$TABELLION_LIBRARY`), run before each case
+    #[arg(long, value_name = "COMMAND", requires = "library")]
+    reset: Option<String>,
     /// How long it may take for an answer, the first one included
     #[arg(long, value_name = "SECONDS", default_value_t = crate::target::PATIENCE.as_secs(), value_parser = clap::value_parser!(u64).range(1..))]
     patience: u64,
@@ -39,7 +50,7 @@ pub(super) struct Server {
     #[arg(long, short)]
     verbose: bool,
     /// The command that serves a library, which `{library}` in it stands for; the adapter's, if not given
-    #[arg(last = true, required_unless_present = "adapter")]
+    #[arg(last = true, required_unless_present_any = ["adapter", "library"])]
     command: Vec<String>,
 }
 
@@ -52,26 +63,25 @@ impl Server {
             Some(server) if self.command.is_empty() => server.command.clone(),
             _ => self.command.clone(),
         };
-        let Some(program) = command.first().cloned() else {
-            return Err(Trouble::Usage(
-                "the adapter has no command: give one after `--`".to_owned(),
-            ));
-        };
         let variables = theirs.map(|server| server.environment.clone());
         let launch = Launch {
             environment: [variables.unwrap_or_default(), self.env.clone()].concat(),
             directory: self.dir.clone(),
             verbose: self.verbose,
             patience: Duration::from_secs(self.patience),
+            reach: self.reach()?,
             ..Launch::of(command)
         };
-        if !launch.names_library() {
-            let command = launch.command.join(" ");
-            return Err(Trouble::Usage(format!(
-                "nothing tells the server which library to serve; put `{{library}}` into the command, as in \
-                 `-- {command} {{library}}`, or into `--env` or `--dir`"
-            )));
-        }
+        let program = match (&launch.reach, launch.command.first()) {
+            (Reach::Running(_), _) => self.url.clone().unwrap_or_default(),
+            (_, Some(program)) => program.clone(),
+            (_, None) => {
+                return Err(Trouble::Usage(
+                    "the adapter has no command: give one after `--`".to_owned(),
+                ));
+            }
+        };
+        told_all(&launch)?;
         let named = theirs.map_or(program, |server| server.name.clone());
         Ok(Subject {
             name: self.name.clone().unwrap_or(named),
@@ -82,6 +92,20 @@ impl Server {
             launch,
             adapter: mapping.map_or(Adapter::Native, Adapter::Mapped),
             era: Era::Session,
+        })
+    }
+
+    /// How the server is spoken to.
+    fn reach(&self) -> Result<Reach, Trouble> {
+        Ok(match (&self.url, &self.library, &self.reset) {
+            (None, ..) => Reach::Lines,
+            (Some(url), Some(library), Some(reset)) => {
+                Reach::Running(Running::new(Url::parse(url)?, library, reset.clone())?)
+            }
+            (Some(url), ..) => {
+                Url::parse(&url.replace("{port}", "1"))?;
+                Reach::Http(url.clone())
+            }
         })
     }
 
@@ -195,8 +219,17 @@ impl Server {
         if let Some(adapter) = &self.adapter {
             options.push(format!("--adapter {}", quoted(&adapter.to_string_lossy())));
         }
+        if let Some(url) = &self.url {
+            options.push(format!("--url {}", quoted(url)));
+        }
+        if let Some(library) = &self.library {
+            options.push(format!("--library {}", quoted(&library.to_string_lossy())));
+        }
+        if let Some(reset) = &self.reset {
+            options.push(format!("--reset {}", quoted(reset)));
+        }
         for (name, value) in &self.env {
-            let value = if value.contains("{library}") {
+            let value = if value.contains("{library}") || value.contains("{port}") {
                 quoted(value)
             } else {
                 format!("\"${name}\"")
@@ -208,6 +241,30 @@ impl Server {
         }
         let command: Vec<_> = self.command.iter().map(|argument| quoted(argument)).collect();
         (options, command.join(" "))
+    }
+}
+
+/// Whether a server that we start is told what it has to know.
+fn told_all(launch: &Launch) -> Result<(), Trouble> {
+    if launch.running().is_some() {
+        return Ok(());
+    }
+    let command = launch.command.join(" ");
+    if !launch.names_library() {
+        return Err(Trouble::Usage(format!(
+            "nothing tells the server which library to serve; put `{{library}}` into the command, as in \
+             `-- {command} {{library}}`, or into `--env` or `--dir`"
+        )));
+    }
+    match &launch.reach {
+        Reach::Http(url) if !url.contains("{port}") || !launch.names("{port}") => {
+            Err(Trouble::Usage(format!(
+                "several servers run at the same time: put `{{port}}` into the URL and into the command, as in \
+                 `--url http://127.0.0.1:{{port}}/mcp -- {command} --port {{port}}`; for a server that runs already, give \
+                 `--library` and `--reset` instead of a command"
+            )))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     let (subject, _) = arguments.server.probed()?;
-    println!("{}: {}", subject.name, subject.launch.command.join(" "));
+    println!("{}: {}", subject.name, subject.launch.words().join(" "));
     let tried = match smoke::smoke(&subject) {
         Ok(tried) => tried,
         Err(Stop::Harness(why)) => return Err(Trouble::Harness(why)),

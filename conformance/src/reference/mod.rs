@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`mutant`] | the zoo: one broken promise each |
 //! | `wire` | JSON lines in both eras of MCP |
+//! | `http` | the same over HTTP |
 //! | `tools` | the contract's tools |
 //! | `path`, `markdown`, `preview` | names, sections, diffs: no files here |
 //! | `library` | reading: documents, listing, search, the log |
@@ -20,6 +21,7 @@
 mod change;
 mod folder;
 mod git;
+mod http;
 mod journal;
 mod library;
 mod markdown;
@@ -29,14 +31,14 @@ mod preview;
 mod tools;
 mod wire;
 
-use std::{error::Error, fmt::Display, io, path::Path};
+use std::{error::Error, fmt::Display, io, net::SocketAddr, path::Path};
 
 use tabellion_schemas::{Failure, FailureKind, generated::braindrive_markdown::CONTRACT};
 
 use crate::{
     Subject,
     adapter::Adapter,
-    subject::{Era, Launch},
+    subject::{Era, Launch, Reach},
 };
 
 /// The reference as a server under test, or one of its mutants; `program` is the binary `tabellion-reference`.
@@ -54,17 +56,34 @@ pub fn subject(program: &Path, specimen: Option<&mutant::Specimen>) -> Subject {
     }
 }
 
-/// Serves the library at `root` over standard input and output until its end; as `mutant`, if one is given.
+/// The same over HTTP.
+pub fn subject_over_http(program: &Path, specimen: Option<&mutant::Specimen>) -> Subject {
+    let mut subject = subject(program, specimen);
+    let command = &mut subject.launch.command;
+    command.extend(["--http", "127.0.0.1:{port}"].map(String::from));
+    subject.launch.reach = Reach::Http("http://127.0.0.1:{port}/mcp".to_owned());
+    subject
+}
+
+/// Serves the library at `root` over standard input and output until its end, or over HTTP at this address for ever; as
+/// `mutant`, if one is given.
 ///
 /// # Errors
-/// When there is no library, or a pipe breaks.
-pub fn serve(root: &Path, mutant: Option<mutant::Mutant>) -> Result<(), Box<dyn Error>> {
+/// When there is no library, a pipe breaks, or the address is taken.
+pub fn serve(
+    root: &Path,
+    mutant: Option<mutant::Mutant>,
+    http: Option<SocketAddr>,
+) -> Result<(), Box<dyn Error>> {
     mutant.into_iter().for_each(mutant::become_one);
     // Nobody else would end us where the other end of our input stays open.
     let signal = Some(rustix::process::Signal::TERM);
     rustix::process::set_parent_process_death_signal(signal)?;
     let library = library::Library::open(root)?;
-    wire::serve(&library, io::stdin().lock(), io::stdout().lock())?;
+    match http {
+        Some(address) => http::serve(root, address)?,
+        None => wire::serve(&library, io::stdin().lock(), io::stdout().lock())?,
+    }
     Ok(())
 }
 

@@ -62,6 +62,18 @@ pub enum Mutant {
     NondeterministicList,
     WrongOutputShape,
     ErrorsAsSuccess,
+    HttpAnyOrigin,
+    HttpBadBodyIsFine,
+    HttpNotificationsAreOk,
+    HttpNoMediaType,
+    HttpUnknownMethodIsFine,
+    HttpAnyVersion,
+    HttpIgnoresHeaders,
+    HttpSessionStays,
+    HttpUnknownSessionIsBad,
+    HttpGetSaysHello,
+    HttpServesPut,
+    HttpMixesClients,
 }
 
 /// A mutant, and what is known of it.
@@ -85,8 +97,9 @@ impl Specimen {
     /// # Errors
     /// When there is none; then it says which there are.
     pub fn named(name: &str) -> Result<&'static Self, String> {
-        ZOO.iter().find(|specimen| specimen.name == name).ok_or_else(|| {
-            let names: Vec<_> = ZOO.iter().map(|specimen| specimen.name).collect();
+        let mut all = ZOO.iter().chain(HTTP_ZOO);
+        all.clone().find(|specimen| specimen.name == name).ok_or_else(|| {
+            let names: Vec<_> = all.by_ref().map(|specimen| specimen.name).collect();
             format!("there is {}", names.join(", "))
         })
     }
@@ -120,7 +133,7 @@ const fn specimen(
     }
 }
 
-/// All mutants.
+/// All mutants that break something in whatever way they are spoken to.
 pub const ZOO: &[Specimen] = &[
     specimen(
         Mutant::DropsLogEntry,
@@ -464,5 +477,93 @@ pub const ZOO: &[Specimen] = &[
         "a refused call is answered as one that succeeded, with the error as text",
         "tools that return a string starting with `Error:`",
         &["schema/invalid-refused"],
+    ),
+];
+
+/// All mutants that break something which there is over HTTP only.
+pub const HTTP_ZOO: &[Specimen] = &[
+    specimen(
+        Mutant::HttpAnyOrigin,
+        "http-any-origin",
+        "a page from anywhere may call tools",
+        "DNS rebinding protection that is off unless it is configured",
+        &["http/origin"],
+    ),
+    specimen(
+        Mutant::HttpBadBodyIsFine,
+        "http-bad-body-is-fine",
+        "a body that is no message is answered with success",
+        "a handler that catches everything",
+        &["http/bad-bodies-status"],
+    ),
+    specimen(
+        Mutant::HttpNotificationsAreOk,
+        "http-notifications-are-ok",
+        "a notification is answered with 200",
+        "a framework's usual status",
+        &["http/notifications"],
+    ),
+    specimen(
+        Mutant::HttpNoMediaType,
+        "http-no-media-type",
+        "an answer does not say that it is JSON or a stream of events",
+        "a response that is written by hand",
+        &["http/answers"],
+    ),
+    specimen(
+        Mutant::HttpUnknownMethodIsFine,
+        "http-unknown-method-is-fine",
+        "an unknown method is answered with 200",
+        "the status of the era of sessions",
+        &["http/unknown-method"],
+    ),
+    specimen(
+        Mutant::HttpAnyVersion,
+        "http-any-version",
+        "a revision in the headers that nobody has is taken",
+        "a header that nobody reads",
+        &["http/revision-header"],
+    ),
+    specimen(
+        Mutant::HttpIgnoresHeaders,
+        "http-ignores-headers",
+        "headers and body may say different things",
+        "a server that reads the body alone, behind a gateway that reads the headers alone",
+        &["http/headers-agree"],
+    ),
+    specimen(
+        Mutant::HttpSessionStays,
+        "http-session-stays",
+        "a session that was ended goes on",
+        "a DELETE that is answered by a framework",
+        &["http/session-ends"],
+    ),
+    specimen(
+        Mutant::HttpUnknownSessionIsBad,
+        "http-unknown-session-is-bad",
+        "a session that is not there is answered with 400",
+        "an example of an official SDK",
+        &["http/unknown-session"],
+    ),
+    specimen(
+        Mutant::HttpGetSaysHello,
+        "http-get-says-hello",
+        "GET shows a page",
+        "a status page at the same path",
+        &["http/get"],
+    ),
+    specimen(
+        Mutant::HttpServesPut,
+        "http-serves-put",
+        "PUT calls tools",
+        "a route for all methods",
+        &["http/other-methods"],
+    ),
+    specimen(
+        Mutant::HttpMixesClients,
+        "http-mixes-clients",
+        "of two clients that use the same ids one gets the other's answers",
+        "one transport of an SDK for all clients",
+        &["http/clients-apart"],
     ),
 ];

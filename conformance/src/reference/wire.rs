@@ -11,26 +11,26 @@ use tabellion_schemas::{ToolSpec, generated::braindrive_markdown::CONTRACT};
 use super::{library::Library, mutant, tools};
 
 /// The revision in which requests stand for themselves.
-const STATELESS: &str = "2026-07-28";
+pub(super) const STATELESS: &str = "2026-07-28";
 /// The revisions that have sessions, the newest first.
-const SESSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+pub(super) const SESSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// A line may be so long.
 const MOST_BYTES: u64 = 64 << 20;
 
-const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+pub(super) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
-const PARSE_ERROR: i64 = -32700;
-const INVALID_REQUEST: i64 = -32600;
-const UNKNOWN_METHOD: i64 = -32601;
+pub(super) const PARSE_ERROR: i64 = -32700;
+pub(super) const INVALID_REQUEST: i64 = -32600;
+pub(super) const UNKNOWN_METHOD: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 const INTERNAL_ERROR: i64 = -32603;
-const UNSUPPORTED_VERSION: i64 = -32022;
+pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// Answers every line of `input` until its end.
 pub(super) fn serve(library: &Library, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-    let mut session = Session { library, open: false };
+    let mut session = Session::new(library);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -69,7 +69,7 @@ fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
 }
 
 /// A client's session, if it has opened one.
-struct Session<'a> {
+pub(super) struct Session<'a> {
     library: &'a Library,
     open: bool,
 }
@@ -77,9 +77,19 @@ struct Session<'a> {
 /// Why a request is not answered with a result: code, message, details.
 type Wrong = (i64, String, Option<Value>);
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    /// One that has not been opened.
+    pub(super) fn new(library: &'a Library) -> Self {
+        Self { library, open: false }
+    }
+
+    /// One that has been opened.
+    pub(super) fn opened(library: &'a Library) -> Self {
+        Self { library, open: true }
+    }
+
     /// The answer to a line, if it wants one.
-    fn answer(&mut self, line: &[u8]) -> Option<Value> {
+    pub(super) fn answer(&mut self, line: &[u8]) -> Option<Value> {
         let message = match serde_json::from_slice(line) {
             Ok(Value::Object(message)) => message,
             Ok(_) => {
@@ -282,7 +292,7 @@ fn wrong(code: i64, message: &str) -> Wrong {
     (code, message.to_owned(), None)
 }
 
-fn error(id: Option<Value>, code: i64, message: &str) -> Value {
+pub(super) fn error(id: Option<Value>, code: i64, message: &str) -> Value {
     let mut answer = json!({ "jsonrpc": "2.0" });
     id.into_iter().for_each(|id| answer["id"] = id);
     answer["error"] = json!({ "code": code, "message": message });

@@ -217,7 +217,7 @@ impl Report {
             server: Server {
                 name: subject.name.clone(),
                 identity: None,
-                command: subject.launch.command.clone(),
+                command: subject.launch.words(),
             },
             contract: format!("{} {}", subject.contract.id, subject.contract.version),
             profile: options.profile,

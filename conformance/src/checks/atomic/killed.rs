@@ -14,7 +14,7 @@ use super::{
     struck::{judge_at_once, judge_later, put},
 };
 use crate::{
-    Target, WireError,
+    WireError,
     check::{Bench, Case, Judgement, Stop, ensure, fail},
     client::Client,
     reply::Reply,
@@ -147,16 +147,16 @@ pub(super) fn after_answers(bench: &Bench<'_>, case: &Case) -> Judgement {
 
 /// Starts a server that can be killed together with its children.
 fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<Client<'a>, Stop> {
-    bench.trace.did("the server starts");
-    let mut target = Target::start(scene.command().process_group(0))?;
-    target.patience = bench.subject.launch.patience;
-    target.trace = Some(bench.trace.clone());
+    let target = scene.connect_by(|command| {
+        command.process_group(0);
+    })?;
     Client::open(bench.subject, target, scene.library())
 }
 
 fn kill(bench: &Bench<'_>, client: &Client<'_>) -> Result<(), Stop> {
     bench.trace.did("the server is killed");
-    let group = i32::try_from(client.target.id()).ok().and_then(Pid::from_raw);
+    let id = client.target.id().and_then(|id| i32::try_from(id).ok());
+    let group = id.and_then(Pid::from_raw);
     let group = group.ok_or_else(|| Stop::Harness("the server has no process id".into()))?;
     match kill_process_group(group, Signal::KILL) {
         // It has ended by itself.

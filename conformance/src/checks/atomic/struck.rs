@@ -7,7 +7,6 @@ use super::{
     points::Point,
 };
 use crate::{
-    Target,
     check::{Bench, Case, Judgement, Stop, ensure},
     client::Client,
     ledger::{self, Files},
@@ -27,12 +26,8 @@ const SHOWN: usize = 12;
 /// # Errors
 /// When that is not possible here, or the server does not start.
 pub(super) fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<(Client<'a>, Stepper), Stop> {
-    bench.trace.did("the server starts, to be stepped through");
-    let root = scene.library();
-    let (mut target, stepper) = Target::start_stepped(scene.command(), &[&root], Counting::WhenArmed)?;
-    target.patience = bench.subject.launch.patience;
-    target.trace = Some(bench.trace.clone());
-    Ok((Client::open(bench.subject, target, root)?, stepper))
+    let (target, stepper) = scene.connect_stepped(Counting::WhenArmed)?;
+    Ok((Client::open(bench.subject, target, scene.library())?, stepper))
 }
 
 /// Judges one point.

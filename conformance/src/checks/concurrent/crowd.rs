@@ -25,6 +25,9 @@ pub(super) struct Crowd {
     /// Of each server.
     edits: usize,
     what: What,
+    /// Whether they are clients of one server instead.
+    #[serde(default)]
+    is_one: bool,
 }
 
 /// What they all do.
@@ -43,25 +46,52 @@ pub(super) enum What {
 
 impl Crowd {
     fn case(self) -> Case {
-        let Self { servers, edits, what } = self;
-        let what = match what {
+        let Self { servers, edits, .. } = self;
+        let what = match self.what {
             What::Append => "append to one document",
             What::Sections => "replace sections of one document",
             What::Create => "create the same document",
             What::Several => "append to several documents",
         };
-        Case::new(format!("{servers} servers, {edits} edits each: {what}"), self)
+        let who = if self.is_one {
+            "clients of one server"
+        } else {
+            "servers"
+        };
+        Case::new(format!("{servers} {who}, {edits} edits each: {what}"), self)
     }
 }
 
 /// A case for each of these.
 pub(super) fn cases(servers: usize, edits: usize, what: &[What]) -> Result<Vec<Case>, Stop> {
-    let case = |&what: &What| Crowd { servers, edits, what }.case();
+    let is_one = false;
+    let case = |&what: &What| {
+        Crowd {
+            servers,
+            edits,
+            what,
+            is_one,
+        }
+        .case()
+    };
     Ok(what.iter().map(case).collect())
 }
 
+/// Clients of one server, which takes more than one over HTTP.
+pub(in crate::checks) fn cases_of_one_server(clients: usize, edits: usize) -> Result<Vec<Case>, Stop> {
+    let crowd = |what| Crowd {
+        servers: clients,
+        edits,
+        what,
+        is_one: true,
+    };
+    Ok([What::Append, What::Sections]
+        .map(|what| crowd(what).case())
+        .into())
+}
+
 /// Fewer servers and fewer edits. Chance has a say in what fails, so each is tried a few times.
-pub(super) fn shrink(case: &Case) -> Vec<Case> {
+pub(in crate::checks) fn shrink(case: &Case) -> Vec<Case> {
     const TRIES: usize = 4;
     let Ok(crowd) = case.read::<Crowd>() else {
         return Vec::new();
@@ -136,16 +166,24 @@ fn crowd<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<Done<'a>, Stop> {
     documents.extend((0..crowd.servers).map(|server| (own(server), "# Own\n".to_owned())));
     let documents: Vec<_> = documents.iter().map(|(path, text)| (&**path, text)).collect();
     let scene = bench.scene(&documents)?;
-    let clients: Result<Vec<_>, _> = (0..crowd.servers).map(|_| scene.start()).collect();
-    let mut clients = clients?;
+    let mut clients = vec![scene.start()?];
+    for _ in 1..crowd.servers {
+        let other = if crowd.is_one {
+            clients[0].beside()?
+        } else {
+            scene.start()?
+        };
+        clients.push(other);
+    }
     let before = Baseline::of(bench, &scene, &mut clients[0])?;
     let barrier = Barrier::new(crowd.servers);
     let work = |(mut client, mut edits): (_, Vec<Edit>)| {
         barrier.wait();
-        edits::make_at_once(bench, &mut client, &mut edits).map(|()| edits)
+        // The client stays until all are done: its end may be that of the server.
+        edits::make_at_once(bench, &mut client, &mut edits).map(|()| (client, edits))
     };
     let work = &work;
-    let edits: Result<Vec<_>, Stop> = thread::scope(|scope| {
+    let done: Result<Vec<_>, Stop> = thread::scope(|scope| {
         let both = clients.into_iter().zip(all);
         let threads: Vec<_> = both.map(|both| scope.spawn(move || work(both))).collect();
         let joined = threads.into_iter().map(|thread| thread.join());
@@ -153,7 +191,7 @@ fn crowd<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<Done<'a>, Stop> {
             .map(|joined| joined.map_err(|_| Stop::Harness("a client panicked".into()))?)
             .collect()
     });
-    let edits: Vec<_> = edits?.into_iter().flatten().collect();
+    let edits: Vec<_> = done?.into_iter().flat_map(|(_, edits)| edits).collect();
     let refused = edits.iter().filter(|edit| !edit.is_done()).count();
     let all = edits.len();
     bench
@@ -166,7 +204,7 @@ fn crowd<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<Done<'a>, Stop> {
 }
 
 /// Judges the documents first, then the commits, then all that must agree.
-pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+pub(in crate::checks) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let case: Crowd = case.read()?;
     let Done { scene, before, edits } = crowd(bench, case)?;
     let text = |path: &str| String::from_utf8_lossy(&scene.read(path).unwrap_or_default()).into_owned();

@@ -4,7 +4,7 @@
 //! or swept into another's commit can be told; the worst is said first: a lost edit before a missing commit.
 
 mod base;
-mod crowd;
+pub(super) mod crowd;
 mod editor;
 mod edits;
 mod git;

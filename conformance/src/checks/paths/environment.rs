@@ -7,6 +7,7 @@ use tabellion_schemas::spec::EffectKind;
 use crate::{
     Subject,
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    launch::not_ours,
     ledger,
     moment::Moment,
     reply::Reply,
@@ -44,6 +45,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let id: String = case.read()?;
     let environment = TRAPS.environment.iter().find(|environment| environment.id == id);
     let environment = environment.ok_or_else(|| Stop::Harness(format!("there is no environment `{id}`")))?;
+    if bench.subject.launch.running().is_some() {
+        return Err(not_ours());
+    }
     let mut subject: Subject = bench.subject.clone();
     subject
         .launch

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use tabellion_schemas::spec::EffectKind;
 
 use crate::{
-    Target,
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
     client,
     documents::CHANGES,
@@ -166,9 +165,7 @@ fn trailers(scene: &Scene<'_>) -> Result<Vec<String>, Stop> {
 /// Makes a call as a client of this name, in a session of its own.
 fn call(bench: &Bench<'_>, scene: &Scene<'_>, name: &str, call: &Call) -> Result<Reply, Stop> {
     let subject = bench.subject;
-    let mut target = Target::start(&mut scene.command())?;
-    target.patience = subject.launch.patience;
-    target.trace = Some(bench.trace.clone());
+    let mut target = scene.connect()?;
     let info = json!({ "name": name, "title": name, "version": name });
     if subject.era == Era::Session {
         let revision = subject.era.revision();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{library, short};
+use super::{library, lines_only, short};
 use crate::{
     Bytes,
     check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
@@ -124,6 +124,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    lines_only(bench)?;
     let bad: Bad = case.read()?;
     let scene = library(bench)?;
     let before = scene.view()?;

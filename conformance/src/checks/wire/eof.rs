@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_schemas::spec::EffectKind;
 
-use super::DOCUMENTS;
+use super::{DOCUMENTS, lines_only};
 use crate::{
     WireError,
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
@@ -60,6 +60,7 @@ enum Moment {
 }
 
 fn exits(bench: &Bench<'_>, case: &Case) -> Judgement {
+    lines_only(bench)?;
     let scene = bench.scene(DOCUMENTS)?;
     let mut talk = Talk::begin(bench.subject, &scene)?;
     match case.read()? {
@@ -91,6 +92,7 @@ fn in_flight(bench: &Bench<'_>, case: &Case) -> Judgement {
     let Moment::InFlight(writes) = case.read()? else {
         return Ok(());
     };
+    lines_only(bench)?;
     let scene = bench.scene(DOCUMENTS)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let since = talk.heard.len();

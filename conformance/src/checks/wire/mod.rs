@@ -99,6 +99,15 @@ fn native_only(bench: &Bench<'_>) -> Judgement {
     Err(Stop::NotApplicable(why.into()))
 }
 
+/// Leaves out servers that are spoken to over HTTP: they have no lines.
+fn lines_only(bench: &Bench<'_>) -> Judgement {
+    if !bench.subject.launch.is_http() {
+        return Ok(());
+    }
+    let why = "it is about standard input and output, and the server speaks HTTP";
+    Err(Stop::NotApplicable(why.into()))
+}
+
 /// Ids for the requests of a case.
 fn id(number: usize) -> Value {
     json!(number + 1)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{id, library, short, valid_calls};
+use super::{id, library, lines_only, short, valid_calls};
 use crate::{
     WireError,
     check::{Bench, Case, Check, Judgement, Severity, as_small_as_can_be, ensure},
@@ -24,6 +24,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
+    lines_only(bench)?;
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let mut number = 0;

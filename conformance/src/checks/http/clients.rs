@@ -1,0 +1,116 @@
+//! Many clients of one process: what each is told, and what becomes of their edits.
+
+use std::{sync::Barrier, thread};
+
+use serde::{Deserialize, Serialize};
+use tabellion_schemas::spec::EffectKind;
+
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    checks::concurrent::crowd,
+    client::Client,
+    reply::Reply,
+    request::With,
+    semantics,
+};
+
+pub(super) const APART: Check = Check {
+    id: "http/clients-apart",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "Each of many clients of one process gets the answers to its own requests, also when all use the same ids.",
+    explains: "Every client numbers its requests from 1. Four clients of one process, in sessions of their own where there are \
+               sessions, read a document each, again and again, at the same time and with the same ids. Each must find what \
+               its own document holds. A server that keeps one connection for all has handed answers to others.",
+    cases: |bench| {
+        let apart = Apart {
+            clients: 4,
+            readings: bench.pick(10, 50),
+        };
+        Ok(vec![apart.case()])
+    },
+    judge: apart,
+    shrink: |case| {
+        let Ok(whole) = case.read::<Apart>() else {
+            return Vec::new();
+        };
+        let smaller = [(2, 1), (2, 5), (4, 1)].map(|(clients, readings)| Apart { clients, readings });
+        let smaller = smaller.into_iter();
+        let smaller = smaller.filter(|it| it.clients * it.readings < whole.clients * whole.readings);
+        smaller.map(Apart::case).collect()
+    },
+};
+
+pub(super) const AT_ONCE: Check = Check {
+    id: "http/edits-at-once",
+    severity: Severity::Must,
+    guarantees: &["no-partial-application", "commit-per-mutation"],
+    states: "Of many edits of one document by many clients of one process, each acknowledged one is there, with a commit.",
+    explains: "As concurrent/processes, with 4 clients of one process, which make 5 edits each: appendings, then replacements \
+               of one section each.",
+    cases: |_| crowd::cases_of_one_server(4, 5),
+    judge: crowd::judge,
+    shrink: crowd::shrink,
+};
+
+/// So many clients, with so many readings each.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Apart {
+    clients: usize,
+    readings: usize,
+}
+
+impl Apart {
+    fn case(self) -> Case {
+        let Self { clients, readings } = self;
+        Case::new(format!("{clients} clients, {readings} readings each"), self)
+    }
+}
+
+fn apart(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let Apart { clients, readings } = case.read()?;
+    let path = |client: usize| format!("notes/{client}.md");
+    let text = |client: usize| format!("# Document {client}\n");
+    let documents: Vec<_> = (0..clients).map(|client| (path(client), text(client))).collect();
+    let documents: Vec<_> = documents.iter().map(|(path, text)| (&**path, text)).collect();
+    let scene = bench.scene(&documents)?;
+    let first = scene.start()?;
+    let barrier = Barrier::new(clients);
+    let read = |number: usize, mut client: Client<'_>| -> Judgement {
+        let path = path(number);
+        let with = With {
+            path: &path,
+            ..With::default()
+        };
+        let call = bench.subject.request(EffectKind::Read, with);
+        let call = call.ok_or_else(|| Stop::NotApplicable("the server has no tool that reads".into()));
+        barrier.wait();
+        let call = call?;
+        let effect = call.tool.effect(&call.arguments);
+        let effect = effect.ok_or_else(|| Stop::Harness("a reading without an effect".into()))?;
+        for _ in 0..readings {
+            let Reply::Done(done) = client.make(&call)? else {
+                return Err(fail(format!("`{path}` could not be read")));
+            };
+            let found = semantics::content_read(effect, &done.response)?;
+            ensure(found == text(number), || {
+                format!("a client that read `{path}` was answered with {found:?}")
+            })?;
+        }
+        Ok(())
+    };
+    let others: Result<Vec<_>, Stop> = (0..clients).map(|_| first.beside()).collect();
+    let read = &read;
+    let results: Vec<_> = thread::scope(|scope| {
+        let others = others?.into_iter().enumerate();
+        let threads: Vec<_> = others
+            .map(|(number, client)| scope.spawn(move || read(number, client)))
+            .collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        Ok::<_, Stop>(joined.collect())
+    })?;
+    for result in results {
+        result.map_err(|_| Stop::Harness("a client panicked".into()))??;
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Sessions, which revisions up to 2025-11-25 have, and methods other than POST.
+
+use serde_json::json;
+
+use super::{call, ensure_harmless, library, message, only_in, post, send};
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    http::Request,
+    subject::Era,
+    talk::Talk,
+    target::streamable::SESSION,
+};
+
+pub(super) const ENDS: Check = Check {
+    id: "http/session-ends",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "A session that was ended is gone: requests in it are answered with 404. Its id is made of visible ASCII.",
+    explains: "A session is opened and ended with DELETE, which a server may refuse (then this does not apply); then a call is \
+               made in it. With 404 a client knows that it has to open another one. Nothing on the disk may change.",
+    cases: |_| Ok(Case::only()),
+    judge: ends,
+    shrink: as_small_as_can_be,
+};
+
+pub(super) const UNKNOWN: Check = Check {
+    id: "http/unknown-session",
+    severity: Severity::Should,
+    guarantees: &[],
+    states: "A request in a session that there is not is answered with 404.",
+    explains: "After a restart a server does not know the sessions that its clients are in. Only 404 tells them to open another \
+               one; most wait or give up at anything else.",
+    cases: |_| Ok(Case::only()),
+    judge: unknown,
+    shrink: as_small_as_can_be,
+};
+
+pub(super) const GET: Check = Check {
+    id: "http/get",
+    severity: Severity::Must,
+    guarantees: &[],
+    states: "GET is answered with a stream of events, or with 405.",
+    explains: "A client asks by GET for what the server has to say by itself, and needs to know whether there will be anything. \
+               2026-07-28 has no such stream; there it does not apply.",
+    cases: |_| Ok(Case::only()),
+    judge: get,
+    shrink: as_small_as_can_be,
+};
+
+pub(super) const OTHER_METHODS: Check = Check {
+    id: "http/other-methods",
+    severity: Severity::Should,
+    guarantees: &[],
+    states: "A message comes by POST alone: PUT, PATCH and GET with a call in them are refused, and change nothing.",
+    explains: "What protects a server, a gateway or a browser, often looks at the method.",
+    cases: |_| {
+        let methods = ["PUT", "PATCH", "GET"];
+        Ok(methods.map(|method| Case::new(method, method)).into())
+    },
+    judge: other_method,
+    shrink: as_small_as_can_be,
+};
+
+fn ends(bench: &Bench<'_>, _: &Case) -> Judgement {
+    only_in(bench, Era::Session)?;
+    let scene = library(bench)?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    let before = scene.view()?;
+    let Some(id) = talk.target.session_id() else {
+        return Err(Stop::NotApplicable("the server gives sessions no ids".into()));
+    };
+    ensure(id.bytes().all(|byte| byte.is_ascii_graphic()), || {
+        format!("the session's id is {id:?}")
+    })?;
+    let call = call(bench, &scene, &mut talk)?;
+    let request = post(&talk, &call)?;
+    let mut delete = Request::new("DELETE");
+    delete.headers.clone_from(&request.headers);
+    let said = send(&talk, &delete)?;
+    if said.status >= 400 {
+        let why = format!("the server does not let a client end a session: {}", said.title);
+        return Err(Stop::NotApplicable(why));
+    }
+    let said = send(&talk, &request)?;
+    ensure(said.status == 404, || {
+        format!(
+            "a call in a session that was ended was answered with {} instead of 404",
+            said.shown()
+        )
+    })?;
+    let mut other = Talk::beside(&talk)?;
+    other.greet()?;
+    ensure_harmless(&scene, &mut other, &before)
+}
+
+fn unknown(bench: &Bench<'_>, _: &Case) -> Judgement {
+    only_in(bench, Era::Session)?;
+    let scene = library(bench)?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    if talk.target.session_id().is_none() {
+        return Err(Stop::NotApplicable("the server gives sessions no ids".into()));
+    }
+    let before = scene.view()?;
+    let call = call(bench, &scene, &mut talk)?;
+    let request = post(&talk, &call)?.with(SESSION, "00000000-0000-4000-8000-000000000000");
+    let said = send(&talk, &request)?;
+    ensure(said.status == 404, || {
+        format!(
+            "a call in a session that nobody opened was answered with {} instead of 404",
+            said.shown()
+        )
+    })?;
+    ensure_harmless(&scene, &mut talk, &before)
+}
+
+fn get(bench: &Bench<'_>, _: &Case) -> Judgement {
+    only_in(bench, Era::Session)?;
+    let scene = library(bench)?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    let list = message(&mut talk, "tools/list", json!({}))?;
+    let mut request = Request::new("GET");
+    request.headers = post(&talk, &list)?.without("Content-Type").headers;
+    // A stream does not end.
+    let response = talk
+        .target
+        .send_http(&request.with("Accept", "text/event-stream"))?;
+    let is_stream = response.status == 200 && response.media_type() == "text/event-stream";
+    if !is_stream && response.status != 405 {
+        let found = response.title();
+        return Err(fail(format!(
+            "GET was answered with {found} instead of a stream or 405"
+        )));
+    }
+    drop(response);
+    talk.settle(0)?;
+    Ok(())
+}
+
+fn other_method(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let method: String = case.read()?;
+    let scene = library(bench)?;
+    let mut talk = Talk::open(bench.subject, &scene)?;
+    let before = scene.view()?;
+    let call = call(bench, &scene, &mut talk)?;
+    let mut request = post(&talk, &call)?;
+    request.method = match method.as_str() {
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        _ => "GET",
+    };
+    let response = talk.target.send_http(&request)?;
+    let is_stream = request.method == "GET" && response.media_type() == "text/event-stream";
+    let title = response.title();
+    ensure(response.status >= 400 || is_stream, || {
+        format!("a call by {method} was answered with {title}")
+    })?;
+    drop(response);
+    ensure_harmless(&scene, &mut talk, &before)
+}

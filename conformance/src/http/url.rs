@@ -1,0 +1,113 @@
+//! Where a server is: `http://host:port/path`.
+
+use std::fmt;
+
+/// A URL that can be spoken to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Url {
+    /// Name or address.
+    pub host: String,
+    /// 80, if the URL names none.
+    pub port: u16,
+    /// With the query, if there is one.
+    pub path: String,
+}
+
+impl Url {
+    /// The URL that this text is.
+    ///
+    /// # Errors
+    /// When it is none, or one that can't be spoken to.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let rest = text.strip_prefix("http://").ok_or_else(|| {
+            if text.starts_with("https://") {
+                format!(
+                    "`{text}`: there is no TLS here; give the server's plain `http://` address, or a tunnel's"
+                )
+            } else {
+                format!("`{text}` must begin with `http://`")
+            }
+        })?;
+        let rest = rest.split('#').next().unwrap_or_default();
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        // An address of IPv6 has colons of its own, in brackets.
+        let split = authority
+            .rsplit_once(':')
+            .filter(|(host, _)| !host.contains(':') || host.ends_with(']'));
+        let (host, port) = match split {
+            Some((host, port)) => {
+                let port = port.parse().ok().filter(|port| *port > 0);
+                let port = port.ok_or_else(|| format!("`{text}` has a port that is none"))?;
+                (host, port)
+            }
+            None => (authority, 80),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let is_plain = |it: char| it.is_ascii_graphic() && it != '@';
+        if host.is_empty() || !host.chars().all(is_plain) || !path.chars().all(|it| it.is_ascii_graphic()) {
+            return Err(format!("`{text}` is not `http://host:port/path`"));
+        }
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+            path: if path.starts_with('/') {
+                path.to_owned()
+            } else {
+                format!("/{path}")
+            },
+        })
+    }
+
+    /// Host and port, as a request names them.
+    pub fn authority(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}{}", self.authority(), self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_read() {
+        for (text, authority, path) in [
+            ("http://127.0.0.1:8000/mcp", "127.0.0.1:8000", "/mcp"),
+            ("http://localhost/mcp/?a=b#c", "localhost:80", "/mcp/?a=b"),
+            ("http://localhost:1", "localhost:1", "/"),
+            ("http://localhost:1?a", "localhost:1", "/?a"),
+            ("http://[::1]:8000/", "[::1]:8000", "/"),
+        ] {
+            let url = Url::parse(text).unwrap();
+            assert_eq!((url.authority().as_str(), url.path.as_str()), (authority, path));
+        }
+    }
+
+    #[test]
+    fn what_is_none_is_refused() {
+        for text in [
+            "",
+            "localhost:8000",
+            "https://localhost/mcp",
+            "http://",
+            "http://:80/",
+            "http://localhost:0/",
+            "http://localhost:x/",
+            "http://a b/",
+            "http://user@localhost/",
+            "http://localhost/a b",
+        ] {
+            assert!(Url::parse(text).is_err(), "{text}");
+        }
+    }
+}

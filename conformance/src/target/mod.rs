@@ -1,0 +1,490 @@
+//! A server under test, and what is said between it and a client: MCP's messages, whatever they hold.
+//!
+//! They are JSON lines over the standard input and output of a child process, or travel over HTTP (`streamable`); to those
+//! who speak it is the same.
+
+mod process;
+pub mod streamable;
+
+use std::{
+    io::{self, BufRead, BufReader, Write},
+    net::{Ipv4Addr, TcpListener},
+    path::Path,
+    process::{ChildStdin, ChildStdout, Command, Stdio},
+    sync::{
+        atomic::{AtomicU32, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::OFlags,
+    io::Errno,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    http::{Request, Response, Url},
+    stepper::{Counting, Stepper, StepperError},
+    subject::Era,
+    trace::Trace,
+};
+use process::Process;
+use streamable::{Heard, Streamable};
+
+/// How long a target may take for an answer or its exit before it counts as hung.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a server that listens may take to end when it is asked to; then it is killed.
+const END: Duration = Duration::from_secs(10);
+/// The ports that servers are given: below those that systems give to clients.
+const PORTS: std::ops::Range<u32> = 10_000..32_000;
+
+/// Why a target gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The process could not be started, or a pipe or connection to it broke.
+    #[error("the server can't be reached: {0}")]
+    Io(#[from] io::Error),
+    /// Its standard output was closed, or a connection before it had answered.
+    #[error("the server closed its output")]
+    Closed,
+    /// No message came for so long.
+    #[error("the server gave no answer within {} s", .0.as_secs())]
+    Silent(Duration),
+    /// A line of its standard output, or what it sent over HTTP, is not JSON.
+    #[error("the server wrote a line that is not JSON: {0}")]
+    NotJson(String),
+    /// It was to listen, and does not.
+    #[error("the server does not answer at {url}: {why}")]
+    NotUp {
+        /// Where.
+        url: String,
+        /// What happened instead.
+        why: String,
+    },
+}
+
+/// A server, and the client's side of a conversation with it.
+#[derive(Debug)]
+pub struct Target {
+    /// None where somebody else started it, or another target.
+    process: Option<Process>,
+    wire: Wire,
+    incoming: Receiver<Heard>,
+    next_id: i64,
+    /// How long it may take for an answer or its exit before it counts as hung: [`PATIENCE`] unless set.
+    pub patience: Duration,
+    /// Where to note what is said, if anywhere.
+    pub trace: Option<Trace>,
+}
+
+/// How messages travel.
+#[derive(Debug)]
+enum Wire {
+    /// As lines, as long as the pipe is open.
+    Lines(Option<ChildStdin>),
+    Http(Streamable),
+}
+
+impl Target {
+    /// Starts `command` with pipes to its standard input and output; standard error stays as `command` has it.
+    ///
+    /// # Errors
+    /// When the process can't be started.
+    pub fn start(command: &mut Command) -> Result<Self, WireError> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        Self::over(Process::Plain(child), stdin, stdout)
+    }
+
+    /// As [`start`](Self::start), but step by step: [`Stepper::start`] says what is counted.
+    ///
+    /// # Errors
+    /// When the process can't be started or traced.
+    pub fn start_stepped(
+        mut command: Command,
+        folders: &[&Path],
+        counting: Counting,
+    ) -> Result<(Self, Stepper), StepperError> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let (stepper, pipes) = Stepper::start(command, folders, counting)?;
+        let process = Process::Stepped(stepper.clone());
+        let target = Self::over(process, pipes.stdin, pipes.stdout).map_err(io::Error::other)?;
+        Ok((target, stepper))
+    }
+
+    /// Starts `command`, which is to serve `url`, and waits until it answers there. It is ended together with all that it
+    /// starts, at the latest when the tester ends.
+    ///
+    /// # Errors
+    /// When it can't be started, or does not answer within `patience`.
+    pub fn serve(command: &mut Command, url: Url, era: Era, patience: Duration) -> Result<Self, WireError> {
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let mut process = Process::start_group(command)?;
+        if let Err(error) = wait_until_up(&url, &mut process, patience) {
+            process.kill();
+            return Err(error);
+        }
+        Ok(Self::at(url, era, Some(process)))
+    }
+
+    /// As [`serve`](Self::serve), but step by step.
+    ///
+    /// # Errors
+    /// When the process can't be started or traced; a server that does not answer is the inner error.
+    pub fn serve_stepped(
+        mut command: Command,
+        folders: &[&Path],
+        counting: Counting,
+        url: Url,
+        era: Era,
+        patience: Duration,
+    ) -> Result<Result<(Self, Stepper), WireError>, StepperError> {
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let (stepper, _) = Stepper::start(command, folders, counting)?;
+        let mut process = Process::Stepped(stepper.clone());
+        if let Err(error) = wait_until_up(&url, &mut process, patience) {
+            process.kill();
+            return Ok(Err(error));
+        }
+        Ok(Ok((Self::at(url, era, Some(process)), stepper)))
+    }
+
+    /// A conversation with a server that somebody else runs, once it answers.
+    ///
+    /// # Errors
+    /// When it does not within `patience`.
+    pub fn connect(url: Url, era: Era, patience: Duration) -> Result<Self, WireError> {
+        let since = Instant::now();
+        while let Err(error) = is_up(&url, patience) {
+            if since.elapsed() > patience {
+                return Err(not_up(&url, error.to_string()));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(Self::at(url, era, None))
+    }
+
+    /// Another client's conversation with the same server, which ends with this target; only over HTTP.
+    pub fn beside(&self, era: Era) -> Option<Self> {
+        let Wire::Http(http) = &self.wire else {
+            return None;
+        };
+        let mut other = Self::at(http.url().clone(), era, None);
+        (other.patience, other.trace) = (self.patience, self.trace.clone());
+        Some(other)
+    }
+
+    fn at(url: Url, era: Era, process: Option<Process>) -> Self {
+        let (http, incoming) = Streamable::new(url, era);
+        Self {
+            process,
+            wire: Wire::Http(http),
+            incoming,
+            next_id: 0,
+            patience: PATIENCE,
+            trace: None,
+        }
+    }
+
+    fn over(
+        process: Process,
+        stdin: Option<ChildStdin>,
+        stdout: Option<ChildStdout>,
+    ) -> Result<Self, WireError> {
+        let stdout = stdout.ok_or(WireError::Closed)?;
+        if let Some(stdin) = &stdin {
+            // So that a server that does not read can't keep us waiting for ever.
+            let flags = rustix::fs::fcntl_getfl(stdin).map_err(io::Error::from)?;
+            rustix::fs::fcntl_setfl(stdin, flags | OFlags::NONBLOCK).map_err(io::Error::from)?;
+        }
+        let (sender, incoming) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines() {
+                if sender.send(line.map_err(WireError::Io)).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Self {
+            process: Some(process),
+            wire: Wire::Lines(stdin),
+            incoming,
+            next_id: 0,
+            patience: PATIENCE,
+            trace: None,
+        })
+    }
+
+    /// Sends `line`, whatever it holds.
+    ///
+    /// # Errors
+    /// When the pipe is broken, or the server does not read; over HTTP, when what is no request does not arrive.
+    pub fn send(&mut self, line: impl AsRef<[u8]>) -> Result<(), WireError> {
+        if let Some(trace) = &self.trace {
+            trace.sent(line.as_ref());
+        }
+        match &mut self.wire {
+            Wire::Lines(stdin) => {
+                let stdin = stdin.as_mut().ok_or(WireError::Closed)?;
+                write_all(stdin, line.as_ref(), self.patience)?;
+                write_all(stdin, b"\n", self.patience)
+            }
+            Wire::Http(http) => http.send(line.as_ref(), self.patience),
+        }
+    }
+
+    /// The next message of the server.
+    ///
+    /// # Errors
+    /// When none comes, or one that is not JSON.
+    pub fn receive(&mut self) -> Result<Value, WireError> {
+        match self.incoming.recv_timeout(self.patience) {
+            Ok(line) => {
+                let line = line?;
+                if let Some(trace) = &self.trace {
+                    trace.received(&line);
+                }
+                serde_json::from_str(&line).map_err(|_| WireError::NotJson(line))
+            }
+            Err(RecvTimeoutError::Timeout) => Err(WireError::Silent(self.patience)),
+            Err(RecvTimeoutError::Disconnected) => Err(WireError::Closed),
+        }
+    }
+
+    /// Sends a request without waiting for its response; returns its id.
+    ///
+    /// # Errors
+    /// When the pipe is broken.
+    pub fn post(&mut self, method: &str, params: Value) -> Result<i64, WireError> {
+        self.next_id += 1;
+        let id = self.next_id;
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string())?;
+        Ok(id)
+    }
+
+    /// Sends a request and waits for its response, the whole message; other messages in between are dropped.
+    ///
+    /// # Errors
+    /// When no response comes.
+    pub fn request(&mut self, method: &str, params: Value) -> Result<Value, WireError> {
+        let id = self.post(method, params)?;
+        loop {
+            let message = self.receive()?;
+            if message["id"] == id && message.get("method").is_none() {
+                return Ok(message);
+            }
+        }
+    }
+
+    /// Opens a session of the era that begins with `initialize`; returns the response.
+    ///
+    /// # Errors
+    /// When no response comes.
+    pub fn initialize(&mut self, revision: &str) -> Result<Value, WireError> {
+        let client = json!({ "name": "tabellion-conformance", "version": env!("CARGO_PKG_VERSION") });
+        let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": client });
+        let response = self.request("initialize", params)?;
+        self.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string())?;
+        Ok(response)
+    }
+
+    /// Calls a tool with `meta` as the request's `_meta`; returns the response, the whole message.
+    ///
+    /// # Errors
+    /// When no response comes.
+    pub fn call(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        meta: Map<String, Value>,
+    ) -> Result<Value, WireError> {
+        let mut params = json!({ "name": tool, "arguments": arguments });
+        if !meta.is_empty() {
+            params["_meta"] = meta.into();
+        }
+        self.request("tools/call", params)
+    }
+
+    /// The process id, where this target started the server.
+    pub fn id(&self) -> Option<u32> {
+        self.process.as_ref().map(Process::id)
+    }
+
+    /// The POST that sends this message over HTTP, with the headers that it must have, to be changed and sent by hand.
+    pub fn http_request(&self, message: &Value) -> Option<Request> {
+        match &self.wire {
+            Wire::Lines(_) => None,
+            Wire::Http(http) => Some(http.post(message.to_string().as_bytes(), message)),
+        }
+    }
+
+    /// The id of the session, over HTTP, if the server has given one.
+    pub fn session_id(&self) -> Option<String> {
+        match &self.wire {
+            Wire::Lines(_) => None,
+            Wire::Http(http) => http.session_id(),
+        }
+    }
+
+    /// Sends a request as HTTP, whatever it holds; nothing of what comes back is [received](Self::receive).
+    ///
+    /// # Errors
+    /// When nothing comes back, or the server speaks lines.
+    pub fn send_http(&self, request: &Request) -> Result<Response, WireError> {
+        let Wire::Http(http) = &self.wire else {
+            return Err(io::Error::other("it speaks lines").into());
+        };
+        if let Some(trace) = &self.trace {
+            let headers = request
+                .headers
+                .iter()
+                .map(|(name, value)| format!("{name}: {value}\n"));
+            let head = format!(
+                "{} {}\n{}",
+                request.method,
+                http.url().path,
+                headers.collect::<String>()
+            );
+            trace.sent(&[head.as_bytes(), b"\n", &request.body].concat());
+        }
+        let response = request.send(http.url(), self.patience)?;
+        if let Some(trace) = &self.trace {
+            trace.did(format!("the server answers {}", response.title()));
+        }
+        Ok(response)
+    }
+
+    /// Closes the server's standard input, and still listens.
+    pub fn hang_up(&mut self) {
+        if let Wire::Lines(stdin) = &mut self.wire {
+            *stdin = None;
+        }
+    }
+
+    /// Closes the server's standard input and waits for its exit. One that speaks HTTP has its session ended, and is asked to
+    /// end and made to, unless somebody else runs it.
+    ///
+    /// # Errors
+    /// When it does not exit in time; it is killed then.
+    pub fn close(mut self) -> Result<(), WireError> {
+        let is_http = matches!(self.wire, Wire::Http(_));
+        match &mut self.wire {
+            Wire::Lines(stdin) => *stdin = None,
+            Wire::Http(http) => http.end(),
+        }
+        let Some(process) = &mut self.process else {
+            return Ok(());
+        };
+        if is_http {
+            process.ask_to_end();
+            process.wait(END)?;
+            return Ok(());
+        }
+        let ended = process.wait(self.patience)?;
+        ended.map(drop).ok_or(WireError::Silent(self.patience))
+    }
+
+    /// Kills the server without warning.
+    pub fn kill(self) {}
+}
+
+/// Writes all of `bytes` to a pipe that does not block, as long as some of them go through within `patience`.
+fn write_all(pipe: &mut ChildStdin, mut bytes: &[u8], patience: Duration) -> Result<(), WireError> {
+    while !bytes.is_empty() {
+        match pipe.write(bytes) {
+            Ok(0) => return Err(WireError::Closed),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let patient = Timespec::try_from(patience).map_err(io::Error::other)?;
+                let mut pipes = [PollFd::new(pipe, PollFlags::OUT)];
+                match poll(&mut pipes, Some(&patient)) {
+                    Ok(0) => return Err(WireError::Silent(patience)),
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(error) => return Err(io::Error::from(error).into()),
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        match (&mut self.process, &self.wire) {
+            (Some(process), _) => process.kill(),
+            (None, Wire::Http(http)) => http.end(),
+            (None, Wire::Lines(_)) => {}
+        }
+    }
+}
+
+/// A port that nobody listens at, and that is given to nobody else soon.
+///
+/// # Errors
+/// When there is none.
+pub fn free_port() -> io::Result<u16> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Other testers begin elsewhere.
+    let first = std::process::id().wrapping_mul(97);
+    for _ in PORTS {
+        let number = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = PORTS.start + number % (PORTS.end - PORTS.start);
+        let port = u16::try_from(port).map_err(io::Error::other)?;
+        if TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    Err(io::Error::other("no port is free"))
+}
+
+fn wait_until_up(url: &Url, process: &mut Process, patience: Duration) -> Result<(), WireError> {
+    let since = Instant::now();
+    while let Err(error) = is_up(url, patience) {
+        if let Some(status) = process.status()? {
+            return Err(not_up(url, format!("it ended ({status})")));
+        }
+        if since.elapsed() > patience {
+            let seconds = patience.as_secs();
+            return Err(not_up(url, format!("after {seconds} s, {error}")));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Whether somebody answers there, whatever they say: a port that is open may be that of somebody in between.
+fn is_up(url: &Url, patience: Duration) -> io::Result<()> {
+    Request::new("OPTIONS").send(url, patience).map(drop)
+}
+
+fn not_up(url: &Url, why: String) -> WireError {
+    let url = url.to_string();
+    WireError::NotUp { url, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_read_is_not_waited_for() {
+        let mut target = Target::start(Command::new("sleep").arg("60")).unwrap();
+        target.patience = Duration::from_millis(50);
+        let sent = target.send(vec![b'x'; 4 << 20]);
+        assert!(matches!(sent, Err(WireError::Silent(_))), "{sent:?}");
+    }
+
+    #[test]
+    fn long_lines_go_through() {
+        let mut target = Target::start(&mut Command::new("cat")).unwrap();
+        let line = Value::from("x".repeat(4 << 20));
+        target.send(line.to_string()).unwrap();
+        assert!(target.receive().unwrap() == line);
+    }
+}

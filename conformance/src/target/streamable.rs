@@ -1,0 +1,383 @@
+//! MCP's Streamable HTTP from the client's side: each message is a POST, and what comes back is handed on message by message.
+//!
+//! Requests are not waited for, so that many can be on their way; everything else is, so that it arrives in the order in
+//! which it was sent. A request that is refused as HTTP, without an answer of its own, is handed on as a JSON-RPC error
+//! without a code that says so. The stream that a client may open by GET is not opened: what a server says of its own accord
+//! is not asked for.
+
+use std::{
+    io::{self, BufRead},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use super::WireError;
+use crate::{
+    http::{Request, Response, Url, events::Events},
+    report::visible,
+    subject::Era,
+};
+
+/// What a message of this transport comes as.
+pub(super) type Heard = Result<String, WireError>;
+
+/// The header that a session is named in.
+pub const SESSION: &str = "Mcp-Session-Id";
+/// The header with the revision of the protocol.
+pub const REVISION: &str = "MCP-Protocol-Version";
+/// The header with the method, since 2026-07-28.
+pub const METHOD: &str = "Mcp-Method";
+/// The header with what is asked for, since 2026-07-28.
+pub const NAME: &str = "Mcp-Name";
+/// Where 2026-07-28 has the revision in a message.
+const REVISION_IN_BODY: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
+
+/// How long a server may take to end a session.
+const END: Duration = Duration::from_secs(5);
+/// How long to wait before a stream that was interrupted is asked for again, unless the server says.
+const RETRY: Duration = Duration::from_millis(500);
+/// A stream is asked for again so often.
+const MOST_RETRIES: usize = 20;
+/// So much of an answer that is none is shown.
+const SHOWN: usize = 300;
+
+/// A client's side of a conversation.
+#[derive(Debug, Clone)]
+pub(super) struct Streamable {
+    shared: Arc<Shared>,
+    heard: Sender<Heard>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    url: Url,
+    era: Era,
+    session: Mutex<Session>,
+}
+
+/// What `initialize` agreed on.
+#[derive(Debug, Default, Clone)]
+struct Session {
+    id: Option<String>,
+    revision: Option<String>,
+}
+
+impl Streamable {
+    /// A conversation that has not begun.
+    pub(super) fn new(url: Url, era: Era) -> (Self, Receiver<Heard>) {
+        let (heard, receiver) = channel();
+        let session = Mutex::default();
+        let shared = Arc::new(Shared { url, era, session });
+        (Self { shared, heard }, receiver)
+    }
+
+    /// Sends a message, whatever it holds.
+    ///
+    /// # Errors
+    /// When it does not arrive, or is no request and nothing comes back.
+    pub(super) fn send(&self, body: &[u8], patience: Duration) -> Result<(), WireError> {
+        let message: Value = serde_json::from_slice(body).unwrap_or_default();
+        let request = self.post(body, &message);
+        let is_request =
+            message["method"].is_string() && (message["id"].is_string() || message["id"].is_number());
+        let talk = Exchange {
+            wire: self.clone(),
+            id: is_request.then(|| message["id"].clone()),
+            begins: message["method"] == "initialize",
+            patience,
+        };
+        if is_request {
+            thread::spawn(move || talk.run(&request));
+            return Ok(());
+        }
+        talk.deliver(&request)
+    }
+
+    /// The POST of a message, with the headers that it must have.
+    pub(super) fn post(&self, body: &[u8], message: &Value) -> Request {
+        let mut request = Request {
+            body: body.to_vec(),
+            ..Request::new("POST")
+        }
+        .with("Content-Type", "application/json")
+        .with("Accept", "application/json, text/event-stream");
+        for (name, value) in self.headers(message) {
+            request = request.with(name, &value);
+        }
+        request
+    }
+
+    fn headers(&self, message: &Value) -> Vec<(&'static str, String)> {
+        let method = message["method"].as_str();
+        if self.shared.era == Era::Session {
+            // What begins a session is in none.
+            let session = match method {
+                Some("initialize") => Session::default(),
+                _ => self.session().clone(),
+            };
+            let id = session.id.map(|id| (SESSION, id));
+            let revision = session.revision.map(|revision| (REVISION, revision));
+            return id.into_iter().chain(revision).collect();
+        }
+        let revision = message.pointer(REVISION_IN_BODY).and_then(Value::as_str);
+        let revision = revision.unwrap_or(self.shared.era.revision());
+        let named = match method {
+            Some("resources/read") => &message["params"]["uri"],
+            _ => &message["params"]["name"],
+        };
+        let method = method.map(|method| (METHOD, encoded(method)));
+        let name = named.as_str().map(|name| (NAME, encoded(name)));
+        [(REVISION, encoded(revision))]
+            .into_iter()
+            .chain(method)
+            .chain(name)
+            .collect()
+    }
+
+    /// Where the server is.
+    pub(super) fn url(&self) -> &Url {
+        &self.shared.url
+    }
+
+    /// The session's id, if the server has given one.
+    pub(super) fn session_id(&self) -> Option<String> {
+        self.session().id.clone()
+    }
+
+    /// Ends the session, if there is one. A server may not want that.
+    pub(super) fn end(&self) {
+        let Session {
+            id: Some(id),
+            revision,
+        } = self.session().clone()
+        else {
+            return;
+        };
+        let request = Request::new("DELETE").with(SESSION, &id);
+        let request = revision
+            .iter()
+            .fold(request, |request, it| request.with(REVISION, it));
+        let _ = request.send(&self.shared.url, END);
+    }
+
+    fn session(&self) -> MutexGuard<'_, Session> {
+        self.shared.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A value as a header may hold it: as it is, or in base64 where it could not be told from something else.
+fn encoded(value: &str) -> String {
+    let is_plain = value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
+    let is_sentinel = value.starts_with("=?base64?") && value.ends_with("?=");
+    if is_plain && !is_sentinel && value.trim() == value {
+        return value.to_owned();
+    }
+    format!("=?base64?{}?=", base64(value.as_bytes()))
+}
+
+/// RFC 4648, section 4.
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
+            text.push(if at <= three.len() { letter.into() } else { '=' });
+        }
+    }
+    text
+}
+
+/// One message on its way, and what comes back for it.
+struct Exchange {
+    wire: Streamable,
+    /// Its id, if it is a request.
+    id: Option<Value>,
+    /// Whether it begins a session.
+    begins: bool,
+    patience: Duration,
+}
+
+impl Exchange {
+    /// Sends a request, hands on what comes back, and says so if that is not an answer.
+    fn run(self, request: &Request) {
+        let mut answered = false;
+        let why = match self.converse(request, &mut answered) {
+            _ if answered => return,
+            Ok(why) => self.refusal(&why),
+            Err(error) => Err(error),
+        };
+        // Nobody listens any more where the connection was given up.
+        let _ = self.wire.heard.send(why);
+    }
+
+    /// Sends what is no request. What comes back is handed on if the server took it; if not, there is nobody to tell.
+    fn deliver(&self, request: &Request) -> Result<(), WireError> {
+        let sent = request.send(&self.wire.shared.url, self.patience);
+        let mut response = sent.map_err(|error| self.error(error))?;
+        if response.media_type() == "text/event-stream" {
+            let talk = Self {
+                wire: self.wire.clone(),
+                id: None,
+                ..*self
+            };
+            thread::spawn(move || talk.events(response.body, &mut false));
+            return Ok(());
+        }
+        let body = response.bytes().map_err(|error| self.error(error))?;
+        if (200..300).contains(&response.status) && !body.trim_ascii().is_empty() {
+            let _ = self
+                .wire
+                .heard
+                .send(Ok(String::from_utf8_lossy(&body).into_owned()));
+        }
+        Ok(())
+    }
+
+    /// What came back where it was no answer, for people.
+    fn converse(&self, request: &Request, answered: &mut bool) -> Result<Unanswered, WireError> {
+        let sent = request.send(&self.wire.shared.url, self.patience);
+        let mut response = sent.map_err(|error| self.error(error))?;
+        if self.begins {
+            // Before the answer is handed on: what is said next is said in the session.
+            self.wire.session().id = response.header(SESSION).map(str::to_owned);
+        }
+        for _ in 0..MOST_RETRIES {
+            if response.media_type() != "text/event-stream" {
+                return self.whole(response, answered);
+            }
+            let title = response.title();
+            let mut events = Events::of(response.body);
+            let ended = self.hand_on_all(&mut events, answered);
+            let resumable = events.last_id.is_some() && self.wire.shared.era == Era::Session;
+            let id = events.last_id.filter(|_| resumable && !*answered);
+            let Some(id) = id else {
+                ended?;
+                return Ok(Unanswered::new(format!("{title}, with a stream that ended")));
+            };
+            thread::sleep(events.retry.unwrap_or(RETRY));
+            let again = Request::new("GET")
+                .with("Accept", "text/event-stream")
+                .with("Last-Event-ID", &id);
+            let headers = self.wire.headers(&Value::Null);
+            let again = headers
+                .iter()
+                .fold(again, |again, (name, value)| again.with(name, value));
+            let sent = again.send(&self.wire.shared.url, self.patience);
+            response = sent.map_err(|error| self.error(error))?;
+        }
+        Ok(Unanswered::new(
+            "a stream that is interrupted again and again".to_owned(),
+        ))
+    }
+
+    fn events(&self, stream: impl BufRead, answered: &mut bool) -> Result<(), WireError> {
+        self.hand_on_all(&mut Events::of(stream), answered)
+    }
+
+    /// Hands on every message of a stream, up to its end.
+    fn hand_on_all(&self, events: &mut Events<impl BufRead>, answered: &mut bool) -> Result<(), WireError> {
+        loop {
+            match events.next_data() {
+                Ok(Some(data)) => self.hand_on(data, answered),
+                Ok(None) => return Ok(()),
+                Err(_) if *answered => return Ok(()),
+                Err(error) => return Err(self.error(error)),
+            }
+        }
+    }
+
+    /// Hands on the message that a body is.
+    fn whole(&self, mut response: Response, answered: &mut bool) -> Result<Unanswered, WireError> {
+        let body = response.bytes().map_err(|error| self.error(error))?;
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let message: Value = serde_json::from_str(&text).unwrap_or_default();
+        let is_fine = (200..300).contains(&response.status);
+        let is_mine = self.id.as_ref() == message.get("id");
+        if is_mine || (is_fine && response.media_type() == "application/json") {
+            self.hand_on(text.clone(), answered);
+        }
+        let said = visible::cut(text.trim(), SHOWN);
+        let said = if said.is_empty() {
+            "nothing".to_owned()
+        } else {
+            format!("`{said}`")
+        };
+        Ok(Unanswered {
+            why: format!("{}, and {said}", response.title()),
+            code: message["error"]["code"].as_i64(),
+        })
+    }
+
+    fn hand_on(&self, text: String, answered: &mut bool) {
+        let message: Value = serde_json::from_str(&text).unwrap_or_default();
+        if message.get("method").is_none() && self.id.is_some() && self.id.as_ref() == message.get("id") {
+            *answered = true;
+            if self.begins
+                && let Some(revision) = message["result"]["protocolVersion"].as_str()
+            {
+                self.wire.session().revision = Some(revision.to_owned());
+            }
+        }
+        let _ = self.wire.heard.send(Ok(text));
+    }
+
+    /// What stands for the answer that did not come.
+    fn refusal(&self, unanswered: &Unanswered) -> Heard {
+        let mut error = json!({ "message": format!("no answer, but {}", unanswered.why) });
+        if let Some(code) = unanswered.code {
+            error["code"] = code.into();
+        }
+        Ok(json!({ "jsonrpc": "2.0", "id": self.id, "error": error }).to_string())
+    }
+
+    fn error(&self, error: io::Error) -> WireError {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe => WireError::Closed,
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => WireError::Silent(self.patience),
+            _ => WireError::Io(error),
+        }
+    }
+}
+
+/// Why a request has no answer.
+struct Unanswered {
+    why: String,
+    /// The code of an error that is not the request's by its id.
+    code: Option<i64>,
+}
+
+impl Unanswered {
+    fn new(why: String) -> Self {
+        Self { why, code: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_encoded_as_the_specification_shows() {
+        for (value, header) in [
+            ("us-west1", "us-west1"),
+            ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+            (" padded ", "=?base64?IHBhZGRlZCA=?="),
+            ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
+            ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+        ] {
+            assert_eq!(encoded(value), header);
+        }
+    }
+}
