@@ -76,14 +76,15 @@ pub fn serve(
     http: Option<SocketAddr>,
 ) -> Result<(), Box<dyn Error>> {
     mutant.into_iter().for_each(mutant::become_one);
+    let library = library::Library::open(root)?;
+    if let Some(address) = http {
+        http::serve(root, address)?;
+        return Ok(());
+    }
     // Nobody else would end us where the other end of our input stays open.
     let signal = Some(rustix::process::Signal::TERM);
     rustix::process::set_parent_process_death_signal(signal)?;
-    let library = library::Library::open(root)?;
-    match http {
-        Some(address) => http::serve(root, address)?,
-        None => wire::serve(&library, io::stdin().lock(), io::stdout().lock())?,
-    }
+    wire::serve(&library, io::stdin().lock(), io::stdout().lock())?;
     Ok(())
 }
 

@@ -2,5 +2,6 @@
 
 mod adapters;
 mod cli;
+mod http;
 mod reports;
 mod sample;
