@@ -302,7 +302,8 @@ impl Exchange {
         let message: Value = serde_json::from_str(&text).unwrap_or_default();
         let is_fine = (200..300).contains(&response.status);
         let is_mine = self.id.as_ref() == message.get("id");
-        if is_mine || (is_fine && response.media_type() == "application/json") {
+        let is_json = response.media_type() == "application/json" && !text.trim().is_empty();
+        if is_mine || (is_fine && is_json) {
             self.hand_on(text.clone(), answered);
         }
         let said = visible::cut(text.trim(), SHOWN);

@@ -92,7 +92,11 @@ fn a_refusal_without_an_answer_is_handed_on_as_one() {
             "HTTP 413 Payload Too Large, and `<html>`",
         ),
         (answer("400 Bad Request", no_id), Some(-32600), "no session"),
-        (answer("202 Accepted", ""), None, "HTTP 202 Accepted, and nothing"),
+        (
+            answer("202 Accepted\r\nContent-Type: application/json", ""),
+            None,
+            "HTTP 202 Accepted, and nothing",
+        ),
         (events("", ": nothing\n\n"), None, "with a stream that ended"),
     ] {
         let (mut target, server) = server(vec![said]);
