@@ -14,6 +14,7 @@ use crate::{
     check::{Bench, Case, Check, Judgement, Profile, Stop},
     checks,
     known::Known,
+    probe,
     report::{CheckReport, Report, Verdict, Witness},
     subject::Era,
     trace::Trace,
@@ -81,6 +82,11 @@ pub trait Observer: Sync {
 pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Report {
     let since = Instant::now();
     let mut reports = Vec::new();
+    let subject = Subject {
+        era: options.eras.last().copied().unwrap_or(subject.era),
+        ..subject.clone()
+    };
+    let subject = &probe::with_its_commits(&subject);
     for (era, check) in plan(subject, options) {
         let subject = Subject {
             era,
