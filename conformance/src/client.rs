@@ -105,6 +105,19 @@ impl<'a> Client<'a> {
         self.call(call.tool, &call.arguments)
     }
 
+    /// Makes a call that an attack is part of; the whole response message. `None` where the adapter can't work the call out
+    /// from what lies on the disk, so that there is nothing to send.
+    ///
+    /// # Errors
+    /// When no response comes.
+    pub fn attempt(&mut self, tool: &ToolSpec, arguments: &Value) -> Result<Option<Value>, Stop> {
+        match self.call_raw(tool, arguments, Map::new()) {
+            Ok(message) => Ok(Some(message)),
+            Err(Stop::NotApplicable(_)) => Ok(None),
+            Err(stop) => Err(stop),
+        }
+    }
+
     /// Closes the session and waits for the server's exit.
     ///
     /// # Errors

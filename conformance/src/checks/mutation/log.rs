@@ -166,7 +166,10 @@ fn refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
         if !is_missing && !kind.is_some_and(on_section) {
             continue;
         }
-        let reply = client.make(&call)?;
+        let Some(message) = client.attempt(call.tool, &call.arguments)? else {
+            continue;
+        };
+        let reply = bench.subject.adapter.reply(call.tool, &message);
         ensure(matches!(reply, Reply::Refused(_)), || {
             format!("a call that must be refused was accepted: {}", call.arguments)
         })?;
