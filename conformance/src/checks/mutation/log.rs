@@ -166,10 +166,9 @@ fn refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
         if !is_missing && !kind.is_some_and(on_section) {
             continue;
         }
-        let Some(message) = client.attempt(call.tool, &call.arguments)? else {
+        let Some(reply) = client.make_if_possible(&call)? else {
             continue;
         };
-        let reply = bench.subject.adapter.reply(call.tool, &message);
         ensure(matches!(reply, Reply::Refused(_)), || {
             format!("a call that must be refused was accepted: {}", call.arguments)
         })?;

@@ -126,7 +126,7 @@ fn only_its_document(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 /// Fails unless both texts are the same but for lines about `path`.
-fn same_lines(what: &str, old: &str, new: &str, path: &str) -> Judgement {
+pub(super) fn same_lines(what: &str, old: &str, new: &str, path: &str) -> Judgement {
     let others = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| !line.ends_with(path));
         lines.map(String::from).collect()
