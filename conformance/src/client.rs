@@ -118,6 +118,28 @@ impl<'a> Client<'a> {
         self.call(call.tool, &call.arguments)
     }
 
+    /// As [`call_raw`](Self::call_raw), for one call of many. `None` where the adapter can't work the call out
+    /// from what lies on the disk, so that there is nothing to send.
+    ///
+    /// # Errors
+    /// When no response comes.
+    pub fn attempt(&mut self, tool: &ToolSpec, arguments: &Value) -> Result<Option<Value>, Stop> {
+        match self.call_raw(tool, arguments, Map::new()) {
+            Ok(message) => Ok(Some(message)),
+            Err(Stop::NotApplicable(_)) => Ok(None),
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// Makes a [`Call`], as [`attempt`](Self::attempt) does.
+    ///
+    /// # Errors
+    /// As [`attempt`](Self::attempt).
+    pub fn make_if_possible(&mut self, call: &Call) -> Result<Option<Reply>, Stop> {
+        let message = self.attempt(call.tool, &call.arguments)?;
+        Ok(message.map(|message| self.subject.adapter.reply(call.tool, &message)))
+    }
+
     /// Closes the session and waits for the server's exit.
     ///
     /// # Errors

@@ -54,6 +54,7 @@ fn judge(contract: &str, command: Vec<String>) -> Result<Report, String> {
         launch: Launch::of(command),
         adapter: Adapter::Native,
         era: Era::Session,
+        commits: true,
     };
     let Spoken { eras, identity } = probe::probe(&subject)?;
     let options = Options {

@@ -2,11 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
-    os::unix::fs::PermissionsExt,
+    fs::{self, OpenOptions},
+    io::{self, Read},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     process::Command,
 };
+
+use rustix::fs::OFlags;
 
 /// Files by their path: mode and bytes (of a symbolic link: its target; of what is no file: none).
 pub type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
@@ -116,6 +119,17 @@ pub fn fsck(root: &Path) -> io::Result<()> {
     git(root, &["fsck", "--strict", "--no-dangling", "--no-progress"]).map(drop)
 }
 
+/// The bytes of the file at `path`; `None` where there is no regular one. Never waits, as reading a pipe would.
+pub fn bytes(path: &Path) -> Option<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).ok()?;
+    let mut file = options.read(true).custom_flags(nonblocking).open(path).ok()?;
+    let mut bytes = Vec::new();
+    file.metadata().ok().filter(fs::Metadata::is_file)?;
+    file.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
 /// Every file below `root` outside of `.git`.
 ///
 /// # Errors
@@ -151,4 +165,20 @@ fn collect(root: &Path, dir: &Path, files: &mut Files) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_that_nobody_writes_has_no_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe.md");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        assert_eq!(bytes(&pipe), None);
+        fs::write(dir.path().join("a.md"), "a").unwrap();
+        assert_eq!(bytes(&dir.path().join("a.md")), Some(b"a".to_vec()));
+        assert_eq!(bytes(&dir.path().join("none.md")), None);
+    }
 }

@@ -17,10 +17,9 @@ use crate::{
 };
 
 /// What in `.git` is git's or the user's; locks come on top. The index is compared by what it holds.
-const GITS: [&str; 13] = [
+const GITS: [&str; 12] = [
     "HEAD",
     "ORIG_HEAD",
-    "MERGE_HEAD",
     "FETCH_HEAD",
     "config",
     "config.worktree",
@@ -31,6 +30,19 @@ const GITS: [&str; 13] = [
     "hooks",
     "info",
     "modules",
+];
+
+/// What git keeps of something that it is in the middle of.
+const IN_PROGRESS: [&str; 9] = [
+    "MERGE_HEAD",
+    "MERGE_MSG",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_START",
+    "BISECT_LOG",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
 ];
 
 /// A library with all that belongs to it, at one moment.
@@ -117,12 +129,28 @@ impl Moment {
     /// # Errors
     /// The failure.
     pub fn same_control(&self, later: &Self) -> Judgement {
-        let control = |moment: &Self| {
+        self.same_in_git(later, |path| {
+            ["config", "hooks", "info"].iter().any(|it| path.starts_with(it))
+        })
+    }
+
+    /// Fails unless what git is in the middle of is the same in `later`, and each lock of others is still there.
+    ///
+    /// # Errors
+    /// The failure.
+    pub fn same_in_progress(&self, later: &Self) -> Judgement {
+        self.same_in_git(later, |path| {
+            IN_PROGRESS.iter().any(|it| path.starts_with(it)) || is_lock(path)
+        })
+    }
+
+    fn same_in_git(&self, later: &Self, is_meant: fn(&Path) -> bool) -> Judgement {
+        let meant = |moment: &Self| {
             let mut git = moment.git.clone();
-            git.retain(|path, _| ["config", "hooks", "info"].iter().any(|it| path.starts_with(it)));
+            git.retain(|path, _| is_meant(path));
             git
         };
-        let change = difference(&control(self), &control(later));
+        let change = difference(&meant(self), &meant(later));
         ensure(change.is_none(), || {
             let path = change.unwrap_or_default();
             format!("`.git/{path}` changed")
@@ -170,13 +198,17 @@ fn difference(old: &Files, new: &Files) -> Option<String> {
     Some(path.display().to_string())
 }
 
+fn is_lock(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "lock")
+}
+
 fn gits_own(dir: &Path) -> io::Result<Files> {
     let mut found = Files::new();
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let name = entry.file_name();
-        let is_lock = name.as_encoded_bytes().ends_with(b".lock");
-        if !is_lock && !GITS.iter().any(|known| *known == name) {
+        let mut known = GITS.iter().chain(&IN_PROGRESS);
+        if !is_lock(Path::new(&name)) && !known.any(|known| *known == name) {
             continue;
         }
         if entry.file_type()?.is_dir() {

@@ -14,7 +14,12 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{Subject, client::prepare, report::visible, scene::Scene, subject::Era, trace::Trace};
+use tabellion_schemas::spec::EffectKind;
+
+use crate::{
+    Subject, check::Stop, client::prepare, report::visible, request::With, scene::Scene, subject::Era,
+    trace::Trace,
+};
 
 /// How long an answer to `server/discover` may come after the one to an `initialize` that was sent with it.
 const GRACE: Duration = Duration::from_secs(3);
@@ -144,6 +149,34 @@ fn not_reached(subject: &Subject, why: &str) -> String {
     };
     let words = subject.launch.words().join(" ");
     format!("`{words}` does not speak MCP over HTTP: {why}{hint}")
+}
+
+/// The server, and whether it commits what it changes: one document is written and the server closed before git is asked.
+/// Where that can't be seen, it is taken for one that does.
+pub fn with_its_commits(subject: &Subject) -> Subject {
+    Subject {
+        commits: does_commit(subject).unwrap_or(true),
+        ..subject.clone()
+    }
+}
+
+fn does_commit(subject: &Subject) -> Result<bool, Stop> {
+    let scene = Scene::new(subject, &Trace::default(), &[("README.md", "# Library\n")])?;
+    let before = scene.view()?.library;
+    let with = With {
+        path: "README.md",
+        content: "# Another library\n",
+        target: "",
+    };
+    let mut kinds = [EffectKind::Write, EffectKind::Append, EffectKind::Delete].into_iter();
+    let Some(call) = kinds.find_map(|kind| subject.request(kind, with)) else {
+        return Ok(true);
+    };
+    let mut client = scene.start()?;
+    client.make(&call)?;
+    client.close()?;
+    let after = scene.view()?.library;
+    Ok(after.changed_since(&before).is_empty() || !after.commits_since(&before).is_empty())
 }
 
 fn initialize() -> Value {

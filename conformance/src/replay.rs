@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Subject,
     check::{Case, Check, Failure, Judgement, Profile},
-    checks,
+    checks, probe,
     report::{CheckReport, Report, Witness},
     run,
     subject::Era,
@@ -132,6 +132,7 @@ impl Saved {
             era,
             ..subject.clone()
         };
+        let subject = probe::with_its_commits(&subject);
         Ok(run::try_case(
             &subject,
             self.profile,

@@ -14,6 +14,7 @@ use crate::{
     check::{Bench, Case, Check, Judgement, Profile, Stop},
     checks,
     known::Known,
+    probe,
     report::{CheckReport, Report, Verdict, Witness},
     subject::Era,
     trace::Trace,
@@ -23,6 +24,8 @@ use crate::{
 const MOST_FAILURES: usize = 3;
 /// So many smaller cases are tried to make a failing one smaller.
 const MOST_SHRINKS: usize = 200;
+/// No smaller case is looked for after so long: of a server that hangs, each takes all of one's patience.
+const LONGEST_SHRINKING: Duration = Duration::from_secs(60);
 
 /// What to run, and how.
 #[derive(Debug, Clone)]
@@ -81,6 +84,11 @@ pub trait Observer: Sync {
 pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Report {
     let since = Instant::now();
     let mut reports = Vec::new();
+    let subject = Subject {
+        era: options.eras.last().copied().unwrap_or(subject.era),
+        ..subject.clone()
+    };
+    let subject = &probe::with_its_commits(&subject);
     for (era, check) in plan(subject, options) {
         let subject = Subject {
             era,
@@ -290,11 +298,11 @@ impl Runner<'_> {
 
     /// Replaces a witness by smaller ones as long as there are any.
     fn make_smaller(&self, witness: &mut Witness) {
-        let mut tries = 0;
+        let (mut tries, since) = (0, Instant::now());
         'smaller: loop {
             for case in (self.check.shrink)(&witness.case) {
                 tries += 1;
-                if tries > MOST_SHRINKS {
+                if tries > MOST_SHRINKS || since.elapsed() > LONGEST_SHRINKING || self.is_late() {
                     return;
                 }
                 if let (Err(Stop::Fail(failure)), trace) = self.try_one(&case) {

@@ -172,7 +172,7 @@ impl<'a> Scene<'a> {
 
     /// The bytes of a document, if it is there.
     pub fn read(&self, path: &str) -> Option<Vec<u8>> {
-        fs::read(self.path(path)).ok()
+        ledger::bytes(&self.path(path))
     }
 
     /// Everything, as it is now.

@@ -8,6 +8,9 @@ use tabellion_schemas::{
 use crate::adapter::Adapter;
 pub use crate::launch::{Launch, Reach, Running};
 
+/// The guarantee that every mutation makes a commit.
+const COMMITS: &str = "commit-per-mutation";
+
 /// A server under test.
 #[derive(Debug, Clone)]
 pub struct Subject {
@@ -21,6 +24,9 @@ pub struct Subject {
     pub adapter: Adapter,
     /// How it is spoken to.
     pub era: Era,
+    /// Whether it commits what it changes. Where a contract promises that, a server that never does breaks the promise;
+    /// what else it promises is judged by its documents alone.
+    pub commits: bool,
 }
 
 /// A way of speaking MCP.
@@ -56,6 +62,12 @@ impl Subject {
         let tools = self.contract.tools.iter();
         let mut effects = tools.flat_map(|tool| tool.effects.iter().map(move |effect| (tool, effect)));
         effects.find(|(tool, effect)| effect.kind == kind && self.adapter.has(tool, Some(effect)))
+    }
+
+    /// Whether each mutation should be found as a commit.
+    pub fn should_commit(&self) -> bool {
+        let mut guarantees = self.contract.guarantees.iter();
+        self.commits && guarantees.any(|guarantee| guarantee.id == COMMITS)
     }
 
     /// The tools that the server has, in the contract's order.

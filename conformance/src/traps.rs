@@ -85,8 +85,15 @@ impl Program {
             mark: dir.join("mark"),
         };
         let text = format!(
-            "#!/bin/sh\nparent=$(tr '\\0' ' ' </proc/$PPID/cmdline 2>/dev/null)\n\
-             echo \"$0 $*, by $parent\" >>'{}'\nif [ \"$1\" = cat ]; then exec cat; fi\n",
+            "#!/bin/sh\n\
+             how=\"$0 $*\"\n\
+             process=$PPID\n\
+             for _ in 1 2 3; do\n\
+             how=\"$how, by $(tr '\\0' ' ' </proc/$process/cmdline)\"\n\
+             process=$(sed 's/.*) . //; s/ .*//' /proc/$process/stat)\n\
+             done 2>/dev/null\n\
+             echo \"$how\" >>'{}'\n\
+             if [ \"$1\" = cat ]; then exec cat; fi\n",
             program.mark.display()
         );
         fs::write(&program.path, text)?;
@@ -183,6 +190,7 @@ mod tests {
             launch: Launch::of(vec!["true".into()]),
             adapter: Adapter::Native,
             era: Era::Session,
+            commits: true,
         };
         for config in &TRAPS.config {
             let documents = [("notes/plan.md", "# Plan\n")];

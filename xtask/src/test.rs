@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, codegen, run};
+use crate::{Outcome, codegen, run, zoo};
 
 const WARNINGS_DENIED: [(&str, &str); 1] = [("RUSTDOCFLAGS", "-D warnings")];
 
@@ -22,6 +22,9 @@ pub(crate) fn all() -> Outcome {
         ])
     })?;
     step("tests", || run::cargo(&["test", "--workspace", "--quiet"]))?;
+    step("conformance checks, by the servers that break them", || {
+        zoo::keep(&zoo::Options::default())
+    })?;
     step("documentation", || {
         run::cargo_with(&["doc", "--workspace", "--no-deps", "--quiet"], &WARNINGS_DENIED)
     })

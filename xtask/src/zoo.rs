@@ -63,6 +63,19 @@ pub(crate) struct Options {
     seed: u64,
 }
 
+impl Default for Options {
+    /// Everything, against the golden file.
+    fn default() -> Self {
+        Self {
+            bless: false,
+            all: false,
+            only: Vec::new(),
+            jobs: None,
+            seed: 1,
+        }
+    }
+}
+
 /// The checks that failed, by the name of the server.
 type Matrix = BTreeMap<String, Vec<String>>;
 

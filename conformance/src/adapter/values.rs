@@ -1,12 +1,13 @@
 //! The values that templates are filled with: from the request, and worked out from the document on the disk.
 
-use std::{fs, ops::Range, path::Path};
+use std::{ops::Range, path::Path};
 
 use serde_json::Value;
 use tabellion_schemas::{ToolSpec, spec::EffectKind};
 
 use super::template::Hole;
 use crate::{
+    ledger,
     request::Call,
     semantics::{self, Change, Impossible},
 };
@@ -59,7 +60,7 @@ impl<'a> Values<'a> {
             arguments: self.request.clone(),
         };
         let path = self.root.join(semantics::path(self.tool, self.request));
-        let before = fs::read(path).ok();
+        let before = ledger::bytes(&path);
         let change = semantics::change(&call, before.as_deref()).map_err(|impossible| match impossible {
             Impossible::NoDocument => "there is no such document to work out the edit from",
             Impossible::NoText => "the document is no text to work out the edit from",

@@ -136,7 +136,7 @@ fn writes_nothing(bench: &Bench<'_>, case: &Case) -> Judgement {
     for document in documents {
         let with = table::with(document, &row.content()?.text);
         let (_, preview) = pair.calls(row.kind(), with)?;
-        client.make(&preview)?;
+        client.make_if_possible(&preview)?;
     }
     before.same(&Moment::of(&scene)?)
 }
@@ -149,7 +149,9 @@ fn equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
     for document in documents {
         let before = document.text().into_bytes();
         let (applies, preview) = pair.calls(row.kind(), table::with(document, &content.text))?;
-        let previewed = client.make(&preview)?;
+        let Some(previewed) = client.make_if_possible(&preview)? else {
+            continue;
+        };
         let made = client.make(&applies)?;
         let (shown, made) = match (previewed, made) {
             (Reply::Done(shown), Reply::Done(made)) => (shown, made),

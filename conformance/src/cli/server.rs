@@ -92,6 +92,7 @@ impl Server {
             launch,
             adapter: mapping.map_or(Adapter::Native, Adapter::Mapped),
             era: Era::Session,
+            commits: true,
         })
     }
 

@@ -387,17 +387,9 @@ impl Library {
         // In an empty work tree there are none.
         let empty = self.own.join("nothing");
         fs::create_dir_all(&empty).map_err(failed("make an empty folder"))?;
-        let elsewhere = [
-            ("GIT_DIR", self.git.dir.clone().into_os_string()),
-            ("GIT_WORK_TREE", empty.into_os_string()),
-        ];
-        let variables = [variable, &elsewhere].concat();
         self.git
-            .feed(
-                &["update-index", "-z", "--index-info"],
-                line.as_bytes(),
-                &variables,
-            )
+            .without_documents(&empty)
+            .feed(&["update-index", "-z", "--index-info"], line.as_bytes(), variable)
             .map(drop)
     }
 }

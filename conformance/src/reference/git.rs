@@ -32,7 +32,7 @@ const SETTINGS: [&str; 13] = [
 ];
 
 /// A repository and a folder in its work tree.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Git {
     library: PathBuf,
     /// Where the index is.
@@ -41,6 +41,8 @@ pub(super) struct Git {
     pub(super) common: PathBuf,
     /// What stands before a path of the library to make it one of the repository: nothing, or `folder/`.
     pub(super) prefix: String,
+    /// What git is told about where to find things.
+    variables: Vec<(&'static str, OsString)>,
 }
 
 impl Git {
@@ -51,6 +53,7 @@ impl Git {
             dir: PathBuf::new(),
             common: PathBuf::new(),
             prefix: String::new(),
+            variables: Vec::new(),
         };
         let asked = [
             "rev-parse",
@@ -128,6 +131,18 @@ impl Git {
         Err(Failure::new(FailureKind::Io, message))
     }
 
+    /// The same repository, with an empty folder for a work tree.
+    pub(super) fn without_documents(&self, empty: &Path) -> Self {
+        Self {
+            library: empty.to_owned(),
+            variables: vec![
+                ("GIT_DIR", self.dir.clone().into_os_string()),
+                ("GIT_WORK_TREE", empty.to_owned().into_os_string()),
+            ],
+            ..self.clone()
+        }
+    }
+
     /// The bytes of an object.
     pub(super) fn blob(&self, id: &str) -> Result<Vec<u8>, Failure> {
         self.bytes(&["cat-file", "blob", id], b"", &[])
@@ -159,6 +174,7 @@ impl Git {
             ("GIT_COMMITTER_NAME", "Reference"),
             ("GIT_COMMITTER_EMAIL", "reference@localhost"),
         ]);
+        command.envs(self.variables.iter().cloned());
         command
     }
 }

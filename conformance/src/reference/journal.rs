@@ -200,6 +200,10 @@ impl Library {
         let (lock, since) = (lock_of(file), Instant::now());
         let folder = lock.parent().unwrap_or(file);
         fs::create_dir_all(folder).map_err(failed("make a branch's folder"))?;
+        if is(Mutant::StealsLocks) {
+            // Where there is none, there is none to take away.
+            let _ = fs::remove_file(&lock);
+        }
         loop {
             // A link to a file of ours: so it is known to be ours even when we are gone.
             match fs::hard_link(self.marker()?, &lock) {

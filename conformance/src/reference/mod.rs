@@ -53,6 +53,7 @@ pub fn subject(program: &Path, specimen: Option<&mutant::Specimen>) -> Subject {
         launch: Launch::of(command),
         adapter: Adapter::Native,
         era: Era::Stateless,
+        commits: true,
     }
 }
 

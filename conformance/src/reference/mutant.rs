@@ -19,6 +19,7 @@ pub enum Mutant {
     CommitsEverything,
     SweepsInStaged,
     ResetsIndex,
+    StealsLocks,
     ForgetsIndex,
     Amends,
     ReturnsParentId,
@@ -176,6 +177,13 @@ pub const ZOO: &[Specimen] = &[
         "a mutation unstages what a person has staged",
         "an index that is written anew from the last commit",
         &["mutation/only-its-document"],
+    ),
+    specimen(
+        Mutant::StealsLocks,
+        "steals-locks",
+        "a mutation takes git's locks away from who holds them",
+        "a lock that is taken for one that a dead process left",
+        &["mutation/odd-repository"],
     ),
     specimen(
         Mutant::ForgetsIndex,

@@ -37,12 +37,22 @@ struct Full {
 }
 
 pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let mutations = Mutation::of(bench.subject)?;
-    let all = LEFT
-        .iter()
-        .flat_map(|&left| mutations.iter().map(move |&mutation| Full { mutation, left }));
-    let all = all.map(|full| Case::new(format!("{}, {} bytes left", full.mutation, full.left), full));
-    Ok(all.step_by(bench.pick(3, 1)).collect())
+    let mutations = Mutation::of(bench)?;
+    let full = |left, mutation| Full { mutation, left };
+    let pairs: Vec<_> = if bench.pick(true, false) {
+        let most = LEFT.len().max(mutations.len());
+        let (left, mutations) = (LEFT.iter().cycle(), mutations.iter().cycle());
+        left.zip(mutations)
+            .take(most)
+            .map(|(left, mutation)| full(*left, *mutation))
+            .collect()
+    } else {
+        let all = LEFT.iter();
+        all.flat_map(|left| mutations.iter().map(|mutation| full(*left, *mutation)))
+            .collect()
+    };
+    let case = |full: Full| Case::new(format!("{}, {} bytes left", full.mutation, full.left), full);
+    Ok(pairs.into_iter().map(case).collect())
 }
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

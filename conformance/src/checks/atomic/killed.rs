@@ -35,7 +35,7 @@ struct Moment {
 
 /// Moments all over the time that a mutation takes, and somewhat later.
 pub(super) fn moments(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let mutations = Mutation::of(bench.subject)?;
+    let mutations = Mutation::of(bench)?;
     let took = mutations.iter().map(|mutation| took(bench, *mutation));
     let took: Vec<_> = took.collect::<Result<_, _>>()?;
     let all = bench.pick(MOMENTS[0], MOMENTS[1]);
@@ -106,7 +106,7 @@ fn last_reply(
 
 /// How many mutations are made, each by a server that is killed after its answer.
 pub(super) fn lives(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let mutations = Mutation::of(bench.subject)?;
+    let mutations = Mutation::of(bench)?;
     let mut cases: Vec<_> = mutations
         .iter()
         .map(|mutation| Case::new(mutation.to_string(), [mutation]))

@@ -7,7 +7,7 @@ use tabellion_schemas::spec::EffectKind;
 
 use crate::{
     Subject,
-    check::{Judgement, Stop, ensure, fail},
+    check::{Bench, Judgement, Stop, ensure, fail},
     client::Client,
     ledger::{self, Files},
     reply::Reply,
@@ -26,7 +26,8 @@ pub(super) const DOCUMENTS: &[(&str, &str)] = &[
     ("README.md", "# Library\n"),
 ];
 const DOCUMENT: &str = "notes/plan.md";
-const NEW: &str = "notes/new/deep.md";
+const NEW: &str = "notes/new.md";
+const DEEP: &str = "notes/new/deep.md";
 /// The document of the mutation that comes after.
 const NEXT: &str = "notes/other.md";
 
@@ -34,8 +35,10 @@ const NEXT: &str = "notes/other.md";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Mutation {
-    /// A document that was not there, in a folder that was not there.
+    /// A document that was not there.
     Create,
+    /// A document that was not there, in a folder that was not there.
+    CreateWithFolder,
     Overwrite,
     Delete,
     Append,
@@ -46,6 +49,7 @@ impl fmt::Display for Mutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Create => "create",
+            Self::CreateWithFolder => "create with its folder",
             Self::Overwrite => "overwrite",
             Self::Delete => "delete",
             Self::Append => "append",
@@ -55,23 +59,26 @@ impl fmt::Display for Mutation {
 }
 
 impl Mutation {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Create,
+        Self::CreateWithFolder,
         Self::Overwrite,
         Self::Delete,
         Self::Append,
         Self::ReplaceSection,
     ];
 
-    /// Those that the server has a tool for.
+    /// Those that the server has a tool for, and a folder made only if it makes folders.
     ///
     /// # Errors
     /// When there is none.
-    pub(super) fn of(subject: &Subject) -> Result<Vec<Self>, Stop> {
-        let all: Vec<_> = Self::ALL
-            .into_iter()
-            .filter(|mutation| mutation.call(subject).is_ok())
-            .collect();
+    pub(super) fn of(bench: &Bench<'_>) -> Result<Vec<Self>, Stop> {
+        let subject = bench.subject;
+        let mut all = Self::ALL.to_vec();
+        all.retain(|mutation| mutation.call(subject).is_ok());
+        if all.contains(&Self::CreateWithFolder) && !makes_folders(bench)? {
+            all.retain(|mutation| *mutation != Self::CreateWithFolder);
+        }
         if all.is_empty() {
             return Err(Stop::NotApplicable("the server can't change a document".into()));
         }
@@ -82,6 +89,7 @@ impl Mutation {
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::Create => NEW,
+            Self::CreateWithFolder => DEEP,
             _ => DOCUMENT,
         }
     }
@@ -98,7 +106,7 @@ impl Mutation {
     pub(super) fn call_with(self, subject: &Subject, text: &str) -> Result<Call, Stop> {
         let section = || format!("## Scope\n\n{text}");
         let (kind, content) = match self {
-            Self::Create | Self::Overwrite => (EffectKind::Write, section()),
+            Self::Create | Self::CreateWithFolder | Self::Overwrite => (EffectKind::Write, section()),
             Self::Delete => (EffectKind::Delete, String::new()),
             Self::Append => (EffectKind::Append, format!("\n{text}")),
             Self::ReplaceSection => (EffectKind::ReplaceSection, section()),
@@ -111,6 +119,13 @@ impl Mutation {
         let call = subject.request(kind, with);
         call.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool to {self}")))
     }
+}
+
+/// Whether the server makes the folder of a new document.
+fn makes_folders(bench: &Bench<'_>) -> Result<bool, Stop> {
+    let scene = bench.scene(DOCUMENTS)?;
+    let call = Mutation::CreateWithFolder.call(bench.subject)?;
+    Ok(matches!(scene.start()?.make(&call)?, Reply::Done(_)))
 }
 
 /// The bytes of a document in a view.

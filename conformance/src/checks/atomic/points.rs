@@ -74,7 +74,7 @@ impl Point {
 /// # Errors
 /// When programs can't be stepped through here, or the server does not make the mutations undisturbed.
 pub(super) fn cases(bench: &Bench<'_>, happenings: &[Happening]) -> Result<Vec<Case>, Stop> {
-    let mutations = Mutation::of(bench.subject)?;
+    let mutations = Mutation::of(bench)?;
     let mut dice = bench.dice(&format!("{happenings:?}"));
     let most = bench.pick(QUICK_POINTS.div_ceil(mutations.len()), MOST_POINTS);
     let mut cases = Vec::new();

@@ -249,7 +249,7 @@ pub(super) fn judge_log(bench: &Bench<'_>, case: &Case) -> Judgement {
     settled::ensure_logged(&before.log.clone().unwrap_or_default(), &told[0], done)?;
     edits::ensure_in_log(bench, &mut clients[0], &edits)?;
     ensure(told[0] == told[1], || "two servers tell different logs".into())?;
-    if settled::promises(bench.subject, settled::COMMITS) {
+    if bench.subject.should_commit() {
         let mut commits = before.commits_since(&scene)?;
         commits.reverse();
         let new = &told[0][told[0].len() - done..];

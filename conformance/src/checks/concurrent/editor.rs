@@ -20,7 +20,7 @@ use super::{
 use crate::{
     check::{Bench, Case, Judgement, Stop, ensure, fail},
     scene::Scene,
-    settled::{self, COMMITS},
+    settled,
 };
 
 const NOTE: &str = "note.md";
@@ -193,7 +193,7 @@ fn judge_versions(scene: &Scene<'_>, edits: &[Edit], saves: &[Save]) -> Judgemen
 fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judgement {
     edits::ensure_in_history(bench, scene, edits)?;
     let view = settled::view(scene)?;
-    if settled::promises(bench.subject, COMMITS) {
+    if bench.subject.should_commit() {
         ensure(view.library.status.is_empty(), || {
             let status = view.library.status.trim();
             format!("folder, index and HEAD do not agree; git status says: {status}")

@@ -12,8 +12,7 @@ use crate::{
     reply::Reply,
     request::{Call, With},
     scene::Scene,
-    semantics,
-    settled::{self, COMMITS},
+    semantics, settled,
 };
 
 /// So many names are shown of those that something is wrong with.
@@ -165,7 +164,7 @@ pub(super) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) -> Judgemen
 /// # Errors
 /// The failure.
 pub(super) fn ensure_in_history(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judgement {
-    if !settled::promises(bench.subject, COMMITS) {
+    if !bench.subject.should_commit() {
         return Ok(());
     }
     let commits = history::commits(&scene.library())?;

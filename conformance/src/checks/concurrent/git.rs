@@ -13,7 +13,7 @@ use crate::{
     check::{Bench, Case, Judgement, Stop, ensure, fail},
     ledger::git,
     scene::Scene,
-    settled::{self, COMMITS},
+    settled,
 };
 
 /// The document that the server edits.
@@ -123,7 +123,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         judge_staged(&scene)?;
     }
     edits::ensure_in_history(bench, &scene, &edits)?;
-    if settled::promises(bench.subject, COMMITS) {
+    if bench.subject.should_commit() {
         let status = git(&scene.library(), &["status", "--porcelain"])?;
         let expected = if has_staged {
             format!("A  {STAGED}\n")

@@ -40,7 +40,7 @@ pub(super) fn play(bench: &Bench<'_>, program: &Program, judged: Judged) -> Judg
     let scene = bench.scene(&documents)?;
     let mut play = Play {
         bench,
-        reference: Reference::new(scene.view()?),
+        reference: Reference::new(scene.view()?, bench.subject.should_commit()),
         scene,
         judged,
         clients: [None, None],

@@ -19,6 +19,8 @@ pub(super) struct Reference {
     pub(super) view: View,
     /// The mutations that were accepted, the oldest first.
     pub(super) log: Vec<Entry>,
+    /// Whether each of them should be found as a commit.
+    commits: bool,
 }
 
 /// An entry that the activity log must have.
@@ -40,9 +42,9 @@ pub(super) enum Person<'a> {
 }
 
 impl Reference {
-    pub(super) const fn new(view: View) -> Self {
+    pub(super) const fn new(view: View, commits: bool) -> Self {
         let log = Vec::new();
-        Self { view, log }
+        Self { view, log, commits }
     }
 
     /// The bytes of a document.
@@ -68,7 +70,12 @@ impl Reference {
         let before = self.document(path);
         let is_text = before.is_none_or(|bytes| str::from_utf8(bytes).is_ok());
         let changes = |change| semantics::plainest(&change, before).as_deref() != before;
-        is_text && !self.is_left(path) && semantics::change(call, before).is_ok_and(changes)
+        // Where a document may lie, and whether folders are made for it, is the server's to say.
+        let has_place = Path::new(path).parent().is_none_or(|folder| {
+            let mut files = self.view.library.files.keys();
+            folder == Path::new("") || files.any(|file| file.starts_with(folder))
+        });
+        has_place && is_text && !self.is_left(path) && semantics::change(call, before).is_ok_and(changes)
     }
 
     /// Judges a step that changes nothing.
@@ -99,6 +106,20 @@ impl Reference {
         self.others(&now, Some(path))?;
 
         let commits = now.library.commits_since(&self.view.library);
+        if self.commits {
+            self.committed(path, &commits, changed, &now)?;
+        }
+        self.left_of_others(&now, Some(path))?;
+        self.log.push(Entry {
+            path: path.to_owned(),
+            commit: commits.into_iter().next().unwrap_or_default(),
+        });
+        self.view = now;
+        Ok(())
+    }
+
+    /// Judges the commits of an accepted mutation.
+    fn committed(&self, path: &str, commits: &[String], changed: &[&str], now: &View) -> Judgement {
         // What a person has left of this document may be committed by itself before.
         let most = if self.is_left(path) { 2 } else { 1 };
         ensure((1..=most).contains(&commits.len()), || {
@@ -115,17 +136,10 @@ impl Reference {
             format!("the commit changes also {foreign:?}")
         })?;
 
-        let still = left(&now).remove(path);
+        let still = left(now).remove(path);
         ensure(still.is_none(), || {
             format!("what is in the folder is not what was committed: `git status` says {still:?}")
-        })?;
-        self.left_of_others(&now, Some(path))?;
-        self.log.push(Entry {
-            path: path.to_owned(),
-            commit: commits[0].clone(),
-        });
-        self.view = now;
-        Ok(())
+        })
     }
 
     /// Judges what is there after a person did something, which is that and no more.
@@ -158,7 +172,11 @@ impl Reference {
 
     /// Fails unless the activity log lists the accepted mutations and nothing else.
     pub(super) fn judge_log(&self, entries: &[Entry]) -> Judgement {
-        let wrong = entries.iter().zip(&self.log).position(|(found, it)| found != it);
+        let is_same = |found: &Entry, it: &Entry| found.path == it.path && (!self.commits || found == it);
+        let wrong = entries
+            .iter()
+            .zip(&self.log)
+            .position(|(found, it)| !is_same(found, it));
         if let Some(at) = wrong {
             let (found, expected) = (&entries[at], &self.log[at]);
             return Err(fail(format!(

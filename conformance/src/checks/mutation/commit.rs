@@ -64,7 +64,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         if bench.subject.tool_with(kind).is_none() {
             continue;
         }
-        let new = (kind == EffectKind::Write).then_some("notes/new/deep.md");
+        let new = (kind == EffectKind::Write).then_some("notes/new.md");
         for path in [DOCUMENT].into_iter().chain(new) {
             let content = "## Scope\n\nLess of it.\n".to_owned();
             let name = format!("{kind:?} of {path}");
@@ -84,8 +84,8 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 /// A mutation that was accepted, with everything before and after.
 struct Made<'a> {
     scene: Scene<'a>,
-    #[allow(dead_code)]
-    client: Client<'a>,
+    /// Kept, so that what the server does after its answer is not cut off.
+    _client: Client<'a>,
     call: Call,
     path: String,
     done: Done,
@@ -109,7 +109,7 @@ fn make<'a>(bench: &Bench<'a>, case: &Case) -> Result<Made<'a>, Stop> {
         Reply::Done(done) => Ok(Made {
             after: scene.view()?,
             scene,
-            client,
+            _client: client,
             call,
             path: mutation.path,
             done,

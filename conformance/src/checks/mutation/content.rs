@@ -27,7 +27,8 @@ pub(super) const NO_IMPLICIT_EDITS: Check = Check {
     severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
     states: "The commit of a mutation changes only what the call accounts for.",
-    explains: "As for `mutation/content`, but in the commit: git is asked for the blob. Where a document's parts begin and end \
+    explains: "As for `mutation/content`, but in the commit: git is asked for the blob (of a server that never commits, the \
+               document is looked at). Where a document's parts begin and end \
                is known by how it was put together. What stood before and after the place must be there, byte for byte, \
                and between both the text alone.",
     cases: |bench| table::cases(bench, &CHANGES, |_| true),
@@ -46,7 +47,10 @@ fn content(bench: &Bench<'_>, case: &Case) -> Judgement {
             .request(row.kind(), table::with(document, &content.text));
         let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
         let before = document.text();
-        if let Reply::Refused(refusal) = client.make(&call)? {
+        let Some(reply) = client.make_if_possible(&call)? else {
+            continue;
+        };
+        if let Reply::Refused(refusal) = reply {
             ensure(content.odd, || {
                 let (path, why) = (&document.path, refusal.message);
                 format!("a valid call on `{path}` ({}) was refused: {why}", document.name)
@@ -70,19 +74,23 @@ fn no_implicit_edits(bench: &Bench<'_>, case: &Case) -> Judgement {
             .subject
             .request(row.kind(), table::with(document, &content.text));
         let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
-        if let Reply::Refused(_) = client.make(&call)? {
+        let Some(Reply::Done(_)) = client.make_if_possible(&call)? else {
             continue;
-        }
-        let blob = ledger::git(&scene.library(), &["cat-file", "blob", &format!("HEAD:{path}")]).ok();
-        let judged = document.judge(row.kind(), &content.text, blob.as_deref().map(str::as_bytes));
+        };
+        let (what, found) = if bench.subject.should_commit() {
+            let blob = ledger::git(&scene.library(), &["cat-file", "blob", &format!("HEAD:{path}")]);
+            ("commit", blob.ok().map(String::into_bytes))
+        } else {
+            ("server", scene.read(path))
+        };
+        let judged = document.judge(row.kind(), &content.text, found.as_deref());
         if let Err(why) = judged {
             let what = format!(
-                "the commit changes more of `{path}` ({}) than was asked for: {why}",
+                "the {what} changes more of `{path}` ({}) than was asked for: {why}",
                 document.name
             );
             let before = document.text();
-            let found = blob.as_deref().map(str::as_bytes);
-            return Err(fail(what).showing(path, Some(before.as_bytes()), found));
+            return Err(fail(what).showing(path, Some(before.as_bytes()), found.as_deref()));
         }
     }
     Ok(())

@@ -6,6 +6,7 @@ mod content;
 mod log;
 mod others;
 mod sequence;
+mod states;
 
 use crate::check::Check;
 
@@ -19,4 +20,5 @@ pub(super) const CHECKS: &[Check] = &[
     log::LOG_ENTRY,
     log::REFUSED_NOTHING,
     sequence::SEQUENCE,
+    states::ODD_REPOSITORY,
 ];

@@ -25,7 +25,7 @@ pub(super) const SEQUENCE: Check = Check {
     shrink,
 };
 
-const PATHS: [&str; 3] = ["notes/plan.md", "notes/other.md", "notes/new/deep.md"];
+const PATHS: [&str; 3] = ["notes/plan.md", "notes/other.md", "notes/new.md"];
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -214,7 +214,9 @@ fn hostile(
     debug_assert!(SECRET.contains(TOLD) && SECRET.contains(SEARCHED));
     let before = Moment::of(scene)?;
     for Try { call, is_of_folder } in tries {
-        let message = client.call_raw(call.tool, &call.arguments, Map::new())?;
+        let Some(message) = client.attempt(call.tool, &call.arguments)? else {
+            continue;
+        };
         ensure(attack.tells || !message.to_string().contains(TOLD), || {
             format!(
                 "the answer tells what a file outside of the library holds ({})",
@@ -287,7 +289,9 @@ fn ordinary(
             scene.git(&["commit", "--quiet", "-m", "a document"])?;
         }
         let bytes = scene.read(path);
-        let message = client.call_raw(call.tool, &call.arguments, Map::new())?;
+        let Some(message) = client.attempt(call.tool, &call.arguments)? else {
+            continue;
+        };
         if let Reply::Refused(refusal) = bench.subject.adapter.reply(call.tool, &message) {
             let what = format!("`{path}` was refused: {}, {}", words(call), refusal.message);
             return Err(fail(what));

@@ -59,7 +59,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             if path == "notes/dirty.md" || scene.read(path).is_none() {
                 scene.put(path, format!("{DOCUMENT}\nA person's, for {}.\n", call.tool.name))?;
             }
-            client.make(&call)?;
+            client.attempt(call.tool, &call.arguments)?;
         }
     }
     client.close()?;

@@ -7,7 +7,6 @@ use std::{
 };
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use serde_json::Map;
 use tabellion_schemas::spec::EffectKind;
 
 use crate::{
@@ -91,7 +90,9 @@ fn swapped_folder(bench: &Bench<'_>, _: &Case) -> Judgement {
                 };
                 let calls = bench.subject.requests(with).into_iter();
                 for call in calls.filter(|call| call.tool.path.is_some()) {
-                    let message = client.call_raw(call.tool, &call.arguments, Map::new())?;
+                    let Some(message) = client.attempt(call.tool, &call.arguments)? else {
+                        continue;
+                    };
                     ensure(!message.to_string().contains(SECRET.trim_end()), || {
                         let tool = call.tool.name;
                         format!("`{tool}` told what a file outside of the library holds")

@@ -1,0 +1,179 @@
+//! Repositories that somebody is in the middle of something with, or holds a lock of.
+
+use serde_json::json;
+use tabellion_schemas::spec::EffectKind;
+
+use super::others::same_lines;
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    documents::CHANGES,
+    ledger,
+    moment::Moment,
+    reply::Reply,
+    request::{Call, With},
+    scene::Scene,
+    semantics,
+};
+
+pub(super) const ODD_REPOSITORY: Check = Check {
+    id: "mutation/odd-repository",
+    severity: Severity::Must,
+    guarantees: &["no-implicit-edits", "no-partial-application"],
+    states: "Whatever a repository is in the middle of, a mutation is wholly done or refused, and disturbs nothing of it.",
+    explains: "HEAD is detached, or on a branch without commits; a merge, a rebase or a cherry-pick waits for a person; another \
+               program holds one of git's locks. Either each mutating call is refused and not a byte changes, or it is done as \
+               ever: one commit on HEAD, of its document alone. What the person was at stays as it was: other documents, what \
+               is staged, merge heads, the locks.",
+    cases,
+    judge,
+    shrink: as_small_as_can_be,
+};
+
+const DOCUMENT: &str = "notes/plan.md";
+const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
+/// The document that a merge is about.
+const CONTESTED: &str = "README.md";
+
+/// A state of a repository: its name, and how git brings it about. A command that begins with `!` is expected to fail.
+type State = (&'static str, &'static [&'static [&'static str]]);
+
+/// Two branches that disagree on [`CONTESTED`]; git is then asked to bring them together.
+const STATES: [State; 8] = [
+    ("a detached HEAD", &[&["checkout", "--quiet", "--detach"]]),
+    (
+        "a branch without commits",
+        &[&["checkout", "--quiet", "--orphan", "new"]],
+    ),
+    ("a merge with a conflict", &[&["!", "merge", "--quiet", "other"]]),
+    (
+        "a merge that only needs a commit",
+        &[&["merge", "--quiet", "--no-commit", "--strategy=ours", "other"]],
+    ),
+    (
+        "a rebase with a conflict",
+        &[&["!", "rebase", "--quiet", "other"]],
+    ),
+    ("a cherry-pick with a conflict", &[&["!", "cherry-pick", "other"]]),
+    (
+        "a revert that only needs a commit",
+        &[&["revert", "--no-commit", "HEAD"]],
+    ),
+    ("a bisection", &[&["bisect", "start"]]),
+];
+/// Files of git's that another program may have locked. Without the first two no commit can be made as git makes them.
+const LOCKS: [&str; 3] = ["index", "refs/heads/main", "HEAD"];
+
+fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let has_any = CHANGES
+        .iter()
+        .any(|kind| bench.subject.tool_with(*kind).is_some());
+    if !has_any {
+        return Ok(Vec::new());
+    }
+    let states = STATES.iter().map(|(name, _)| Case::new(*name, name));
+    let locks = LOCKS
+        .iter()
+        .map(|file| Case::new(format!("another program's lock of {file}"), file));
+    Ok(states.chain(locks).collect())
+}
+
+fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let state: String = case.read()?;
+    let quick = [EffectKind::Write, EffectKind::ReplaceSection];
+    for &kind in bench.pick(&quick[..], &CHANGES) {
+        let with = With {
+            path: DOCUMENT,
+            content: "## Scope\n\nless\n",
+            target: "## Scope",
+        };
+        if let Some(call) = bench.subject.request(kind, with) {
+            one(bench, &state, &call)?;
+        }
+    }
+    Ok(())
+}
+
+fn one(bench: &Bench<'_>, state: &str, call: &Call) -> Judgement {
+    let scene = bench.scene(&[(DOCUMENT, TEXT), (CONTESTED, "# Library\n")])?;
+    bring_about(&scene, state)?;
+    let mut client = scene.start()?;
+    let before = Moment::of(&scene)?;
+    let reply = client.make(call)?;
+    let after = Moment::of(&scene)?;
+    if matches!(reply, Reply::Refused(_)) {
+        before.same(&after)?;
+    } else {
+        let is_locked_out = bench.subject.should_commit() && LOCKS[..2].contains(&state);
+        ensure(!is_locked_out, || {
+            format!("the call was accepted although another program has git's lock of {state}")
+        })?;
+        done(bench, &scene, call, &before, &after)?;
+    }
+    client.request("tools/list", json!({}))?;
+    Ok(())
+}
+
+/// Brings the repository into a state.
+fn bring_about(scene: &Scene<'_>, state: &str) -> Result<(), Stop> {
+    let Some((_, commands)) = STATES.iter().find(|(name, _)| *name == state) else {
+        scene.trace(format!("another program locks git's {state}"));
+        return Ok(std::fs::write(scene.path(&format!(".git/{state}.lock")), "")?);
+    };
+    scene.git(&["checkout", "--quiet", "-b", "other"])?;
+    scene.put(CONTESTED, "# Another library\n")?;
+    scene.commit_all("theirs")?;
+    scene.git(&["checkout", "--quiet", "main"])?;
+    scene.put(CONTESTED, "# My library\n")?;
+    scene.commit_all("mine")?;
+    for command in *commands {
+        match command {
+            ["!", command @ ..] => ensure(scene.git(command).is_err(), || {
+                format!("`git {}` found no conflict", command.join(" "))
+            })?,
+            command => drop(scene.git(command)?),
+        }
+    }
+    Ok(())
+}
+
+/// Judges a call that was accepted.
+fn done(bench: &Bench<'_>, scene: &Scene<'_>, call: &Call, before: &Moment, after: &Moment) -> Judgement {
+    let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
+    let found = scene.read(DOCUMENT);
+    semantics::allowed(call, Some(TEXT.as_bytes()), found.as_deref())?;
+    before.same_documents(after, &[DOCUMENT])?;
+    before.same_around(after)?;
+    before.same_control(after)?;
+    before.same_in_progress(after)?;
+    if !bench.subject.should_commit() {
+        return Ok(());
+    }
+    let (old, new) = (&before.view.library, &after.view.library);
+    same_lines("what is staged", &old.index, &new.index, DOCUMENT)?;
+    same_lines("`git status`", &old.status, &new.status, DOCUMENT)?;
+    let made = new.commits_since(old).len();
+    // Where nothing was committed, the document was a person's uncommitted work, and may be kept by itself first.
+    let most = if old.commits.is_empty() { 2 } else { 1 };
+    ensure((1..=most).contains(&made), || {
+        format!("{made} commits were made instead of one")
+    })?;
+    let committed = ledger::git(
+        &scene.library(),
+        &["cat-file", "blob", &format!("HEAD:{DOCUMENT}")],
+    )
+    .ok();
+    ensure(committed.map(String::into_bytes) == found, || {
+        format!(
+            "the commit does not have what {} made of `{DOCUMENT}`",
+            semantics::words(kind)
+        )
+    })?;
+    let changed = ["show", "--format=", "--name-only", "--first-parent", "HEAD"];
+    let changed = ledger::git(&scene.library(), &changed)?;
+    ensure(changed.trim_end() == DOCUMENT, || {
+        format!(
+            "the commit changes {:?} instead of `{DOCUMENT}`",
+            changed.trim_end()
+        )
+    })
+}
