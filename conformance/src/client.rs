@@ -145,7 +145,7 @@ impl<'a> Client<'a> {
     /// # Errors
     /// When it does not exit.
     pub fn close(self) -> Result<(), WireError> {
-        self.target.close()
+        self.target.close().map(drop)
     }
 
     fn params(&self, tool: &ToolSpec, arguments: &Value, meta: Map<String, Value>) -> Result<Value, Stop> {

@@ -6,11 +6,17 @@ use tempfile::TempDir;
 
 use crate::ledger::git;
 
-/// What `git apply` makes of the document at `path`, which holds `before`; inside, what git says if it does not apply.
+/// What `git apply` makes of the document at `path` in the library at `root`, which holds `before`; inside, what git says if it
+/// does not apply.
 ///
 /// # Errors
 /// When the disk fails.
-pub(super) fn applied(path: &str, before: &[u8], diff: &str) -> io::Result<Result<Vec<u8>, String>> {
+pub(super) fn applied(
+    root: &Path,
+    path: &str,
+    before: &[u8],
+    diff: &str,
+) -> io::Result<Result<Vec<u8>, String>> {
     if diff.trim().is_empty() {
         return Ok(Ok(before.to_vec()));
     }
@@ -22,25 +28,38 @@ pub(super) fn applied(path: &str, before: &[u8], diff: &str) -> io::Result<Resul
     fs::write(&patch, diff)?;
     // Its own repository, so that one around the folder for temporary files does not count.
     git(&tree, &["init", "--quiet"])?;
-    let apply = |level| git(&tree, &["apply", "--whitespace=nowarn", level, "../patch"]);
-    // A diff may name the file with or without `a/` and `b/` before it.
-    if let Err(said) = apply("-p1").or_else(|why| apply("-p0").map_err(|_| why)) {
-        return Ok(Err(said.to_string()));
+    let apply = |level: usize| {
+        let level = format!("-p{level}");
+        git(&tree, &["apply", "--whitespace=nowarn", &level, "../patch"])
+    };
+    // A diff may name the file with or without `a/` and `b/` before it, or from the disk's root on.
+    if let Err(said) = apply(1) {
+        let levels = [0, root.components().count()];
+        if levels.into_iter().all(|level| apply(level).is_err()) {
+            return Ok(Err(said.to_string()));
+        }
     }
     Ok(fs::read(&document).map_err(|error| error.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::applied;
+    use super::*;
 
     #[test]
     fn a_diff_makes_what_it_says_or_does_not_apply() {
         let diff =
             "--- a/a b.md\t\n+++ b/a b.md\t\n@@ -1,2 +1,2 @@\n x\r\n-y\n+z\n\\ No newline at end of file\n";
+        let applied =
+            |path, before, diff: &str| super::applied(Path::new("/tmp/library"), path, before, diff);
         let made = applied("a b.md", b"x\r\ny\n", diff).unwrap();
         assert_eq!(made.as_deref(), Ok(&b"x\r\nz"[..]));
         assert!(applied("a b.md", b"x\ny\n", diff).unwrap().is_err());
+        let absolute = diff
+            .replace(" a/", " /tmp/library/")
+            .replace(" b/", " /tmp/library/");
+        let made = applied("a b.md", b"x\r\ny\n", &absolute).unwrap();
+        assert_eq!(made.as_deref(), Ok(&b"x\r\nz"[..]));
         assert_eq!(applied("a.md", b"x", "").unwrap().as_deref(), Ok(&b"x"[..]));
     }
 }

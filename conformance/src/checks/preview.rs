@@ -167,7 +167,7 @@ fn equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
         };
         let diff = shown.response.pointer(pair.spec.diff).and_then(Value::as_str);
         let diff = diff.ok_or_else(|| fail(format!("the preview has no diff at `{}`", pair.spec.diff)))?;
-        let shown = patch::applied(&document.path, &before, diff)?.map_err(|why| {
+        let shown = patch::applied(&scene.library(), &document.path, &before, diff)?.map_err(|why| {
             fail(format!(
                 "the preview of `{}` can't be applied: {why}",
                 document.path

@@ -10,7 +10,7 @@ use std::{
     io::{self, BufRead, BufReader, Write},
     net::{Ipv4Addr, TcpListener},
     path::Path,
-    process::{ChildStdin, ChildStdout, Command, Stdio},
+    process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     sync::{
         atomic::{AtomicU32, Ordering},
         mpsc::{Receiver, RecvTimeoutError, channel},
@@ -365,27 +365,27 @@ impl Target {
         }
     }
 
-    /// Closes the server's standard input and waits for its exit. One that speaks HTTP has its session ended, and is asked to
-    /// end and made to, unless somebody else runs it.
+    /// Closes the server's standard input and waits for its exit; how it exited. One that speaks HTTP has its session ended,
+    /// and is asked to end and made to, unless somebody else runs it: how it exits is its own affair.
     ///
     /// # Errors
     /// When it does not exit in time; it is killed then.
-    pub fn close(mut self) -> Result<(), WireError> {
+    pub fn close(mut self) -> Result<Option<ExitStatus>, WireError> {
         let is_http = matches!(self.wire, Wire::Http(_));
         match &mut self.wire {
             Wire::Lines(stdin) => *stdin = None,
             Wire::Http(http) => http.end(),
         }
         let Some(process) = &mut self.process else {
-            return Ok(());
+            return Ok(None);
         };
         if is_http {
             process.ask_to_end();
             process.wait(END)?;
-            return Ok(());
+            return Ok(None);
         }
         let ended = process.wait(self.patience)?;
-        ended.map(drop).ok_or(WireError::Silent(self.patience))
+        ended.map(Some).ok_or(WireError::Silent(self.patience))
     }
 
     /// Kills the server without warning.

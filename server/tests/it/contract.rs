@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tabellion_conformance::Target;
 use tabellion_schemas::generated::braindrive_markdown::CONTRACT;
 
-use crate::support::Library;
+use crate::support::{Library, exited};
 
 const SOURCE: &str = include_str!("../../../schemas/braindrive-markdown/source.md");
 
@@ -82,7 +82,7 @@ fn the_listed_tools_are_the_same_in_the_stateless_era() {
         .request("tools/list", json!({ "_meta": meta }))
         .expect("a list");
     assert_documented(&list["result"]["tools"]);
-    assert!(target.close().expect("the server exits").success());
+    assert!(exited(target).success());
 }
 
 #[test]

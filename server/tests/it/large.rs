@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{Library, Server, edit};
+use crate::support::{Library, Server, edit, process};
 
 /// A hundred megabytes of lines, and fifty of one line; five where the compiler did not optimise.
 const LINES: &str = "lines.md";
@@ -32,7 +32,7 @@ fn large() -> Library {
 
 /// The most memory that a server has used so far, in megabytes.
 fn most_memory(server: &Server) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", server.target.id())).expect("it runs");
+    let status = fs::read_to_string(format!("/proc/{}/status", process(&server.target))).expect("it runs");
     let line = status
         .lines()
         .find(|line| line.starts_with("VmHWM:"))

@@ -10,7 +10,7 @@ use std::{
 use serde_json::json;
 use tabellion_conformance::target::PATIENCE;
 
-use crate::support::{Library, edit};
+use crate::support::{Library, edit, exited};
 
 #[test]
 fn it_exits_at_the_end_of_input() {
@@ -18,7 +18,7 @@ fn it_exits_at_the_end_of_input() {
     library.serve().close();
     // Also without a handshake, and with a request that nobody waits for.
     let target = tabellion_conformance::Target::start(&mut library.command()).expect("the server starts");
-    assert!(target.close().expect("it exits").success());
+    assert!(exited(target).success());
     let mut server = library.serve();
     let request = json!({ "path": "a.md", "content": "a\n" });
     server

@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Command, ExitStatus, Stdio},
 };
 
 use serde_json::{Map, Value, json};
@@ -118,8 +118,19 @@ impl Server {
 
     /// Ends the session.
     pub(crate) fn close(self) {
-        assert!(self.target.close().expect("the server exits").success());
+        assert!(exited(self.target).success());
     }
+}
+
+/// Ends a server that was started here; how it exited.
+pub(crate) fn exited(target: Target) -> ExitStatus {
+    let ended = target.close().expect("the server exits");
+    ended.expect("it was started here")
+}
+
+/// The process id of a server that was started here.
+pub(crate) fn process(target: &Target) -> u32 {
+    target.id().expect("it was started here")
 }
 
 /// What a tool answered.

@@ -5,7 +5,7 @@ use std::{fs, thread, time::Duration};
 use serde_json::{Value, json};
 use tabellion_conformance::{Target, ledger};
 
-use crate::support::Library;
+use crate::support::{Library, exited, process};
 
 const STATELESS: &str = "2026-07-28";
 const REVISIONS: [&str; 2] = ["2025-11-25", STATELESS];
@@ -97,9 +97,9 @@ fn a_search_tells_how_far_it_is_and_stops_when_it_is_cancelled() {
             assert_eq!(message["method"], "notifications/progress", "{message}");
         }
         let idle = (0..100).any(|_| {
-            let before = ticks(target.id());
+            let before = ticks(process(&target));
             thread::sleep(Duration::from_millis(100));
-            ticks(target.id()) == before
+            ticks(process(&target)) == before
         });
         assert!(idle, "the search goes on");
         let last = post(
@@ -110,7 +110,7 @@ fn a_search_tells_how_far_it_is_and_stops_when_it_is_cancelled() {
             json!({}),
         );
         assert_eq!(target.receive().expect("an answer")["id"], last);
-        assert!(target.close().expect("it exits").success());
+        assert!(exited(target).success());
     }
 }
 
@@ -141,7 +141,7 @@ fn a_change_that_is_cancelled_is_made_whole_or_not_at_all() {
             }
             assert_eq!(after.status, "");
         }
-        assert!(target.close().expect("it exits").success());
+        assert!(exited(target).success());
     }
     ledger::fsck(library.root()).expect("a sound repository");
 }

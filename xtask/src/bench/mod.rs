@@ -296,7 +296,7 @@ impl Server {
 
     /// What the process has in memory.
     fn megabytes(&self) -> Outcome<f64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.target.id()))?;
+        let status = fs::read_to_string(format!("/proc/{}/status", self.target.id().unwrap_or_default()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kilobytes: f64 = line
             .and_then(|line| line.split_whitespace().next())

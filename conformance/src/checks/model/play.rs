@@ -230,7 +230,12 @@ impl Play<'_> {
                 })?;
                 let diff = response.pointer(pair.diff).and_then(Value::as_str);
                 let diff = diff.ok_or_else(|| fail("the preview has no diff"))?;
-                let made = patch::applied(&edit.path, before.unwrap_or_default(), diff)?;
+                let made = patch::applied(
+                    &self.scene.library(),
+                    &edit.path,
+                    before.unwrap_or_default(),
+                    diff,
+                )?;
                 let made = made.map_err(|said| fail(format!("the preview's diff does not apply: {said}")))?;
                 Ok(Some(made))
             }

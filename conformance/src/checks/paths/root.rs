@@ -173,12 +173,17 @@ fn make(scene: &Scene<'_>, client: &mut Client<'_>, call: &Call, path: &str) -> 
     if scene.read(path).as_deref() != Some(DOCUMENT.as_bytes()) {
         scene.put(path, DOCUMENT)?;
         scene.git(&["add", "--", path])?;
-        scene.git(&["commit", "--quiet", "-m", "a document", "--", path])?;
+        scene.git(&["commit", "--quiet", "--allow-empty", "-m", "a document"])?;
     }
-    if let Reply::Refused(refusal) = client.make(call)? {
-        let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
-        let what = semantics::words(kind);
-        return Err(fail(format!("{what} was refused: {}", refusal.message)));
+    match client.make_if_possible(call)? {
+        None => Ok(()),
+        Some(Reply::Done(_)) => {
+            semantics::allowed(call, Some(DOCUMENT.as_bytes()), scene.read(path).as_deref())
+        }
+        Some(Reply::Refused(refusal)) => {
+            let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
+            let what = semantics::words(kind);
+            Err(fail(format!("{what} was refused: {}", refusal.message)))
+        }
     }
-    semantics::allowed(call, Some(DOCUMENT.as_bytes()), scene.read(path).as_deref())
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tabellion_conformance::Target;
 
 use super::calls::{Call, End};
-use crate::support::{Library, Server, edit, outcome};
+use crate::support::{Library, Server, edit, outcome, process};
 
 /// Makes one more change of `path`, alone, which must succeed: whatever the calls before left is completed or undone by it.
 pub(super) fn last_change(library: &Library, path: &str) -> Vec<Call> {
@@ -104,7 +104,7 @@ impl<'a> Client<'a> {
 
     /// The server's process id.
     pub(super) fn id(&mut self) -> u32 {
-        self.server().target.id()
+        process(&self.server().target)
     }
 
     /// Kills the server after a while. Nobody will know what became of the calls in flight.

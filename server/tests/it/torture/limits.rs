@@ -21,7 +21,7 @@ use super::{
     disk::{Disk, Side, Sides},
     mount::Mount,
 };
-use crate::support::{Library, Server, edit};
+use crate::support::{Library, Server, edit, exited, process};
 
 /// A user that owns nothing else.
 const NOBODY: u32 = 65534;
@@ -238,7 +238,7 @@ fn a_limit_on_the_size_of_files() {
     let mut target = Target::start(&mut limited(&library, "-S -f 100")).expect("the server starts");
     target.initialize("2025-11-25").expect("a handshake");
     let mut server = Server { target };
-    let pid = server.target.id().to_string();
+    let pid = process(&server.target).to_string();
     refuse_then_make(
         &library,
         &mut server,
@@ -267,11 +267,7 @@ fn a_limit_on_open_files() {
         };
         // With too few it can't even begin, and says so in its exit code.
         if target.initialize("2025-11-25").is_err() {
-            assert_eq!(
-                target.close().expect("it exits").code(),
-                Some(1),
-                "{most} open files"
-            );
+            assert_eq!(exited(target).code(), Some(1), "{most} open files");
             continue;
         }
         let request = json!({ "path": "notes/a.md", "content": format!("{most}\n") });

@@ -9,7 +9,7 @@ use super::{
     picture::{Picture, Things},
     scene::Scene,
 };
-use crate::support::{Server, edit};
+use crate::support::{Server, edit, exited};
 
 /// Each tool that changes, on the document at `path`.
 fn changes(path: &str) -> [(&'static str, Value); 3] {
@@ -100,7 +100,7 @@ pub(super) fn does_not_start(scene: &Scene, said: &str) {
         ),
         "{name}: it serves"
     );
-    let status = target.close().expect("an end");
+    let status = exited(target);
     assert_eq!(status.code(), Some(1), "{name}");
     assert!(scene.said().contains(said), "{name}: {}", scene.said());
     assert_eq!(
