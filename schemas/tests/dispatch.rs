@@ -42,7 +42,10 @@ static APPEND: ToolSpec = ToolSpec {
     },
     mutating: true,
     path: Some("/path"),
+    path_in: None,
+    paths: None,
     commit: Some("/commit"),
+    approval: None,
     errors: &["INVALID", "CONFLICT", "IO"],
     effects: &[],
     input: Shape::new(INPUT, INPUT, &RULES),
@@ -140,6 +143,11 @@ impl Snapshot for Memory {
 }
 
 impl Store for Memory {
+    fn difference(&self, path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
+        let [old, new] = [old, new].map(|side| side.map_or("-".into(), String::from_utf8_lossy));
+        format!("{path}: {old} > {new}")
+    }
+
     fn begin<'a>(&'a self, _: u32) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
         let before = self.state.lock().unwrap().clone();
         Box::pin(async move {
@@ -307,7 +315,8 @@ fn name(rejection: Result<Answer, Rejection>) -> &'static str {
     match rejection {
         Err(Rejection::Declared(error)) => error.name,
         Err(Rejection::Breach { .. }) => "breach",
-        Err(Rejection::UnknownTool) => "unknown",
+        Err(Rejection::UnknownTool | Rejection::Unknown) => "unknown",
+        Err(Rejection::InputRequired(_)) => "ask",
         Ok(_) => "accepted",
     }
 }

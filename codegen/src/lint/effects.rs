@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 use super::pointers::leads_to;
 use crate::{
     algebra,
-    contract::{Effect, EffectKind, Side, Tool, When},
+    contract::{Contract, Effect, EffectKind, Side, Tool, When},
     problem::Problem,
     views,
 };
 
 /// Checks the effects of one tool.
-pub(super) fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
+pub(super) fn tool(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>) {
     let effects = &tool.spec.effects;
-    if !effects.is_empty() && tool.spec.path.is_none() {
+    if !effects.is_empty() && tool.spec.path.is_none() && !contract.spec.document {
         problems.push(tool.document.problem(
             "/effects",
             "nothing says which document the effects are about",
@@ -59,14 +59,12 @@ fn texts(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
     };
     if let Some(content) = &effect.content {
         let at = format!("{at}/content");
-        let found = leads_to(
-            tool.schema(side),
-            content,
-            "string",
-            &tool.document,
-            &at,
-            problems,
-        );
+        let kind = if effect.kind == EffectKind::AppendLine {
+            "object"
+        } else {
+            "string"
+        };
+        let found = leads_to(tool.schema(side), content, kind, &tool.document, &at, problems);
         if side == Side::Output && found.is_some_and(|found| !found.always_there) {
             problems.push(tool.document.problem(
                 at,

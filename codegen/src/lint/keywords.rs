@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::values;
 use crate::{
     algebra,
-    contract::{Contract, Side, Tool},
+    contract::{Authored, Contract},
     document::Document,
     pointer,
     problem::Problem,
@@ -58,11 +58,13 @@ pub(super) fn named_rules(contract: &Contract, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks one schema of a tool, with the rules that it writes out itself.
-pub(super) fn schema(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
-    let authored = tool.document.value.pointer(side.pointer());
-    let Some(authored) = authored else { return };
-    Check::new(&tool.document, problems).root(authored, side.pointer(), Role::Root);
+/// Checks one schema, with the rules that it writes out itself.
+pub(super) fn schema(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
+    let (document, at) = (authored.document, &authored.at);
+    let Some(schema) = document.value.pointer(at) else {
+        return;
+    };
+    Check::new(document, problems).root(schema, at, Role::Root);
 }
 
 struct Check<'a> {

@@ -40,12 +40,7 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
             "a tool that changes nothing makes no commit",
             "remove the key, or set `mutating`",
         )),
-        (None, true) => problems.push(tool.document.problem(
-            "/mutating",
-            "a tool that makes a commit must answer with its id",
-            "add `\"commit\"`, a JSON pointer to the id in the response",
-        )),
-        (None, false) => {}
+        (None, _) => {}
     }
 }
 

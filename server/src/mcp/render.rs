@@ -35,7 +35,9 @@ pub(super) fn outcome(
             ErrorChannel::Result => Ok(as_result(error)),
             ErrorChannel::JsonRpc => Err(as_error(error)),
         },
-        Err(Rejection::UnknownTool) => Err(unknown_tool(tool)),
+        Err(Rejection::UnknownTool | Rejection::Unknown) => Err(unknown_tool(tool)),
+        // Only an approver asks for that, and this adapter names none.
+        Err(Rejection::InputRequired(_)) => Err(defect()),
         Err(Rejection::Breach { tool, detail }) => {
             tracing::error!(
                 contract = spec.id,
