@@ -475,6 +475,10 @@ pub struct Effect {
     pub content: Option<String>,
     /// JSON pointer to the heading in the request.
     pub target: Option<String>,
+    /// JSON pointer to the id of a section in the request.
+    pub section: Option<String>,
+    /// JSON pointer to a section's place in the request.
+    pub position: Option<String>,
 }
 
 /// A condition on a request.
@@ -508,9 +512,28 @@ pub enum EffectKind {
     InsertBefore,
     /// The text is put after a section.
     InsertAfter,
+    /// A section's own text is answered with.
+    ReadSection,
+    /// A section comes.
+    InsertSection,
+    /// A section's own text becomes the text.
+    UpdateSection,
+    /// A section goes.
+    DeleteSection,
+    /// A section is put elsewhere.
+    MoveSection,
+    /// The last change is undone.
+    Undo,
+    /// The last change that was undone is made again.
+    Redo,
 }
 
 impl EffectKind {
+    /// Whether it changes nothing.
+    pub fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::ReadSection)
+    }
+
     /// The words that contracts and Rust have for it.
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
@@ -523,6 +546,13 @@ impl EffectKind {
             Self::ReplaceSection => ("replace_section", "ReplaceSection"),
             Self::InsertBefore => ("insert_before", "InsertBefore"),
             Self::InsertAfter => ("insert_after", "InsertAfter"),
+            Self::ReadSection => ("read_section", "ReadSection"),
+            Self::InsertSection => ("insert_section", "InsertSection"),
+            Self::UpdateSection => ("update_section", "UpdateSection"),
+            Self::DeleteSection => ("delete_section", "DeleteSection"),
+            Self::MoveSection => ("move_section", "MoveSection"),
+            Self::Undo => ("undo", "Undo"),
+            Self::Redo => ("redo", "Redo"),
         }
     }
 }

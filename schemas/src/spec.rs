@@ -226,10 +226,16 @@ pub struct Effect {
     pub kind: EffectKind,
     /// Which requests have this effect; without it, all of them.
     pub when: Option<When>,
-    /// JSON pointer to the text, or the object of [`EffectKind::AppendLine`]: in the response for [`EffectKind::Read`], else in the request. None to delete.
+    /// JSON pointer to the text, or the object of [`EffectKind::AppendLine`]: in the response for the kinds that read, else in the request. None to delete.
     pub content: Option<&'static str>,
-    /// JSON pointer in the request to the name of a heading, for the kinds that work on a section.
+    /// JSON pointer in the request to the name of a heading, for the kinds that find a section by it, and to the new
+    /// heading for [`EffectKind::InsertSection`].
     pub target: Option<&'static str>,
+    /// JSON pointer in the request to the id of a section, for the kinds that find it by that.
+    pub section: Option<&'static str>,
+    /// JSON pointer in the request to a place in the order of all sections, counted from 0, for the kinds that put one
+    /// there.
+    pub position: Option<&'static str>,
 }
 
 /// A condition on a request: at `at` stands the string `is`.
@@ -241,7 +247,8 @@ pub struct When {
     pub is: &'static str,
 }
 
-/// What can be done to a document. All but [`Read`](Self::Read) are effects of mutating tools alone.
+/// What can be done to a document. All but [`Read`](Self::Read) and [`ReadSection`](Self::ReadSection) are effects of
+/// mutating tools alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectKind {
     /// The response has the document's whole text.
@@ -262,6 +269,27 @@ pub enum EffectKind {
     InsertBefore,
     /// The text is put after the section.
     InsertAfter,
+    /// The response has the section's own text, without its heading and the sections in it.
+    ReadSection,
+    /// A section with a heading and the text becomes the one at the position.
+    InsertSection,
+    /// The text becomes the section's own text.
+    UpdateSection,
+    /// The section goes, with the sections in it.
+    DeleteSection,
+    /// The section, with the sections in it, becomes the one at the position.
+    MoveSection,
+    /// The last change that has not been undone is.
+    Undo,
+    /// The last change that was undone is made again.
+    Redo,
+}
+
+impl EffectKind {
+    /// Whether it changes nothing.
+    pub fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::ReadSection)
+    }
 }
 
 /// A request that the contract shows.

@@ -85,7 +85,9 @@ fn words(effect: &Effect) -> String {
     });
     let content = pointer("content", &effect.content);
     let target = pointer("target", &effect.target);
-    format!("`{word}`{when}{content}{target}")
+    let section = pointer("section", &effect.section);
+    let position = pointer("position", &effect.position);
+    format!("`{word}`{when}{content}{target}{section}{position}")
 }
 
 /// Requests must remain valid, and responses must have been possible before.

@@ -34,7 +34,7 @@ pub(super) fn tool(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>
 }
 
 fn kind(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
-    let reads = effect.kind == EffectKind::Read;
+    let reads = effect.kind.reads();
     if reads != tool.spec.mutating {
         return;
     }
@@ -52,7 +52,7 @@ fn kind(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
 }
 
 fn texts(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
-    let side = if effect.kind == EffectKind::Read {
+    let side = if effect.kind.reads() {
         Side::Output
     } else {
         Side::Input
@@ -73,9 +73,15 @@ fn texts(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
             ));
         }
     }
-    if let Some(target) = &effect.target {
-        let (input, at) = (tool.schema(Side::Input), format!("{at}/target"));
-        leads_to(input, target, "string", &tool.document, &at, problems);
+    for (key, pointer, kind) in [
+        ("target", &effect.target, "string"),
+        ("section", &effect.section, "string"),
+        ("position", &effect.position, "integer"),
+    ] {
+        if let Some(pointer) = pointer {
+            let (input, at) = (tool.schema(Side::Input), format!("{at}/{key}"));
+            leads_to(input, pointer, kind, &tool.document, &at, problems);
+        }
     }
 }
 

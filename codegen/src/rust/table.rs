@@ -213,7 +213,18 @@ fn effect(effect: &Effect) -> TokenStream {
     }));
     let content = optional(effect.content.as_ref());
     let target = optional(effect.target.as_ref());
-    quote!(Effect { kind: EffectKind::#kind, when: #when, content: #content, target: #target })
+    let section = optional(effect.section.as_ref());
+    let position = optional(effect.position.as_ref());
+    quote! {
+        Effect {
+            kind: EffectKind::#kind,
+            when: #when,
+            content: #content,
+            target: #target,
+            section: #section,
+            position: #position,
+        }
+    }
 }
 
 /// An example of a request; those of responses are judged when code is generated, and nobody asks for them later.

@@ -736,6 +736,8 @@ pub static TOOLS: [ToolSpec; 8] = [
                 when: None,
                 content: Some("/content"),
                 target: None,
+                section: None,
+                position: None,
             },
         ],
         input: Shape::new(
@@ -1259,6 +1261,8 @@ pub static TOOLS: [ToolSpec; 8] = [
                 when: None,
                 content: Some("/content"),
                 target: None,
+                section: None,
+                position: None,
             },
         ],
         input: Shape::new(
@@ -1398,6 +1402,8 @@ pub static TOOLS: [ToolSpec; 8] = [
                 }),
                 content: Some("/operation/content"),
                 target: None,
+                section: None,
+                position: None,
             },
             Effect {
                 kind: EffectKind::Prepend,
@@ -1407,6 +1413,8 @@ pub static TOOLS: [ToolSpec; 8] = [
                 }),
                 content: Some("/operation/content"),
                 target: None,
+                section: None,
+                position: None,
             },
             Effect {
                 kind: EffectKind::ReplaceSection,
@@ -1416,6 +1424,8 @@ pub static TOOLS: [ToolSpec; 8] = [
                 }),
                 content: Some("/operation/content"),
                 target: Some("/operation/target"),
+                section: None,
+                position: None,
             },
             Effect {
                 kind: EffectKind::InsertBefore,
@@ -1425,6 +1435,8 @@ pub static TOOLS: [ToolSpec; 8] = [
                 }),
                 content: Some("/operation/content"),
                 target: Some("/operation/target"),
+                section: None,
+                position: None,
             },
             Effect {
                 kind: EffectKind::InsertAfter,
@@ -1434,6 +1446,8 @@ pub static TOOLS: [ToolSpec; 8] = [
                 }),
                 content: Some("/operation/content"),
                 target: Some("/operation/target"),
+                section: None,
+                position: None,
             },
         ],
         input: Shape::new(
@@ -1645,6 +1659,8 @@ pub static TOOLS: [ToolSpec; 8] = [
                 when: None,
                 content: None,
                 target: None,
+                section: None,
+                position: None,
             },
         ],
         input: Shape::new(
