@@ -146,6 +146,8 @@ pub struct ContractSpec {
     pub document: bool,
     /// How errors reach clients.
     pub error_channel: ErrorChannel,
+    /// Key in an error's data for the sentence about the case.
+    pub error_details: Option<String>,
     /// The error table, by name.
     pub errors: IndexMap<String, ErrorEntry>,
     /// Clauses that tool files use by their id.

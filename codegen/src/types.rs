@@ -207,6 +207,9 @@ impl Lowering<'_> {
         at: &str,
         lowered: &mut Map<String, Value>,
     ) {
+        if members.get("x-rust-map").is_some_and(|map| map == true) {
+            return;
+        }
         let tag = members.get("x-rust-union").and_then(Value::as_str);
         if let Some(properties) = members.get("properties").and_then(Value::as_object) {
             let at = pointer::push(at, "properties");

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::{policy::PathPolicy, shape::Shape};
+use crate::{failure::ErrorAnswer, policy::PathPolicy, shape::Shape};
 
 /// A whole contract.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct ContractSpec {
     pub document: bool,
     /// How errors reach the client.
     pub error_channel: ErrorChannel,
+    /// The key in an error's data under which the sentence about the case stands too, if there must be one.
+    pub error_details: Option<&'static str>,
     /// Every error that a tool of this contract can answer with.
     pub errors: &'static [ErrorSpec],
     /// What an implementation promises, in the words of the source document.
@@ -39,6 +41,31 @@ impl ContractSpec {
     /// The tool of that name, if the contract has it.
     pub fn tool(&self, name: &str) -> Option<&'static ToolSpec> {
         self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// An error of the table for one case, of which `detail` says what happened, where and what to do; where it says
+    /// nothing, the table's message stands alone.
+    pub fn answer(
+        &self,
+        error: &ErrorSpec,
+        detail: String,
+        mut data: serde_json::Map<String, Value>,
+    ) -> ErrorAnswer {
+        let message = match self.error_details {
+            _ if detail.is_empty() => error.message.into(),
+            None => detail,
+            Some(key) => {
+                let message = format!("{}: {detail}", error.message);
+                data.insert(key.into(), detail.into());
+                message
+            }
+        };
+        ErrorAnswer {
+            name: error.name,
+            code: error.code,
+            message,
+            data,
+        }
     }
 
     /// The resource of that name, if the contract has it.

@@ -145,8 +145,9 @@ impl<'a> Check<'a> {
 
     fn keyword(&mut self, keyword: &str, value: &Value, at: &str, role: Role) {
         match keyword {
-            "x-rust-name" | "x-rust-union" | "x-enforce" if matches!(role, Role::Root | Role::Part) => {}
-            "x-rust-name" | "x-rust-union" | "x-enforce" => self.problem(
+            "x-rust-name" | "x-rust-union" | "x-rust-map" | "x-enforce"
+                if matches!(role, Role::Root | Role::Part) => {}
+            "x-rust-name" | "x-rust-union" | "x-rust-map" | "x-enforce" => self.problem(
                 at,
                 format!("`{keyword}` does not count here"),
                 "write it at the schema of a request, a response, a property or an item",
@@ -270,6 +271,12 @@ impl<'a> Check<'a> {
             Some(Value::Array(kinds)) => kinds.iter().filter(|kind| *kind != "null").count() == 1,
             _ => true,
         };
+        let is_kept = members.get("x-rust-map").is_some_and(|map| map == true);
+        if is_kept && !is_object {
+            let help = "only an object with declared properties can be kept as it came";
+            self.problem(&pointer::push(at, "x-rust-map"), "this is no such object", help);
+        }
+        let is_object = is_object && !is_kept;
         let named = members.contains_key("x-rust-name");
         let is_type = (is_enum || is_object) && is_one_kind;
         if is_type && !named && !self.is_tag(at) {

@@ -106,6 +106,7 @@ fn contract(contract: &Contract) -> TokenStream {
         ErrorChannel::Result => quote!(Result),
         ErrorChannel::JsonRpc => quote!(JsonRpc),
     };
+    let error_details = optional(spec.error_details.as_ref());
     let guarantees = spec.guarantees.iter().map(|guarantee| {
         let (id, text) = (&guarantee.id, &guarantee.text);
         quote!(Guarantee { id: #id, text: #text })
@@ -132,6 +133,7 @@ fn contract(contract: &Contract) -> TokenStream {
             title: #title,
             document: #document,
             error_channel: ErrorChannel::#channel,
+            error_details: #error_details,
             errors: &ERRORS,
             guarantees: &[#(#guarantees),*],
             previews: &[#(#previews),*],

@@ -247,13 +247,7 @@ impl ContractError for ToolError {
             Self::TooLarge { detail, data } => (&ERRORS[6], detail, data),
             Self::IoError { detail, data } => (&ERRORS[7], detail, data),
         };
-        let message = if detail.is_empty() { row.message.into() } else { detail };
-        ErrorAnswer {
-            name: row.name,
-            code: row.code,
-            message,
-            data,
-        }
+        CONTRACT.answer(row, detail, data)
     }
 }
 
@@ -636,6 +630,7 @@ pub static CONTRACT: ContractSpec = ContractSpec {
     title: "BrainDrive Markdown MCP",
     document: false,
     error_channel: ErrorChannel::Result,
+    error_details: None,
     errors: &ERRORS,
     guarantees: &[
         Guarantee {

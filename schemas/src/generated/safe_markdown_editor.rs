@@ -333,13 +333,7 @@ impl ContractError for ToolError {
             Self::InvalidParams { detail, data } => (&ERRORS[2], detail, data),
             Self::ApplicationError { detail, data } => (&ERRORS[3], detail, data),
         };
-        let message = if detail.is_empty() { row.message.into() } else { detail };
-        ErrorAnswer {
-            name: row.name,
-            code: row.code,
-            message,
-            data,
-        }
+        CONTRACT.answer(row, detail, data)
     }
 }
 
@@ -858,6 +852,7 @@ pub static CONTRACT: ContractSpec = ContractSpec {
     title: "SafeMarkdownEditor",
     document: true,
     error_channel: ErrorChannel::JsonRpc,
+    error_details: None,
     errors: &ERRORS,
     guarantees: &[
         Guarantee {

@@ -425,7 +425,7 @@ impl Library {
 
 impl Snapshot for Library {
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
-        let path = LibraryPath::parse(path).map_err(|error| invalid_path(&error))?;
+        let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let state = Library::read(self, &path)?;
         Ok(state.map(|state| Document {
             bytes: state.bytes,

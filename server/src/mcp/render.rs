@@ -57,11 +57,14 @@ pub(super) fn bad_conditions(spec: &ContractSpec, violations: &[Violation]) -> R
     let code = ErrorCode::INVALID_PARAMS.0;
     let declared = spec.errors.iter().find(|error| error.code == code);
     let Failure { message, data, .. } = Failure::violations(violations);
-    Rejection::Declared(ErrorAnswer {
-        name: declared.map_or("INVALID_PARAMS", |error| error.name),
-        code,
-        message,
-        data,
+    Rejection::Declared(match declared {
+        Some(error) => spec.answer(error, message, data),
+        None => ErrorAnswer {
+            name: "INVALID_PARAMS",
+            code,
+            message,
+            data,
+        },
     })
 }
 

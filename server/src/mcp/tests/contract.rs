@@ -187,6 +187,7 @@ const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static [To
         title: "Memory",
         document: false,
         error_channel,
+        error_details: None,
         errors: &[
             ErrorSpec {
                 name: "NOT_FOUND",
