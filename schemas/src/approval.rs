@@ -126,10 +126,17 @@ fn bytes(change: &Change) -> Option<&[u8]> {
     }
 }
 
+/// The text that is added. A line ending that only ends the last line of before is no part of it, so that it is the same
+/// whether or not somebody has ended that line meanwhile.
 fn appended<'c>(old: Option<&[u8]>, change: &'c Change) -> Result<&'c [u8], String> {
-    bytes(change)
-        .and_then(|new| new.strip_prefix(old.unwrap_or_default()))
-        .ok_or_else(|| "a tool that may only append changes what was there".into())
+    let old = old.unwrap_or_default();
+    let added = bytes(change)
+        .and_then(|new| new.strip_prefix(old))
+        .ok_or("a tool that may only append changes what was there")?;
+    let is_open = !old.is_empty() && !old.ends_with(b"\n");
+    let ending = [&b"\r\n"[..], b"\n"];
+    let ended = ending.iter().find_map(|ending| added.strip_prefix(*ending));
+    Ok(ended.filter(|_| is_open).unwrap_or(added))
 }
 
 /// Of a call that was not approved of.

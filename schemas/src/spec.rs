@@ -190,7 +190,7 @@ pub struct Approval {
 /// What a person is shown who is asked for approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shows {
-    /// Exactly the text to be appended. Such a tool can't do anything but append.
+    /// Exactly the text to be appended, without a line ending that only ends the line before. Such a tool can't do anything but append.
     Appended,
     /// The difference between the document as it is and as it would be.
     Diff,

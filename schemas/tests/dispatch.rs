@@ -669,6 +669,25 @@ fn an_approval_holds_for_what_was_shown_and_for_nothing_else() {
 }
 
 #[test]
+fn the_end_of_the_line_before_is_no_part_of_what_is_appended() {
+    for (old, text, shown) in [
+        ("old", "\nx\n", "x\n"),
+        ("old", "\r\nx", "x"),
+        ("old", "\n\nx", "\nx"),
+        ("old", "x\n", "x\n"),
+        ("old\n", "\nx", "\nx"),
+        ("", "\nx", "\nx"),
+    ] {
+        let store = holding(old);
+        let person = Arc::new(person(Decision::Granted));
+        let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
+        let request = json!({ "path": "a", "text": text });
+        call_tool(&SHOWS_APPENDED, &store, GOOD, request, call).expect("made");
+        assert_eq!(person.shown.lock().unwrap()[0].shown, shown, "{old:?} {text:?}");
+    }
+}
+
+#[test]
 fn a_digest_stands_for_tool_path_and_bytes() {
     let digest = |tool: &'static ToolSpec, old: Option<&str>, path: &str, text: &str| {
         let store = old.map_or_else(Arc::default, holding);

@@ -162,6 +162,18 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
         let message = format!("`{trait_name}` is also a type of this contract");
         problems.push(document.problem("/rust/trait", message, "choose another name for one of them"));
     }
+    for (i, prompt) in contract.spec.prompts.iter().enumerate() {
+        for name in names::prompt(&prompt.name) {
+            if types.definitions.contains_key(&name)
+                || types.aliases.contains_key(&name)
+                || name == *trait_name
+            {
+                let message = format!("`{name}` is a type of this prompt, and of something else too");
+                let help = "rename the prompt, or choose another `x-rust-name`";
+                problems.push(document.problem(format!("/prompts/{i}/name"), message, help));
+            }
+        }
+    }
     for alias in types
         .aliases
         .keys()
