@@ -17,13 +17,25 @@ pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
         }
         paths(tool, problems);
         approval(tool, problems);
-        if tool.spec.mutating && tool.document.value.get("commit").is_none() {
-            problems.push(tool.document.problem(
-                "/mutating",
-                "a tool that makes a commit must say where its id stands in the response",
-                "add `\"commit\"`: a JSON pointer, or null where the response has no place for it",
-            ));
-        }
+        commit(tool, problems);
+    }
+}
+
+/// That the response has no place for the commit is said and not left away.
+fn commit(tool: &Tool, problems: &mut Vec<Problem>) {
+    let is_said = tool.document.value.get("commit").is_some();
+    if tool.spec.mutating && !is_said {
+        problems.push(tool.document.problem(
+            "/mutating",
+            "a tool that makes a commit must say where its id stands in the response",
+            "add `\"commit\"`: a JSON pointer, or null where the response has no place for it",
+        ));
+    } else if !tool.spec.mutating && is_said {
+        problems.push(tool.document.problem(
+            "/commit",
+            "a tool that changes nothing makes no commit",
+            "remove the key, or set `mutating`",
+        ));
     }
 }
 

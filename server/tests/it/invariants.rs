@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tabellion_schemas::{CONTRACTS, generated::braindrive_markdown::CONTRACT};
+use tabellion_schemas::CONTRACTS;
 
 fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
