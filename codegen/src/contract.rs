@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::document::Document;
+use crate::{document::Document, names};
 
 /// A contract with its tools, in wire order.
 #[derive(Debug, Clone)]
@@ -26,6 +26,21 @@ impl Contract {
     /// The tool of that name.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         self.tools.iter().find(|tool| tool.spec.name == name)
+    }
+
+    /// Every schema of the contract: the tools' in wire order, then the resources'.
+    pub fn schemas(&self) -> impl Iterator<Item = Authored<'_>> {
+        let tools = self
+            .tools
+            .iter()
+            .flat_map(|tool| Side::ALL.map(|side| tool.authored(side)));
+        let resources = self.spec.resources.iter().enumerate();
+        tools.chain(resources.map(|(i, resource)| Authored {
+            document: &self.document,
+            at: format!("/resources/{i}/schema"),
+            schema: &resource.schema,
+            usual_name: names::resource(&resource.name),
+        }))
     }
 
     /// Name of the error that failures of `kind` become.
@@ -55,6 +70,29 @@ impl Tool {
             Side::Output => &self.spec.output_schema,
         }
     }
+
+    /// The same, with where it stands.
+    pub fn authored(&self, side: Side) -> Authored<'_> {
+        Authored {
+            document: &self.document,
+            at: side.pointer().into(),
+            schema: self.schema(side),
+            usual_name: names::root(&self.spec.name, side),
+        }
+    }
+}
+
+/// The schema of a request, a response or a resource, and where it stands.
+#[derive(Debug, Clone)]
+pub struct Authored<'a> {
+    /// The file that it stands in.
+    pub document: &'a Document,
+    /// JSON pointer to it in the file.
+    pub at: String,
+    /// What it says, with each `{"$use": …}` replaced by the rule it names.
+    pub schema: &'a Value,
+    /// The Rust type that it becomes, unless it has a name of its own.
+    pub usual_name: String,
 }
 
 /// Requests or responses.
@@ -103,8 +141,13 @@ pub struct ContractSpec {
     pub source: Source,
     /// Names in Rust.
     pub rust: RustNames,
+    /// Whether all of it is about one document, which the operator names.
+    #[serde(default)]
+    pub document: bool,
     /// How errors reach clients.
     pub error_channel: ErrorChannel,
+    /// Key in an error's data for the sentence about the case.
+    pub error_details: Option<String>,
     /// The error table, by name.
     pub errors: IndexMap<String, ErrorEntry>,
     /// Clauses that tool files use by their id.
@@ -120,6 +163,89 @@ pub struct ContractSpec {
     pub log: Option<Log>,
     /// Names of the tools in wire order.
     pub tools: Vec<String>,
+    /// The resources in wire order.
+    #[serde(default)]
+    pub resources: Vec<Resource>,
+    /// The prompts in wire order.
+    #[serde(default)]
+    pub prompts: Vec<Prompt>,
+}
+
+/// Something that a client can read as a whole.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resource {
+    /// Name on the wire.
+    pub name: String,
+    /// URI on the wire.
+    pub uri: String,
+    /// Name for people.
+    pub title: String,
+    /// Description on the wire.
+    pub description: String,
+    /// Media type of the text.
+    pub mime_type: String,
+    /// The source document's schema of the JSON that the text is, and `x-*` keys.
+    pub schema: Value,
+    /// Texts that are judged when code is generated.
+    #[serde(default)]
+    pub examples: Vec<Example>,
+}
+
+/// A text for a model, made from a template.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Prompt {
+    /// Name on the wire.
+    pub name: String,
+    /// Description on the wire.
+    pub description: String,
+    /// What a client may say.
+    #[serde(default)]
+    pub arguments: Vec<Argument>,
+    /// The source document's text, with placeholders in braces.
+    pub template: String,
+}
+
+impl Prompt {
+    /// The names in braces in the template, each once, in the order of the text.
+    pub fn placeholders(&self) -> Vec<&str> {
+        let mut found = vec![];
+        let mut rest = self.template.as_str();
+        while let Some((_, after)) = rest.split_once('{') {
+            rest = after;
+            let Some((name, after)) = rest.split_once('}') else {
+                break;
+            };
+            if is_placeholder(name) {
+                if !found.contains(&name) {
+                    found.push(name);
+                }
+                rest = after;
+            }
+        }
+        found
+    }
+}
+
+/// What in braces stands for a value, as the runtime has it (`tabellion_schemas::offer`).
+fn is_placeholder(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    !name.is_empty() && name.bytes().all(is_part)
+}
+
+/// An argument of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Argument {
+    /// Name on the wire.
+    pub name: String,
+    /// Description on the wire.
+    pub description: String,
+    /// Whether the prompt can't be made without it.
+    #[serde(default)]
+    pub required: bool,
+    /// Whether values can be offered.
+    #[serde(default)]
+    pub completes: bool,
 }
 
 /// The document that a contract was taken from.
@@ -181,19 +307,28 @@ pub enum FailureKind {
     Busy,
     /// Something is larger than the server handles.
     TooLarge,
+    /// Something named must not be touched.
+    AccessDenied,
+    /// A path is named that is not among the allowed ones.
+    PathNotAllowed,
+    /// Nobody approved.
+    Declined,
     /// The system failed.
     Io,
 }
 
 impl FailureKind {
     /// All of them, with the words that contracts and Rust have for them.
-    pub const ALL: [(Self, &'static str, &'static str); 7] = [
+    pub const ALL: [(Self, &'static str, &'static str); 10] = [
         (Self::Invalid, "invalid", "Invalid"),
         (Self::NotFound, "not_found", "NotFound"),
         (Self::Conflict, "conflict", "Conflict"),
         (Self::Refused, "refused", "Refused"),
         (Self::Busy, "busy", "Busy"),
         (Self::TooLarge, "too_large", "TooLarge"),
+        (Self::AccessDenied, "access_denied", "AccessDenied"),
+        (Self::PathNotAllowed, "path_not_allowed", "PathNotAllowed"),
+        (Self::Declined, "declined", "Declined"),
         (Self::Io, "io", "Io"),
     ];
 }
@@ -254,8 +389,14 @@ pub struct ToolSpec {
     pub mutating: bool,
     /// JSON pointer to the path in the request.
     pub path: Option<String>,
-    /// JSON pointer to the commit in the response.
+    /// The folder below which the path lies.
+    pub path_in: Option<String>,
+    /// Which paths may be named.
+    pub paths: Option<PathPolicy>,
+    /// JSON pointer to the commit in the response, unless there is no place for it.
     pub commit: Option<String>,
+    /// Whether a person must approve, and of what.
+    pub approval: Option<Approval>,
     /// Names of the errors that the tool answers with.
     pub errors: Vec<String>,
     /// What calls do to the document at `path`.
@@ -268,6 +409,43 @@ pub struct ToolSpec {
     /// Requests and responses that are judged when code is generated.
     #[serde(default)]
     pub examples: Vec<Example>,
+}
+
+/// Globs over the segments of paths.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PathPolicy {
+    /// What may be named.
+    pub allow: Vec<String>,
+    /// What must not be, even where it is allowed.
+    #[serde(default)]
+    pub deny: Vec<String>,
+}
+
+/// A person's approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Approval {
+    /// What the person is shown.
+    pub shows: Shows,
+}
+
+/// What a person is shown who is asked for approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shows {
+    /// The text to be appended.
+    Appended,
+    /// The difference.
+    Diff,
+}
+
+impl Shows {
+    /// The words that contracts and Rust have for it.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Appended => ("appended", "Appended"),
+            Self::Diff => ("diff", "Diff"),
+        }
+    }
 }
 
 /// MCP's tool annotations.
@@ -299,6 +477,10 @@ pub struct Effect {
     pub content: Option<String>,
     /// JSON pointer to the heading in the request.
     pub target: Option<String>,
+    /// JSON pointer to the id of a section in the request.
+    pub section: Option<String>,
+    /// JSON pointer to a section's place in the request.
+    pub position: Option<String>,
 }
 
 /// A condition on a request.
@@ -322,6 +504,8 @@ pub enum EffectKind {
     Delete,
     /// The text is added at its end.
     Append,
+    /// A value is added as a line of JSON at its end.
+    AppendLine,
     /// The text is added at its beginning.
     Prepend,
     /// The text takes the place of a section.
@@ -330,9 +514,28 @@ pub enum EffectKind {
     InsertBefore,
     /// The text is put after a section.
     InsertAfter,
+    /// A section's own text is answered with.
+    ReadSection,
+    /// A section comes.
+    InsertSection,
+    /// A section's own text becomes the text.
+    UpdateSection,
+    /// A section goes.
+    DeleteSection,
+    /// A section is put elsewhere.
+    MoveSection,
+    /// The last change is undone.
+    Undo,
+    /// The last change that was undone is made again.
+    Redo,
 }
 
 impl EffectKind {
+    /// Whether it changes nothing.
+    pub fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::ReadSection)
+    }
+
     /// The words that contracts and Rust have for it.
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
@@ -340,10 +543,18 @@ impl EffectKind {
             Self::Write => ("write", "Write"),
             Self::Delete => ("delete", "Delete"),
             Self::Append => ("append", "Append"),
+            Self::AppendLine => ("append_line", "AppendLine"),
             Self::Prepend => ("prepend", "Prepend"),
             Self::ReplaceSection => ("replace_section", "ReplaceSection"),
             Self::InsertBefore => ("insert_before", "InsertBefore"),
             Self::InsertAfter => ("insert_after", "InsertAfter"),
+            Self::ReadSection => ("read_section", "ReadSection"),
+            Self::InsertSection => ("insert_section", "InsertSection"),
+            Self::UpdateSection => ("update_section", "UpdateSection"),
+            Self::DeleteSection => ("delete_section", "DeleteSection"),
+            Self::MoveSection => ("move_section", "MoveSection"),
+            Self::Undo => ("undo", "Undo"),
+            Self::Redo => ("redo", "Redo"),
         }
     }
 }

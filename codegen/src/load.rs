@@ -34,9 +34,13 @@ pub(crate) fn contracts(sources: &Sources) -> (Vec<Contract>, Vec<Problem>) {
 }
 
 fn contract(sources: &Sources, folder: &str) -> Result<Contract, Vec<Problem>> {
-    let (document, spec): (_, ContractSpec) =
+    let (document, mut spec): (_, ContractSpec) =
         read(sources, &format!("{folder}/contract.json"), Meta::Contract)?;
     let mut problems = vec![];
+    for (i, resource) in spec.resources.iter_mut().enumerate() {
+        let at = format!("/resources/{i}/schema");
+        use_rules(&mut resource.schema, &at, &spec.rules, &document, &mut problems);
+    }
     if spec.contract != folder {
         problems.push(document.problem(
             "/contract",

@@ -13,6 +13,32 @@ pub(crate) fn root(tool: &str, side: Side) -> String {
     type_name(tool) + suffix
 }
 
+/// The usual type of what a resource reads: `DocumentResource`.
+pub(crate) fn resource(name: &str) -> String {
+    type_name(name) + "Resource"
+}
+
+/// The types of what a client says to a prompt and of what its template lacks: `SummarizeArguments`,
+/// `SummarizeValues`.
+pub(crate) fn prompt(name: &str) -> [String; 2] {
+    ["Arguments", "Values"].map(|suffix| type_name(name) + suffix)
+}
+
+/// The trait's methods for a resource: what it reads, and which version that is.
+pub(crate) fn resource_methods(name: &str) -> [String; 2] {
+    ["resource", "version"].map(|suffix| value_name(&format!("{name}_{suffix}")))
+}
+
+/// The trait's method for a prompt.
+pub(crate) fn prompt_method(name: &str) -> String {
+    value_name(&format!("{name}_prompt"))
+}
+
+/// The trait's method that offers values for an argument of a prompt.
+pub(crate) fn completion_method(prompt: &str, argument: &str) -> String {
+    value_name(&format!("complete_{prompt}_{argument}"))
+}
+
 /// A type or variant for a name on the wire.
 pub(crate) fn type_name(wire: &str) -> String {
     identifier(wire.to_pascal_case(), "X")

@@ -52,7 +52,7 @@ pub(crate) const RULE: &[&str] = &[
 ];
 
 /// Our own keys, which clients don't see.
-pub(crate) const OURS: &[&str] = &["x-rust-name", "x-rust-union", "x-enforce"];
+pub(crate) const OURS: &[&str] = &["x-rust-name", "x-rust-union", "x-rust-map", "x-enforce"];
 
 /// The steps from a schema to one in it, as tokens of a JSON pointer.
 pub(crate) type Step = Vec<String>;

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     algebra,
-    contract::{Contract, Side, Tool},
+    contract::{Authored, Contract},
     document::Document,
-    names, pointer,
+    pointer,
     problem::Problem,
     schema, union, views,
 };
@@ -43,18 +43,16 @@ pub(crate) struct Definition {
 pub(crate) fn lower(contract: &Contract) -> (Types, Vec<Problem>) {
     let mut types = Types::default();
     let mut problems = vec![];
-    for tool in &contract.tools {
-        for side in Side::ALL {
-            types.root(tool, side, &mut problems);
-        }
+    for authored in contract.schemas() {
+        types.root(&authored, &mut problems);
     }
     (types, problems)
 }
 
 impl Types {
-    fn root(&mut self, tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
-        let usual = names::root(&tool.spec.name, side);
-        let mut schema = tool.schema(side).clone();
+    fn root(&mut self, authored: &Authored<'_>, problems: &mut Vec<Problem>) {
+        let usual = authored.usual_name.clone();
+        let mut schema = authored.schema.clone();
         let name = match schema["x-rust-name"].as_str() {
             Some(name) => name.to_string(),
             None => usual.clone(),
@@ -65,10 +63,10 @@ impl Types {
         schema["x-rust-name"] = name.into();
         let mut lowering = Lowering {
             types: self,
-            document: &tool.document,
+            document: authored.document,
             problems,
         };
-        lowering.schema(&schema, side.pointer());
+        lowering.schema(&schema, &authored.at);
     }
 }
 
@@ -209,6 +207,9 @@ impl Lowering<'_> {
         at: &str,
         lowered: &mut Map<String, Value>,
     ) {
+        if members.get("x-rust-map").is_some_and(|map| map == true) {
+            return;
+        }
         let tag = members.get("x-rust-union").and_then(Value::as_str);
         if let Some(properties) = members.get("properties").and_then(Value::as_object) {
             let at = pointer::push(at, "properties");

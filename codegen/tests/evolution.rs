@@ -23,6 +23,18 @@ fn compiles() -> Vec<(&'static str, Value)> {
         } }),
         ),
         (
+            "policies_declared",
+            json!({ "set": {
+                "$/read_note.json#/paths": { "allow": ["notes/**"], "deny": ["**/.env*"] },
+                "$/read_note.json#/pathIn": "notes/",
+                "$/read_note.json#/errors/-": "CONFLICT",
+                "$/change_note.json#/approval": { "shows": "appended" },
+                "$/change_note.json#/commit": null,
+                "notes/contract.json#/prompts/0/template": "{style}: {text}",
+                "notes/contract.json#/errorDetails": "details",
+            } }),
+        ),
+        (
             "optional_argument_added",
             json!({ "set": {
             "$/read_note.json#/inputSchema/properties/raw": { "type": "boolean" },
@@ -73,6 +85,52 @@ fn breaks() -> Vec<(&'static str, Value)> {
             }),
         ),
         ("variant_added", both("properties/type/enum/-", json!("prepend"))),
+        (
+            "resource_added",
+            json!({ "set": { "notes/contract.json#/resources/-": {
+                "name": "count",
+                "uri": "notes://count",
+                "title": "Count",
+                "description": "How many notes there are.",
+                "mimeType": "application/json",
+                "schema": {
+                    "type": "object",
+                    "required": ["count"],
+                    "properties": { "count": { "type": "integer" } },
+                },
+            } } }),
+        ),
+        (
+            "resource_removed",
+            json!({ "set": { "notes/contract.json#/resources": [] } }),
+        ),
+        (
+            "resource_field_required",
+            json!({
+                "set": {
+                    "notes/contract.json#/resources/0/schema/required/-": "kind",
+                    "notes/contract.json#/resources/0/examples/1/output/kind": "final",
+                },
+            }),
+        ),
+        (
+            "prompt_added",
+            json!({ "set": { "notes/contract.json#/prompts/-": {
+                "name": "greet", "description": "Greet.", "template": "Hello, {name}!",
+            } } }),
+        ),
+        (
+            "prompt_argument_renamed",
+            json!({ "set": { "notes/contract.json#/prompts/0/arguments/1/name": "manner" } }),
+        ),
+        (
+            "placeholder_added",
+            json!({ "set": { "notes/contract.json#/prompts/0/template": "{style}: {text} ({length})" } }),
+        ),
+        (
+            "argument_completes",
+            json!({ "set": { "notes/contract.json#/prompts/0/arguments/1/completes": true } }),
+        ),
         (
             "becomes_mutating",
             json!({

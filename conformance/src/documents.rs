@@ -116,16 +116,22 @@ impl Document {
             ..
         } = self;
         let (before, behind) = match kind {
-            EffectKind::Read => return Ok(()),
+            EffectKind::Read | EffectKind::ReadSection => return Ok(()),
             EffectKind::Delete if after.is_none() => return Ok(()),
             EffectKind::Delete => return Err("it is still there".into()),
             EffectKind::Write if after == Some(content.as_bytes()) => return Ok(()),
             EffectKind::Write => return Err("it is not what was written".into()),
-            EffectKind::Append => (self.text(), String::new()),
+            EffectKind::Append | EffectKind::AppendLine => (self.text(), String::new()),
             EffectKind::Prepend => (head.clone(), [&**lead, section, rest].concat()),
             EffectKind::ReplaceSection => ([&**head, lead].concat(), rest.clone()),
             EffectKind::InsertBefore => ([&**head, lead].concat(), [&**section, rest].concat()),
             EffectKind::InsertAfter => ([&**head, lead, section].concat(), rest.clone()),
+            EffectKind::InsertSection
+            | EffectKind::UpdateSection
+            | EffectKind::DeleteSection
+            | EffectKind::MoveSection
+            | EffectKind::Undo
+            | EffectKind::Redo => return Err("what it does can't be told from its text alone".into()),
         };
         let after = after.ok_or("it is gone")?;
         let middle = after

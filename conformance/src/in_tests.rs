@@ -2,11 +2,12 @@
 
 use std::{num::NonZero, thread};
 
-use tabellion_schemas::{CONTRACTS, ContractSpec};
+use tabellion_schemas::ContractSpec;
 
 use crate::{
     Subject,
     adapter::Adapter,
+    checks::CONTRACTS,
     probe::{self, Spoken},
     report::{
         Report,

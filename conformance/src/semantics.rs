@@ -42,7 +42,7 @@ pub enum Impossible {
     NoText,
     /// The heading is not there, or several times.
     NoSection(NoSection),
-    /// The contract does not say what the call does.
+    /// The contract does not say what the call does, or says it by ids that only the server knows.
     NotDeclared,
 }
 
@@ -53,16 +53,23 @@ pub enum Impossible {
 pub fn change(call: &Call, before: Option<&[u8]>) -> Result<Change, Impossible> {
     let Call { tool, arguments } = call;
     let effect = tool.effect(arguments).ok_or(Impossible::NotDeclared)?;
-    let content = || text(arguments, effect.content).as_bytes().to_vec();
+    let content = || match effect.kind {
+        EffectKind::AppendLine => effect
+            .content
+            .and_then(|at| arguments.pointer(at))
+            .map(|object| object.to_string().into_bytes())
+            .unwrap_or_default(),
+        _ => text(arguments, effect.content).as_bytes().to_vec(),
+    };
     let before = match effect.kind {
         EffectKind::Write => return Ok(Change::Whole(content())),
         _ => before.ok_or(Impossible::NoDocument)?,
     };
     let document = || str::from_utf8(before).map_err(|_| Impossible::NoText);
     let at = match effect.kind {
-        EffectKind::Write | EffectKind::Read => return Ok(Change::None),
+        EffectKind::Write | EffectKind::Read | EffectKind::ReadSection => return Ok(Change::None),
         EffectKind::Delete => return Ok(Change::Gone),
-        EffectKind::Append => before.len()..before.len(),
+        EffectKind::Append | EffectKind::AppendLine => before.len()..before.len(),
         EffectKind::Prepend => {
             let front = markdown::front(document()?);
             front..front
@@ -79,6 +86,12 @@ pub fn change(call: &Call, before: Option<&[u8]>) -> Result<Change, Impossible> 
                 _ => end..end,
             }
         }
+        EffectKind::InsertSection
+        | EffectKind::UpdateSection
+        | EffectKind::DeleteSection
+        | EffectKind::MoveSection
+        | EffectKind::Undo
+        | EffectKind::Redo => return Err(Impossible::NotDeclared),
     };
     Ok(Change::Splice(at, content()))
 }
@@ -171,6 +184,14 @@ pub fn words(kind: Option<EffectKind>) -> &'static str {
         Some(EffectKind::ReplaceSection) => "a replacement of a section",
         Some(EffectKind::InsertBefore) => "an insertion before a section",
         Some(EffectKind::InsertAfter) => "an insertion after a section",
+        Some(EffectKind::AppendLine) => "an appending of a line",
+        Some(EffectKind::ReadSection) => "a reading of a section",
+        Some(EffectKind::InsertSection) => "an insertion of a section",
+        Some(EffectKind::UpdateSection) => "an update of a section",
+        Some(EffectKind::DeleteSection) => "a deletion of a section",
+        Some(EffectKind::MoveSection) => "a move of a section",
+        Some(EffectKind::Undo) => "an undo",
+        Some(EffectKind::Redo) => "a redo",
     }
 }
 
@@ -198,7 +219,7 @@ mod tests {
 
     #[track_caller]
     fn judged(kind: EffectKind, before: Option<&str>, after: Option<&str>) -> bool {
-        let tools = tabellion_schemas::CONTRACTS[0].tools.iter();
+        let tools = crate::checks::CONTRACTS[0].tools.iter();
         let mut effects = tools.flat_map(|tool| tool.effects.iter().map(move |effect| (tool, effect)));
         let (tool, effect) = effects.find(|(_, effect)| effect.kind == kind).expect("declared");
         let with = With {

@@ -173,7 +173,7 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use tabellion_schemas::CONTRACTS;
+    use crate::checks::CONTRACTS;
 
     use super::*;
     use crate::{

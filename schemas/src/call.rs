@@ -10,6 +10,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use crate::{
+    approval::Approver,
     caller::{Caller, Progress, Waiting},
     failure::Failure,
     shape::Violation,
@@ -22,6 +23,8 @@ pub const IF_BASE: &str = "tabellion/ifBase";
 pub const IDEMPOTENCY_KEY: &str = "tabellion/idempotencyKey";
 /// `_meta` key of a response: the id of the content that the document has (after a change: that it has now).
 pub const BASE: &str = "tabellion/base";
+/// `_meta` key of a response: the commit that was made, where the response itself has no place for it.
+pub const COMMIT: &str = "tabellion/commit";
 /// `_meta` key of a response: the call with this idempotency key had been made before and was not made again.
 pub const REPLAYED: &str = "tabellion/replayed";
 
@@ -41,9 +44,18 @@ pub struct CallContext {
     pub idempotency_key: Option<String>,
     /// Whoever waits for the answer.
     pub waiting: Waiting,
+    /// Who decides where approval is needed; without one, nobody approves.
+    pub approver: Option<Arc<dyn Approver>>,
 }
 
 impl CallContext {
+    /// The same, with somebody who decides where approval is needed.
+    #[must_use]
+    pub fn with_approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
     /// The same, with somebody who may give up waiting and is told how far the call is.
     #[must_use]
     pub fn with_caller(mut self, caller: Arc<dyn Caller>) -> Self {

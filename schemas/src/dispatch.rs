@@ -1,7 +1,7 @@
 //! A request's way to a handler and back.
 //!
-//! Reading: validate → decode → call → encode → validate. Mutating: the same between [`Store::begin`] and
-//! [`Session::publish`](crate::Session::publish), with the commit prepared before the answer is made, so that an
+//! Reading: validate → judge the path → decode → call → encode → validate. Mutating: the same, after a person's approval
+//! where it is needed, between [`Store::begin`] and [`Session::publish`](crate::Session::publish), with the commit prepared before the answer is made, so that an
 //! answer that breaks its schema has written nothing and the commit that an answer names is the one that was made.
 
 use std::{future::Future, pin::Pin};
@@ -10,10 +10,12 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use crate::{
-    call::{BASE, CallContext, Notes, REPLAYED, ReadCx, Receipt, Staged, WriteCx},
+    approval::{self, Decision, Proposal},
+    call::{BASE, COMMIT, CallContext, Notes, REPLAYED, ReadCx, Receipt, Staged, WriteCx},
     failure::{ContractError, ErrorAnswer, Failure, FailureKind},
+    offer,
     shape::Violation,
-    spec::{ContractSpec, ToolSpec},
+    spec::{ContractSpec, Shows, ToolSpec},
     store::{Entry, Setback, Snapshot, Store},
 };
 
@@ -43,27 +45,72 @@ pub trait Contract: Send + Sync {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>>;
+
+    /// Reads a resource.
+    fn read_resource<'a>(
+        &'a self,
+        call: &'a CallContext,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Answer, Rejection>> {
+        let _ = (call, name);
+        Box::pin(async { Err(Rejection::Unknown) })
+    }
+
+    /// A text that is another one once the resource reads otherwise. Cheap: it is asked for often.
+    fn resource_version<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, Rejection>> {
+        let _ = name;
+        Box::pin(async { Err(Rejection::Unknown) })
+    }
+
+    /// Makes the text of a prompt.
+    fn get_prompt<'a>(
+        &'a self,
+        call: &'a CallContext,
+        name: &'a str,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<String, Rejection>> {
+        let _ = (call, name, arguments);
+        Box::pin(async { Err(Rejection::Unknown) })
+    }
+
+    /// Values for an argument of a prompt that begins with `value`, best first. None where the argument doesn't
+    /// complete.
+    fn complete<'a>(
+        &'a self,
+        call: &'a CallContext,
+        prompt: &'a str,
+        argument: &'a str,
+        value: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<String>, Rejection>> {
+        let _ = (call, value);
+        Box::pin(async move { offer::without_values(self.spec(), prompt, argument) })
+    }
 }
 
-/// What a tool answers.
+/// What a tool answers, or a resource reads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The response, valid against the tool's output schema.
+    /// The response, valid against the schema of the tool's output or of the resource.
     pub response: Value,
     /// What belongs into the result's `_meta`.
     pub meta: Map<String, Value>,
 }
 
-/// Why a tool does not answer.
+/// Why a tool does not answer, a resource can't be read, or a prompt not be made.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rejection {
     /// The contract has no such tool.
     UnknownTool,
+    /// The contract has no such resource, prompt or argument of a prompt.
+    Unknown,
+    /// A person must approve first, and only the caller can ask them: it repeats the call with their answer. Nothing
+    /// was written.
+    InputRequired(Box<Proposal>),
     /// An error that the contract declares.
     Declared(ErrorAnswer),
     /// The implementation broke the contract. Nothing was written.
     Breach {
-        /// The tool's name.
+        /// Name of the tool, resource or prompt.
         tool: &'static str,
         /// How it was broken, for the log.
         detail: String,
@@ -139,6 +186,13 @@ where
         .map(|_| normal_form(tool, &request))
         .transpose()?;
     let refuse = |failure| declared::<Error>(tool, failure);
+    let shows = approval::needed(tool, call.approver.as_deref());
+    let approved = match shows {
+        Some(shows) if !was_made(store, call, normal.as_deref()).await.map_err(refuse)? => {
+            Some(approve(tool, shows, service, store, call, request.clone(), method).await?)
+        }
+        _ => None,
+    };
 
     for attempt in 0..ATTEMPTS {
         let mut session = store.begin(attempt).await.map_err(refuse)?;
@@ -165,7 +219,9 @@ where
             let staged = method(service, &cx, request)
                 .await
                 .map_err(|error| checked(tool, error.answer()))?;
-            let response = (staged.respond)(&Receipt::new(replay.commit));
+            let receipt = Receipt::new(replay.commit);
+            let response = (staged.respond)(&receipt);
+            note_commit(tool, &notes, &receipt);
             notes.put(REPLAYED, true.into());
             return Ok(Answer {
                 response: encode(tool, response)?,
@@ -180,6 +236,15 @@ where
         };
         let staged = method(service, &cx, request.clone()).await;
         let Staged { change, respond } = staged.map_err(|error| checked(tool, error.answer()))?;
+        if let Some(shows) = shows {
+            let old = session.read(&change.path).map_err(refuse)?;
+            let old = old.as_ref().map(|document| document.bytes.as_slice());
+            let digest =
+                approval::digest(tool, shows, old, &change).map_err(|detail| breach(tool, detail))?;
+            if approved.as_ref().is_none_or(|approved| approved.digest != digest) {
+                return Err(refuse(approval::outdated(&change.path)));
+            }
+        }
         let entry = Entry {
             tool: tool.name,
             call,
@@ -203,6 +268,7 @@ where
         }
         match session.publish().await {
             Ok(()) => {
+                note_commit(tool, &notes, &receipt);
                 notes.put(BASE, prepared.content.into());
                 return Ok(Answer {
                     response,
@@ -218,13 +284,69 @@ where
     Err(refuse(Failure::new(FailureKind::Conflict, message)))
 }
 
-/// Validates the arguments and makes them a request.
+/// Whether a call with this idempotency key has been made before, and so needs no approval.
+async fn was_made(store: &dyn Store, call: &CallContext, request: Option<&str>) -> Result<bool, Failure> {
+    let (Some(key), Some(request)) = (&call.idempotency_key, request) else {
+        return Ok(false);
+    };
+    match store.begin(0).await?.replay(key, request) {
+        Ok(replay) => Ok(replay.is_some()),
+        Err(Setback::Moved) => Ok(false),
+        Err(Setback::Failure(failure)) => Err(failure),
+    }
+}
+
+/// Works out what the call would change now, and has it approved. Nobody waits for the store meanwhile.
+async fn approve<S, Request, Response, Error: ContractError>(
+    tool: &'static ToolSpec,
+    shows: Shows,
+    service: &S,
+    store: &dyn Store,
+    call: &CallContext,
+    request: Request,
+    method: MutatingMethod<S, Request, Response, Error>,
+) -> Result<Proposal, Rejection> {
+    let refuse = |failure| declared::<Error>(tool, failure);
+    let cx = WriteCx {
+        call,
+        snapshot: store,
+        notes: &Notes::default(),
+    };
+    let staged = method(service, &cx, request).await;
+    let Staged { change, .. } = staged.map_err(|error| checked(tool, error.answer()))?;
+    let old = store.read(&change.path).map_err(refuse)?;
+    let base = old.as_ref().map(|document| document.id.clone());
+    if let Some(expected) = &call.if_base
+        && *expected != base
+    {
+        return Err(refuse(stale(&change.path, expected.as_deref(), base)));
+    }
+    let old = old.as_ref().map(|document| document.bytes.as_slice());
+    let proposal =
+        approval::proposal(tool, shows, store, old, &change).map_err(|detail| breach(tool, detail))?;
+    let decision = match &call.approver {
+        Some(approver) => approver.decide(&proposal).await,
+        None => Decision::Declined("a person must approve of this, and there is nobody to ask".into()),
+    };
+    match decision {
+        Decision::Granted => Ok(proposal),
+        Decision::Declined(why) => Err(refuse(approval::declined(&proposal, &why))),
+        Decision::Ask => Err(Rejection::InputRequired(Box::new(proposal))),
+    }
+}
+
+/// Validates the arguments, judges the path in them, and makes them a request.
 fn decode<Request: DeserializeOwned, Error: ContractError>(
     tool: &'static ToolSpec,
     mut arguments: Value,
 ) -> Result<Request, Rejection> {
     let invalid = |violations: Vec<Violation>| declared::<Error>(tool, Failure::violations(&violations));
     tool.input.check(&arguments).map_err(invalid)?;
+    if let (Some(policy), Some(path)) = (tool.paths, tool.path_of(&arguments)) {
+        policy
+            .judge(&path)
+            .map_err(|failure| declared::<Error>(tool, failure))?;
+    }
     fold_integral(&mut arguments);
     Request::deserialize(arguments)
         .map_err(|error| breach(tool, format!("valid arguments do not decode: {error}")))
@@ -253,6 +375,13 @@ fn names_commit(tool: &'static ToolSpec, response: &Value, receipt: &Receipt) ->
             receipt.commit()
         ),
     ))
+}
+
+/// Says which commit was made, where the response has no place for it.
+fn note_commit(tool: &ToolSpec, notes: &Notes, receipt: &Receipt) {
+    if tool.commit.is_none() {
+        notes.put(COMMIT, receipt.commit().into());
+    }
 }
 
 /// The text by which two requests are the same or not, however their JSON was written.

@@ -22,6 +22,12 @@ pub enum FailureKind {
     Busy,
     /// A document or an answer is larger than the server handles.
     TooLarge,
+    /// What the request names must not be seen or touched.
+    AccessDenied,
+    /// The request names a path that is not among those that the contract allows.
+    PathNotAllowed,
+    /// A person, or whoever decides in their stead, did not approve.
+    Declined,
     /// The system failed: a full disk, an unreadable file, a defect.
     Io,
 }

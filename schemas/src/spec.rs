@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::shape::Shape;
+use crate::{failure::ErrorAnswer, policy::PathPolicy, shape::Shape};
 
 /// A whole contract.
 #[derive(Debug)]
@@ -15,8 +15,12 @@ pub struct ContractSpec {
     pub version: &'static str,
     /// Name for people.
     pub title: &'static str,
+    /// Whether all of it is about one document, which the operator names.
+    pub document: bool,
     /// How errors reach the client.
     pub error_channel: ErrorChannel,
+    /// The key in an error's data under which the sentence about the case stands too, if there must be one.
+    pub error_details: Option<&'static str>,
     /// Every error that a tool of this contract can answer with.
     pub errors: &'static [ErrorSpec],
     /// What an implementation promises, in the words of the source document.
@@ -27,12 +31,51 @@ pub struct ContractSpec {
     pub log: Option<LogSpec>,
     /// The tools, in the order in which clients see them.
     pub tools: &'static [ToolSpec],
+    /// The resources, in the order in which clients see them.
+    pub resources: &'static [ResourceSpec],
+    /// The prompts, in the order in which clients see them.
+    pub prompts: &'static [PromptSpec],
 }
 
 impl ContractSpec {
     /// The tool of that name, if the contract has it.
     pub fn tool(&self, name: &str) -> Option<&'static ToolSpec> {
         self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// An error of the table for one case, of which `detail` says what happened, where and what to do; where it says
+    /// nothing, the table's message stands alone.
+    pub fn answer(
+        &self,
+        error: &ErrorSpec,
+        detail: String,
+        mut data: serde_json::Map<String, Value>,
+    ) -> ErrorAnswer {
+        let message = match self.error_details {
+            _ if detail.is_empty() => error.message.into(),
+            None => detail,
+            Some(key) => {
+                let message = format!("{}: {detail}", error.message);
+                data.insert(key.into(), detail.into());
+                message
+            }
+        };
+        ErrorAnswer {
+            name: error.name,
+            code: error.code,
+            message,
+            data,
+        }
+    }
+
+    /// The resource of that name, if the contract has it.
+    pub fn resource(&self, name: &str) -> Option<&'static ResourceSpec> {
+        self.resources.iter().find(|resource| resource.name == name)
+    }
+
+    /// The prompt of that name, if the contract has it.
+    pub fn prompt(&self, name: &str) -> Option<&'static PromptSpec> {
+        self.prompts.iter().find(|prompt| prompt.name == name)
     }
 }
 
@@ -102,8 +145,15 @@ pub struct ToolSpec {
     pub mutating: bool,
     /// JSON pointer in the request to the path that the tool works on.
     pub path: Option<&'static str>,
-    /// JSON pointer in a mutating tool's response to the id of the commit.
+    /// The folder below which the path lies, with a `/` at its end; without it, the library's root.
+    pub path_in: Option<&'static str>,
+    /// Which paths may be named. The runtime judges before the tool's method is called.
+    pub paths: Option<PathPolicy>,
+    /// JSON pointer in a mutating tool's response to the id of the commit; `None` where the response has no place
+    /// for it.
     pub commit: Option<&'static str>,
+    /// Whether a person must approve of what a call is about to change. The runtime asks.
+    pub approval: Option<Approval>,
     /// Names of the errors that this tool can answer with.
     pub errors: &'static [&'static str],
     /// What calls do to the document at `path`. At most one holds for a request.
@@ -122,6 +172,78 @@ impl ToolSpec {
         let holds = |when: When| request.pointer(when.at).and_then(Value::as_str) == Some(when.is);
         self.effects.iter().find(|effect| effect.when.is_none_or(holds))
     }
+
+    /// The path that this request is about, from the library's root on, if the contract says where it stands.
+    pub fn path_of(&self, request: &Value) -> Option<String> {
+        let named = request.pointer(self.path?)?.as_str()?;
+        Some(format!("{}{named}", self.path_in.unwrap_or_default()))
+    }
+}
+
+/// A person's approval of what a call is about to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Approval {
+    /// What the person is shown.
+    pub shows: Shows,
+}
+
+/// What a person is shown who is asked for approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shows {
+    /// Exactly the text to be appended, without a line ending that only ends the line before. Such a tool can't do anything but append.
+    Appended,
+    /// The difference between the document as it is and as it would be.
+    Diff,
+}
+
+/// Something that a client can read as a whole, without arguments.
+#[derive(Debug)]
+pub struct ResourceSpec {
+    /// Name on the wire.
+    pub name: &'static str,
+    /// URI on the wire.
+    pub uri: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Description on the wire.
+    pub description: &'static str,
+    /// Media type of the text.
+    pub mime_type: &'static str,
+    /// Shape of the JSON that the text is.
+    pub shape: Shape,
+}
+
+/// A text for a model, made from a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptSpec {
+    /// Name on the wire.
+    pub name: &'static str,
+    /// Description on the wire.
+    pub description: &'static str,
+    /// What a client may say.
+    pub arguments: &'static [ArgumentSpec],
+    /// The source document's text, with a placeholder in braces for each value: `{section_content}`.
+    pub template: &'static str,
+}
+
+impl PromptSpec {
+    /// The argument of that name, if the prompt has it.
+    pub fn argument(&self, name: &str) -> Option<&'static ArgumentSpec> {
+        self.arguments.iter().find(|argument| argument.name == name)
+    }
+}
+
+/// An argument of a prompt. Its value is a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArgumentSpec {
+    /// Name on the wire.
+    pub name: &'static str,
+    /// Description on the wire.
+    pub description: &'static str,
+    /// Whether the prompt can't be made without it.
+    pub required: bool,
+    /// Whether values can be offered to somebody who types one.
+    pub completes: bool,
 }
 
 /// What a call does to the document at the tool's path, so that it can be checked on the document itself.
@@ -131,10 +253,16 @@ pub struct Effect {
     pub kind: EffectKind,
     /// Which requests have this effect; without it, all of them.
     pub when: Option<When>,
-    /// JSON pointer to the text: in the response for [`EffectKind::Read`], else in the request. None to delete.
+    /// JSON pointer to the text, or the object of [`EffectKind::AppendLine`]: in the response for the kinds that read, else in the request. None to delete.
     pub content: Option<&'static str>,
-    /// JSON pointer in the request to the name of a heading, for the kinds that work on a section.
+    /// JSON pointer in the request to the name of a heading, for the kinds that find a section by it, and to the new
+    /// heading for [`EffectKind::InsertSection`].
     pub target: Option<&'static str>,
+    /// JSON pointer in the request to the id of a section, for the kinds that find it by that.
+    pub section: Option<&'static str>,
+    /// JSON pointer in the request to a place in the order of all sections, counted from 0, for the kinds that put one
+    /// there.
+    pub position: Option<&'static str>,
 }
 
 /// A condition on a request: at `at` stands the string `is`.
@@ -146,7 +274,8 @@ pub struct When {
     pub is: &'static str,
 }
 
-/// What can be done to a document. All but [`Read`](Self::Read) are effects of mutating tools alone.
+/// What can be done to a document. All but [`Read`](Self::Read) and [`ReadSection`](Self::ReadSection) are effects of
+/// mutating tools alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectKind {
     /// The response has the document's whole text.
@@ -157,6 +286,8 @@ pub enum EffectKind {
     Delete,
     /// The text is added at the end.
     Append,
+    /// The object is added at the end as one line of JSON, with its members in the order in which they came.
+    AppendLine,
     /// The text is added at the beginning.
     Prepend,
     /// The text takes the place of the section.
@@ -165,6 +296,27 @@ pub enum EffectKind {
     InsertBefore,
     /// The text is put after the section.
     InsertAfter,
+    /// The response has the section's own text, without its heading and the sections in it.
+    ReadSection,
+    /// A section with a heading and the text becomes the one at the position.
+    InsertSection,
+    /// The text becomes the section's own text.
+    UpdateSection,
+    /// The section goes, with the sections in it.
+    DeleteSection,
+    /// The section, with the sections in it, becomes the one at the position.
+    MoveSection,
+    /// The last change that has not been undone is.
+    Undo,
+    /// The last change that was undone is made again.
+    Redo,
+}
+
+impl EffectKind {
+    /// Whether it changes nothing.
+    pub fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::ReadSection)
+    }
 }
 
 /// A request that the contract shows.

@@ -32,6 +32,9 @@ pub trait Store: Snapshot {
     /// # Errors
     /// When the store can't be changed now: it is busy, broken or in a state that forbids it.
     fn begin<'a>(&'a self, attempt: u32) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>>;
+
+    /// How a person is shown what becomes of the document at `path`; `None` is a document that is not there.
+    fn difference(&self, path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String;
 }
 
 /// The sole right to change a store. Reading through it shows the state that the change will be applied to.

@@ -1,7 +1,7 @@
 //! What the contracts say of themselves is what the runtime makes of it.
 
 use serde_json::Value;
-use tabellion_schemas::{CONTRACTS, EffectKind, ToolSpec};
+use tabellion_schemas::{CONTRACTS, ContractSpec, EffectKind, ErrorChannel, ToolSpec, generated};
 
 fn tools() -> impl Iterator<Item = &'static ToolSpec> {
     CONTRACTS.iter().flat_map(|contract| contract.tools)
@@ -28,7 +28,10 @@ fn every_example_is_judged_as_it_says() {
 
 #[test]
 fn a_request_has_the_effect_whose_condition_holds() {
-    use EffectKind::{Append, Delete, InsertAfter, InsertBefore, Prepend, Read, ReplaceSection, Write};
+    use EffectKind::{
+        Append, AppendLine, Delete, InsertAfter, InsertBefore, Prepend, Read, ReadSection, ReplaceSection,
+        Undo, Write,
+    };
     let edit = |kind: &str| format!(r#"{{ "operation": {{ "type": "{kind}" }} }}"#);
     for (tool, request, effect) in [
         ("read_markdown", "{}".into(), Some(Read)),
@@ -43,9 +46,93 @@ fn a_request_has_the_effect_whose_condition_holds() {
         ("edit_markdown", r#"{ "operation": "append" }"#.into(), None),
         ("preview_markdown_change", edit("append"), None),
         ("list_markdown_files", "{}".into(), None),
+        (
+            "write_memory_entry",
+            r#"{ "file": "decisions.jsonl" }"#.into(),
+            Some(AppendLine),
+        ),
+        (
+            "write_memory_entry",
+            r#"{ "file": "best_practices.md" }"#.into(),
+            Some(Append),
+        ),
+        ("write_memory_entry", r#"{ "file": "other.md" }"#.into(), None),
+        ("read_repo_file", "{}".into(), None),
+        ("get_section", "{}".into(), Some(ReadSection)),
+        ("undo", "{}".into(), Some(Undo)),
     ] {
         let spec = tools().find(|spec| spec.name == tool).unwrap();
         let found = spec.effect(&serde_json::from_str(&request).unwrap());
         assert_eq!(found.map(|found| found.kind), effect, "{tool} {request}");
+    }
+}
+
+#[test]
+fn a_path_lies_where_the_contract_says() {
+    for (tool, request, path) in [
+        ("read_markdown", r#"{ "path": "a.md" }"#, Some("a.md")),
+        ("read_repo_file", r#"{ "path": "docs/a.md" }"#, Some("docs/a.md")),
+        (
+            "write_memory_entry",
+            r#"{ "file": "decisions.jsonl" }"#,
+            Some(".claude/memory/decisions.jsonl"),
+        ),
+        ("write_memory_entry", "{}", None),
+        ("hello", r#"{ "name": "a.md" }"#, None),
+    ] {
+        let spec = tools().find(|spec| spec.name == tool).unwrap();
+        let found = spec.path_of(&serde_json::from_str(request).unwrap());
+        assert_eq!(found.as_deref(), path, "{tool} {request}");
+    }
+}
+
+/// The source documents, by the contract that was taken from them.
+fn sources() -> [(&'static ContractSpec, &'static str); 3] {
+    [
+        (
+            &generated::braindrive_markdown::CONTRACT,
+            include_str!("../braindrive-markdown/source.md"),
+        ),
+        (
+            &generated::learning_os::CONTRACT,
+            include_str!("../learning-os/source.md"),
+        ),
+        (
+            &generated::safe_markdown_editor::CONTRACT,
+            include_str!("../safe-markdown-editor/source.md"),
+        ),
+    ]
+}
+
+#[test]
+fn descriptions_templates_and_the_codes_of_documented_errors_are_the_documents() {
+    for (contract, source) in sources() {
+        for tool in contract.tools {
+            // The editor's document describes undo and redo together.
+            let said = match tool.name {
+                "undo" | "redo" => "Undo/redo the last operation.",
+                _ => tool.description,
+            };
+            assert!(source.contains(said), "{}: {said}", tool.name);
+        }
+        for resource in contract.resources {
+            assert!(source.contains(resource.description), "{}", resource.name);
+        }
+        for prompt in contract.prompts {
+            let block = format!(
+                "### {}\n**Template:**\n```\n{}\n```\n",
+                prompt.name, prompt.template
+            );
+            assert!(source.contains(&block), "{}", prompt.name);
+        }
+        if contract.error_channel == ErrorChannel::JsonRpc {
+            for error in contract.errors {
+                let rows = [
+                    format!("- `{}`: {}", error.code, error.message),
+                    format!("| {} | {} |", error.code, error.message),
+                ];
+                assert!(rows.iter().any(|row| source.contains(row)), "{}", error.name);
+            }
+        }
     }
 }

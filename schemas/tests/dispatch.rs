@@ -10,10 +10,10 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use tabellion_schemas::{
-    Annotations, Answer, BoxFuture, CallContext, Caller, Change, Content, ContractError, Document, Entry,
-    ErrorAnswer, Failure, FailureKind, Prepared, Progress, Rejection, Replay, Rule, Session, Setback, Shape,
-    Snapshot, Store, ToolSpec, WriteCx,
-    call::{BASE, REPLAYED},
+    Annotations, Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, Content, ContractError,
+    Decision, Document, Entry, ErrorAnswer, Failure, FailureKind, PathPolicy, Prepared, Progress, Proposal,
+    Rejection, Replay, Rule, Session, Setback, Shape, Shows, Snapshot, Store, ToolSpec, WriteCx,
+    call::{BASE, COMMIT, REPLAYED},
     dispatch,
 };
 
@@ -31,24 +31,52 @@ const RULES: [Rule; 1] = [Rule {
     message: "`path` must not climb",
 }];
 
-static APPEND: ToolSpec = ToolSpec {
-    name: "append",
-    description: "",
-    annotations: Annotations {
-        read_only: false,
-        destructive: false,
-        idempotent: false,
-        open_world: false,
-    },
-    mutating: true,
-    path: Some("/path"),
-    commit: Some("/commit"),
-    errors: &["INVALID", "CONFLICT", "IO"],
-    effects: &[],
-    input: Shape::new(INPUT, INPUT, &RULES),
-    output: Shape::new(OUTPUT, OUTPUT, &[]),
-    examples: &[],
+/// A tool that appends, under these conditions.
+const fn append(
+    paths: Option<PathPolicy>,
+    approval: Option<Approval>,
+    commit: Option<&'static str>,
+) -> ToolSpec {
+    ToolSpec {
+        name: "append",
+        description: "",
+        annotations: Annotations {
+            read_only: false,
+            destructive: false,
+            idempotent: false,
+            open_world: false,
+        },
+        mutating: true,
+        path: Some("/path"),
+        path_in: if paths.is_some() { Some("notes/") } else { None },
+        paths,
+        commit,
+        approval,
+        errors: &["INVALID", "CONFLICT", "IO", "DENIED", "NOT_ALLOWED", "DECLINED"],
+        effects: &[],
+        input: Shape::new(INPUT, INPUT, &RULES),
+        output: Shape::new(OUTPUT, OUTPUT, &[]),
+        examples: &[],
+    }
+}
+
+const COMMIT_AT: Option<&str> = Some("/commit");
+const POLICY: PathPolicy = PathPolicy {
+    allow: &["notes/**"],
+    deny: &["**/secret*"],
 };
+
+static PLAIN: ToolSpec = append(None, None, COMMIT_AT);
+static BELOW: ToolSpec = append(Some(POLICY), None, COMMIT_AT);
+static SHOWS_APPENDED: ToolSpec = append(
+    None,
+    Some(Approval {
+        shows: Shows::Appended,
+    }),
+    COMMIT_AT,
+);
+static SHOWS_DIFF: ToolSpec = append(None, Some(Approval { shows: Shows::Diff }), COMMIT_AT);
+static SILENT: ToolSpec = append(None, None, None);
 
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 struct Request {
@@ -83,6 +111,9 @@ impl ContractError for Error {
             FailureKind::Invalid => ("INVALID", -32602),
             FailureKind::Conflict => ("CONFLICT", -32001),
             FailureKind::Io => ("IO", -32002),
+            FailureKind::AccessDenied => ("DENIED", -32003),
+            FailureKind::PathNotAllowed => ("NOT_ALLOWED", -32004),
+            FailureKind::Declined => ("DECLINED", -32005),
             _ => ("OTHER", -32099),
         };
         ErrorAnswer {
@@ -140,6 +171,11 @@ impl Snapshot for Memory {
 }
 
 impl Store for Memory {
+    fn difference(&self, path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
+        let [old, new] = [old, new].map(|side| side.map_or("-".into(), String::from_utf8_lossy));
+        format!("{path}: {old} > {new}")
+    }
+
     fn begin<'a>(&'a self, _: u32) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
         let before = self.state.lock().unwrap().clone();
         Box::pin(async move {
@@ -278,7 +314,17 @@ fn call(store: &Memory, method: Method, arguments: Value, conditions: Value) -> 
 }
 
 fn call_as(store: &Memory, method: Method, arguments: Value, call: CallContext) -> Result<Answer, Rejection> {
-    let answer = dispatch::mutate(&APPEND, &(), store, &call, arguments, method);
+    call_tool(&PLAIN, store, method, arguments, call)
+}
+
+fn call_tool(
+    tool: &'static ToolSpec,
+    store: &Memory,
+    method: Method,
+    arguments: Value,
+    call: CallContext,
+) -> Result<Answer, Rejection> {
+    let answer = dispatch::mutate(tool, &(), store, &call, arguments, method);
     // Nothing here waits for anything, so one poll is enough.
     let mut answer = std::pin::pin!(answer);
     match answer
@@ -307,7 +353,8 @@ fn name(rejection: Result<Answer, Rejection>) -> &'static str {
     match rejection {
         Err(Rejection::Declared(error)) => error.name,
         Err(Rejection::Breach { .. }) => "breach",
-        Err(Rejection::UnknownTool) => "unknown",
+        Err(Rejection::UnknownTool | Rejection::Unknown) => "unknown",
+        Err(Rejection::InputRequired(_)) => "ask",
         Ok(_) => "accepted",
     }
 }
@@ -474,4 +521,257 @@ fn a_call_that_is_cancelled_changes_nothing_or_all() {
         assert_eq!(text(&store), if changes { "x" } else { "" });
         assert_eq!(commits(&store), usize::from(changes));
     }
+}
+
+#[test]
+fn a_path_is_judged_where_it_lies_before_the_method_is_called() {
+    const NEVER: Method = |(), _, _| unreachable!("the path is refused");
+    for (path, expected) in [
+        ("secret", "DENIED"),
+        ("a/Secrets/b", "DENIED"),
+        ("/a", "NOT_ALLOWED"),
+        ("a//b", "NOT_ALLOWED"),
+        ("", "NOT_ALLOWED"),
+    ] {
+        let store = Memory::default();
+        let arguments = json!({ "path": path, "text": "x" });
+        let answer = call_tool(&BELOW, &store, NEVER, arguments, CallContext::default());
+        assert_eq!(name(answer), expected, "{path}");
+    }
+    let store = Memory::default();
+    let arguments = json!({ "path": "a", "text": "x" });
+    let answer = call_tool(&BELOW, &store, GOOD, arguments, CallContext::default());
+    assert_eq!(name(answer), "accepted");
+}
+
+/// Answers the same each time, and keeps what it was shown. What happens to the store while it thinks is up to a test.
+struct Person {
+    decision: Decision,
+    insists: bool,
+    shown: Mutex<Vec<Proposal>>,
+    meanwhile: Box<dyn Fn() + Send + Sync>,
+}
+
+impl std::fmt::Debug for Person {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Person")
+    }
+}
+
+impl Approver for Person {
+    fn insists_on(&self, _: &ToolSpec) -> bool {
+        self.insists
+    }
+
+    fn decide<'a>(&'a self, proposal: &'a Proposal) -> BoxFuture<'a, Decision> {
+        self.shown.lock().unwrap().push(proposal.clone());
+        (self.meanwhile)();
+        Box::pin(async { self.decision.clone() })
+    }
+}
+
+fn person(decision: Decision) -> Person {
+    Person {
+        decision,
+        insists: false,
+        shown: Mutex::default(),
+        meanwhile: Box::new(|| {}),
+    }
+}
+
+/// What becomes of appending `x` to a document that has `old`, and what the person was shown.
+fn asked(
+    tool: &'static ToolSpec,
+    store: &Arc<Memory>,
+    person: Person,
+) -> (Result<Answer, Rejection>, Vec<String>) {
+    let person = Arc::new(person);
+    let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
+    let answer = call_tool(tool, store, GOOD, json!({ "path": "a", "text": "x" }), call);
+    let shown = person.shown.lock().unwrap();
+    (
+        answer,
+        shown.iter().map(|proposal| proposal.shown.clone()).collect(),
+    )
+}
+
+fn holding(text: &str) -> Arc<Memory> {
+    let store = Memory::default();
+    let mut state = store.state.lock().unwrap();
+    state.documents.insert("a".into(), text.into());
+    drop(state);
+    Arc::new(store)
+}
+
+#[test]
+fn nothing_is_written_without_approval_of_what_is_shown() {
+    let insists = || Person {
+        insists: true,
+        ..person(Decision::Declined("no".into()))
+    };
+    for (tool, person, expected, shown) in [
+        (&SHOWS_APPENDED, person(Decision::Granted), "accepted", &["x"][..]),
+        (
+            &SHOWS_APPENDED,
+            person(Decision::Declined("no".into())),
+            "DECLINED",
+            &["x"],
+        ),
+        (&SHOWS_APPENDED, person(Decision::Ask), "ask", &["x"]),
+        (
+            &SHOWS_DIFF,
+            person(Decision::Granted),
+            "accepted",
+            &["a: old > oldx"],
+        ),
+        (&SHOWS_DIFF, person(Decision::Ask), "ask", &["a: old > oldx"]),
+        (&PLAIN, person(Decision::Declined("no".into())), "accepted", &[]),
+        (&PLAIN, insists(), "DECLINED", &["a: old > oldx"]),
+    ] {
+        let store = holding("old");
+        let (answer, seen) = asked(tool, &store, person);
+        assert_eq!(
+            (name(answer), seen),
+            (expected, shown.iter().map(ToString::to_string).collect())
+        );
+        let written = expected == "accepted";
+        assert_eq!(text(&store), if written { "oldx" } else { "old" });
+        assert_eq!(commits(&store), usize::from(written));
+    }
+    let store = holding("old");
+    let arguments = json!({ "path": "a", "text": "x" });
+    let answer = call_tool(&SHOWS_APPENDED, &store, GOOD, arguments, CallContext::default());
+    assert_eq!(name(answer), "DECLINED", "nobody to ask");
+    assert_eq!(commits(&store), 0);
+}
+
+#[test]
+fn an_approval_holds_for_what_was_shown_and_for_nothing_else() {
+    let becomes = |store: &Arc<Memory>, text: &'static str| {
+        let store = Arc::clone(store);
+        Person {
+            meanwhile: Box::new(move || {
+                let mut state = store.state.lock().unwrap();
+                state.documents.insert("a".into(), text.into());
+            }),
+            ..person(Decision::Granted)
+        }
+    };
+    // An appended text is the same whatever it comes after; a difference is not.
+    for (tool, expected, after) in [
+        (&SHOWS_APPENDED, "accepted", "old, newx"),
+        (&SHOWS_DIFF, "CONFLICT", "old, new"),
+    ] {
+        let store = holding("old");
+        let (answer, _) = asked(tool, &store, becomes(&store, "old, new"));
+        assert_eq!((name(answer), text(&store).as_str()), (expected, after));
+    }
+}
+
+#[test]
+fn the_end_of_the_line_before_is_no_part_of_what_is_appended() {
+    for (old, text, shown) in [
+        ("old", "\nx\n", "x\n"),
+        ("old", "\r\nx", "x"),
+        ("old", "\n\nx", "\nx"),
+        ("old", "x\n", "x\n"),
+        ("old\n", "\nx", "\nx"),
+        ("", "\nx", "\nx"),
+    ] {
+        let store = holding(old);
+        let person = Arc::new(person(Decision::Granted));
+        let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
+        let request = json!({ "path": "a", "text": text });
+        call_tool(&SHOWS_APPENDED, &store, GOOD, request, call).expect("made");
+        assert_eq!(person.shown.lock().unwrap()[0].shown, shown, "{old:?} {text:?}");
+    }
+}
+
+#[test]
+fn a_digest_stands_for_tool_path_and_bytes() {
+    let digest = |tool: &'static ToolSpec, old: Option<&str>, path: &str, text: &str| {
+        let store = old.map_or_else(Arc::default, holding);
+        let person = Arc::new(person(Decision::Ask));
+        let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
+        let answer = call_tool(tool, &store, GOOD, json!({ "path": path, "text": text }), call);
+        let Err(Rejection::InputRequired(proposal)) = answer else {
+            panic!("not asked")
+        };
+        assert_eq!(person.shown.lock().unwrap().as_slice(), [*proposal.clone()]);
+        proposal.digest
+    };
+    let appended = digest(&SHOWS_APPENDED, Some("old"), "a", "x");
+    assert_eq!(appended, digest(&SHOWS_APPENDED, Some("older"), "a", "x"));
+    assert_eq!(appended, digest(&SHOWS_APPENDED, None, "a", "x"));
+    let shown = digest(&SHOWS_DIFF, Some("old"), "a", "x");
+    let different = [
+        appended,
+        shown.clone(),
+        digest(&SHOWS_APPENDED, Some("old"), "b", "x"),
+        digest(&SHOWS_APPENDED, Some("old"), "a", "y"),
+        digest(&SHOWS_DIFF, Some("older"), "a", "x"),
+        digest(&SHOWS_DIFF, Some(""), "a", "x"),
+        digest(&SHOWS_DIFF, None, "a", "x"),
+        digest(&SHOWS_DIFF, Some("old"), "a", "y"),
+    ];
+    let unique: std::collections::BTreeSet<_> = different.iter().collect();
+    assert_eq!(unique.len(), different.len());
+    assert_eq!(shown, digest(&SHOWS_DIFF, Some("old"), "a", "x"));
+}
+
+#[test]
+fn what_may_only_append_breaks_its_contract_otherwise() {
+    const REPLACES: Method = |(), cx, request| {
+        Box::pin(async move {
+            let change = Change {
+                path: request.path,
+                content: Content::Write(request.text.into_bytes()),
+                operation: "append",
+                summary: String::new(),
+            };
+            Ok(cx.stage(change, |receipt| Response {
+                commit: receipt.commit().into(),
+                length: 1,
+            }))
+        })
+    };
+    let store = holding("old");
+    let call = CallContext::default().with_approver(Arc::new(person(Decision::Granted)));
+    let answer = call_tool(
+        &SHOWS_APPENDED,
+        &store,
+        REPLACES,
+        json!({ "path": "a", "text": "x" }),
+        call,
+    );
+    assert_eq!(name(answer), "breach");
+    assert_eq!(text(&store), "old");
+}
+
+#[test]
+fn what_was_done_under_a_key_needs_no_second_approval() {
+    let store = holding("old");
+    let conditions = json!({ "tabellion/idempotencyKey": "k" });
+    let keyed = |decision| {
+        let call = CallContext::from_meta(None, conditions.as_object().unwrap()).unwrap();
+        let call = call.with_approver(Arc::new(person(decision)));
+        name(call_tool(
+            &SHOWS_DIFF,
+            &store,
+            GOOD,
+            json!({ "path": "a", "text": "x" }),
+            call,
+        ))
+    };
+    assert_eq!(keyed(Decision::Granted), "accepted");
+    assert_eq!(keyed(Decision::Declined("no".into())), "accepted");
+    assert_eq!((text(&store).as_str(), commits(&store)), ("oldx", 1));
+}
+
+#[test]
+fn a_commit_without_a_place_in_the_response_is_in_meta() {
+    let store = Memory::default();
+    let arguments = json!({ "path": "a", "text": "x" });
+    let answer = call_tool(&SILENT, &store, GOOD, arguments, CallContext::default()).expect("made");
+    assert_eq!(answer.meta[COMMIT], "c0");
 }

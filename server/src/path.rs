@@ -1,6 +1,6 @@
 //! Names of files and folders in the library, checked once at the edge.
 //!
-//! [`LibraryPath`] is a Markdown file, [`LibraryDir`] a folder; whoever holds one checks nothing again. Both mean the same
+//! [`LibraryPath`] is a file, mostly a Markdown file, [`LibraryDir`] a folder; whoever holds one checks nothing again. Both mean the same
 //! on every operating system: a name that Windows, macOS or git would take for something else is refused everywhere.
 //! What stands on the disk under a name (a symbolic link, a pipe, nothing) is for [`crate::library::root`].
 
@@ -26,7 +26,7 @@ pub const MAX_DEPTH: usize = 255;
 /// The most characters of a refused path that an error shows.
 const SHOWN_CHARS: usize = 120;
 
-/// The path of a Markdown file, relative to the library's root, `/`-separated, in Unicode's composed form (NFC).
+/// The path of a file, relative to the library's root, `/`-separated, in Unicode's composed form (NFC).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LibraryPath(String);
 
@@ -42,6 +42,17 @@ impl LibraryPath {
     /// [`PathError`] when `text` is not the one spelling of a Markdown file inside the library.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         check_path(text, Leaf::Markdown).map_err(|fault| PathError::new(text, fault))?;
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The path of any file, which need not be Markdown and may be hidden: for contracts that say themselves which files
+    /// they are about.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`] when `text` is not the one spelling of a file inside the library.
+    pub fn of_any_file(text: &str) -> Result<Self, PathError> {
+        check_path(text, Leaf::File).map_err(|fault| PathError::new(text, fault))?;
         Ok(Self(text.to_owned()))
     }
 
@@ -149,7 +160,7 @@ impl LibraryDir {
         let checked = if name.contains('/') {
             Err(PathFault::Segment)
         } else {
-            check_segment(name)
+            check_segment(name, leaf)
                 .and_then(|()| leaf.check(name))
                 .and_then(|()| check_size(&joined))
         };
@@ -293,6 +304,7 @@ impl PathFault {
 #[derive(Clone, Copy)]
 enum Leaf {
     Markdown,
+    File,
     Folder,
 }
 
@@ -321,7 +333,8 @@ fn check_path(path: &str, leaf: Leaf) -> Result<(), PathFault> {
         return Err(PathFault::Backslash);
     }
     check_size(path)?;
-    path.split('/').try_for_each(check_segment)?;
+    path.split('/')
+        .try_for_each(|segment| check_segment(segment, leaf))?;
     leaf.check(split_leaf(path).1)
 }
 
@@ -341,7 +354,7 @@ fn check_size(path: &str) -> Result<(), PathFault> {
     )
 }
 
-fn check_segment(segment: &str) -> Result<(), PathFault> {
+fn check_segment(segment: &str, leaf: Leaf) -> Result<(), PathFault> {
     match segment {
         ".." => return Err(PathFault::Climbs),
         "" | "." => return Err(PathFault::Segment),
@@ -371,7 +384,7 @@ fn check_segment(segment: &str) -> Result<(), PathFault> {
     check_characters(segment)?;
     match judged {
         Ok(_) if is_superscript_device(segment) => Err(PathFault::ReservedName(segment.to_owned())),
-        Ok(_) if segment.starts_with('.') => Err(PathFault::Hidden),
+        Ok(_) if segment.starts_with('.') && !matches!(leaf, Leaf::File) => Err(PathFault::Hidden),
         Ok(_) => check_composed(segment),
         Err(component::Error::WindowsReservedName) => Err(PathFault::ReservedName(segment.to_owned())),
         // Every character it minds is refused above, so what is left is the segment's end.

@@ -1,6 +1,6 @@
 //! The tables in the README that follow from the contracts.
 //!
-//! A table stands between `<!-- tools: CONTRACT -->` (or `guarantees`) and `<!-- end -->`; everything else is
+//! The tables of a contract (tools, and resources and prompts where it has any) stand between `<!-- tools: CONTRACT -->` and `<!-- end -->`; everything else is
 //! written by hand.
 
 use std::fmt::Write;
@@ -42,10 +42,10 @@ pub(crate) fn with_tables(text: &str) -> Outcome<String> {
 fn tools(contract: &Contract) -> String {
     let mut table = String::from("\n| tool | what it does | changes |\n|---|---|---|\n");
     for tool in &contract.tools {
-        let changes = if tool.spec.mutating {
-            "one commit, one log entry"
-        } else {
-            "nothing"
+        let changes = match (tool.spec.mutating, tool.spec.approval) {
+            (false, _) => "nothing",
+            (true, None) => "one commit, one log entry",
+            (true, Some(_)) => "one commit, one log entry, once a person has approved",
         };
         // Writing to a string can't fail.
         let _ = writeln!(
@@ -55,5 +55,40 @@ fn tools(contract: &Contract) -> String {
         );
     }
     table.push('\n');
+    table.push_str(&offers(contract));
+    table
+}
+
+/// The resources and the prompts, where the contract has any.
+fn offers(contract: &Contract) -> String {
+    let (resources, prompts) = (&contract.spec.resources, &contract.spec.prompts);
+    let mut table = String::new();
+    if !resources.is_empty() {
+        table.push_str("| resource | what it is |\n|---|---|\n");
+        for resource in resources {
+            let _ = writeln!(table, "| `{}` | {} |", resource.uri, resource.description);
+        }
+        table.push('\n');
+    }
+    if !prompts.is_empty() {
+        table.push_str("| prompt | what it is for | arguments |\n|---|---|---|\n");
+        for prompt in prompts {
+            let arguments = prompt.arguments.iter();
+            let arguments: Vec<_> = arguments
+                .map(|it| format!("`{}`: {}", it.name, it.description))
+                .collect();
+            let arguments = if arguments.is_empty() {
+                "none".into()
+            } else {
+                arguments.join(" ")
+            };
+            let _ = writeln!(
+                table,
+                "| `{}` | {} | {arguments} |",
+                prompt.name, prompt.description
+            );
+        }
+        table.push('\n');
+    }
     table
 }

@@ -15,12 +15,15 @@ use std::{
 use generated::notes::{
     ChangeNoteRequest, ChangeNoteResponse, Kind, NoteChange, Notes, PreviewChangeRequest,
     PreviewChangeResponse, ReadLogRequest, ReadLogResponse, ReadNoteRequest, ReadNoteResponse, Service,
-    ToolError,
+    TidyNoteArguments, TidyNoteValues, TodayResource, ToolError,
 };
 use serde_json::{Value, json};
 use tabellion_schemas::{CallContext, Change, Content, Contract, ReadCx, Staged, WriteCx};
 
 use memory::Memory;
+
+/// The note that is a resource.
+const TODAY: &str = "today";
 
 /// The notes, which know nothing of commits, validation or JSON.
 struct Plain;
@@ -31,11 +34,7 @@ impl Notes for Plain {
         let Some(text) = text else {
             return Err(ToolError::not_found(format!("there is no note `{}`", req.name)));
         };
-        let kind = if text.contains('?') {
-            Kind::Draft
-        } else {
-            Kind::Final
-        };
+        let kind = kind(&text);
         let text = text.split_inclusive('\n').take(req.lines as usize).collect();
         Ok(ReadNoteResponse { text, kind })
     }
@@ -69,6 +68,45 @@ impl Notes for Plain {
 
     async fn read_log(&self, _: &ReadCx<'_>, _: ReadLogRequest) -> Result<ReadLogResponse, ToolError> {
         Ok(ReadLogResponse { entries: vec![] })
+    }
+
+    async fn today_resource(&self, cx: &ReadCx<'_>) -> Result<TodayResource, ToolError> {
+        let text = text(cx.read(TODAY)?.map(|document| document.bytes))?.unwrap_or_default();
+        Ok(TodayResource {
+            kind: Some(kind(&text)),
+            lines: Some(text.lines().count() as u64),
+            text,
+        })
+    }
+
+    async fn today_version(&self, cx: &ReadCx<'_>) -> Result<String, ToolError> {
+        Ok(cx.read(TODAY)?.map_or_else(String::new, |document| document.id))
+    }
+
+    async fn tidy_note_prompt(
+        &self,
+        cx: &ReadCx<'_>,
+        arguments: TidyNoteArguments,
+    ) -> Result<TidyNoteValues, ToolError> {
+        let text = text(cx.read(&arguments.name)?.map(|document| document.bytes))?;
+        Ok(TidyNoteValues {
+            style: arguments.style.unwrap_or_else(|| "plain".into()),
+            text: text
+                .ok_or_else(|| ToolError::not_found(format!("there is no note `{}`", arguments.name)))?,
+        })
+    }
+
+    async fn complete_tidy_note_name(&self, cx: &ReadCx<'_>, value: &str) -> Result<Vec<String>, ToolError> {
+        let there = cx.read(TODAY)?.is_some() && TODAY.starts_with(value);
+        Ok(there.then(|| TODAY.into()).into_iter().collect())
+    }
+}
+
+fn kind(text: &str) -> Kind {
+    if text.contains('?') {
+        Kind::Draft
+    } else {
+        Kind::Final
     }
 }
 
@@ -116,13 +154,18 @@ fn main() {
 
 fn call(service: &dyn Contract, tool: &str, arguments: Value) -> Result<Value, String> {
     let context = CallContext::default();
-    let mut answer = pin!(service.call(&context, tool, arguments));
+    let answer = done(service.call(&context, tool, arguments));
+    answer
+        .map(|answer| answer.response)
+        .map_err(|rejection| format!("{rejection:?}"))
+}
+
+/// What a future comes to. Nothing here waits, so the first poll is ready; a server has a runtime such as tokio.
+fn done<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
     loop {
-        // Nothing here waits, so the first poll is ready; a server has a runtime such as tokio.
-        if let Poll::Ready(answer) = answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return answer
-                .map(|answer| answer.response)
-                .map_err(|rejection| format!("{rejection:?}"));
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return value;
         }
     }
 }
@@ -159,5 +202,51 @@ fn each_tool_answers_as_its_contract_says() {
     ] {
         let answer = call(&service, tool, arguments).unwrap_err();
         assert!(answer.contains(error), "{answer}");
+    }
+}
+
+#[test]
+fn resources_and_prompts_are_what_the_contract_says() {
+    let service = Service::new(Plain, Arc::new(Memory::default()));
+    let context = CallContext::default();
+    let version = || done(service.resource_version("today")).expect("a version");
+    let empty = version();
+    let append = json!({ "name": "today", "change": { "type": "append", "text": "{style}\n" } });
+    call(&service, "change_note", append).expect("changed");
+    assert_ne!(version(), empty);
+    assert_eq!(
+        done(service.read_resource(&context, "today")).map(|answer| answer.response),
+        Ok(json!({ "text": "{style}\n", "kind": "final", "lines": 1 }))
+    );
+    let prompt = |name: &str, arguments: Value| {
+        done(service.get_prompt(&context, name, arguments)).map_err(|rejection| format!("{rejection:?}"))
+    };
+    assert_eq!(
+        prompt("tidy_note", json!({ "name": "today", "style": "terse" })),
+        Ok("Tidy this note up, in a terse style:\n\n{style}\n".into())
+    );
+    for (name, arguments, error) in [
+        ("tidy_note", json!({}), "`name` is missing"),
+        (
+            "tidy_note",
+            json!({ "name": "today", "more": "x" }),
+            "`more` is not known here",
+        ),
+        ("tidy_note", json!({ "name": 1 }), "must be a string"),
+        ("tidy_note", json!([]), "arguments are an object"),
+        ("tidy_note", json!({ "name": "nowhere" }), "NOT_FOUND"),
+        ("no_such_prompt", json!({}), "Unknown"),
+    ] {
+        let answer = prompt(name, arguments).unwrap_err();
+        assert!(answer.contains(error), "{answer}");
+    }
+    for (argument, value, expected) in [
+        ("name", "to", Ok(vec!["today".to_string()])),
+        ("name", "x", Ok(vec![])),
+        ("style", "t", Ok(vec![])),
+        ("more", "", Err(tabellion_schemas::Rejection::Unknown)),
+    ] {
+        let values = done(service.complete(&context, "tidy_note", argument, value));
+        assert_eq!(values, expected, "{argument} {value}");
     }
 }

@@ -44,6 +44,11 @@ impl Store for Memory {
         let change: Option<Change> = None;
         Box::pin(async move { Ok(Box::new(Turn { memory: self, change }) as Box<dyn Session>) })
     }
+
+    fn difference(&self, path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
+        let [old, new] = [old, new].map(|side| String::from_utf8_lossy(side.unwrap_or_default()));
+        format!("{path}\n--- {old}\n+++ {new}\n")
+    }
 }
 
 /// One writer's turn. A store that several writers share would hold a lock here.

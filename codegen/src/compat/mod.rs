@@ -4,6 +4,7 @@
 //! request that was valid still is, and every response that may come now might have come before. What can't be
 //! decided counts as breaking.
 
+mod offers;
 mod tool;
 
 use serde_json::Value;
@@ -23,7 +24,8 @@ pub struct Change {
     pub example: Option<Value>,
 }
 
-/// What has changed from `old` to `new`: first the contract as a whole, then tool by tool in wire order.
+/// What has changed from `old` to `new`: first the contract as a whole, then tool by tool in wire order, then resources
+/// and prompts.
 pub fn compare(old: &Contract, new: &Contract) -> Vec<Change> {
     let mut changes = Changes::default();
     about(&mut changes, old, new);
@@ -44,6 +46,8 @@ pub fn compare(old: &Contract, new: &Contract) -> Vec<Change> {
         changes.tool = Some(after.spec.name.clone());
         changes.compatible("the tool was added");
     }
+    changes.tool = None;
+    offers::compare(&mut changes, &old.spec, &new.spec);
     changes.all
 }
 
@@ -80,6 +84,9 @@ fn about(changes: &mut Changes, old: &Contract, new: &Contract) {
             changes.compatible(format!("`{key}` says something else"));
         }
     }
+    if old.spec.document != new.spec.document {
+        changes.breaking("what it is about is said by somebody else");
+    }
     let (before, after) = (&old.spec.tools, &new.spec.tools);
     let kept = |names: &[String], others: &[String]| -> Vec<String> {
         names
@@ -96,6 +103,12 @@ fn about(changes: &mut Changes, old: &Contract, new: &Contract) {
 fn errors(changes: &mut Changes, old: &Contract, new: &Contract) {
     if old.spec.error_channel != new.spec.error_channel {
         changes.breaking("errors reach clients on another way");
+    }
+    if old.spec.error_details != new.spec.error_details {
+        match &old.spec.error_details {
+            Some(key) => changes.breaking(format!("errors no longer say what happened in `{key}`")),
+            None => changes.compatible("errors say in their data what happened, too"),
+        }
     }
     for (name, before) in &old.spec.errors {
         let Some(after) = new.spec.errors.get(name) else {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Changes;
 use crate::{
     algebra,
-    contract::{Annotations, Effect, Side, Tool},
+    contract::{Annotations, Approval, Effect, PathPolicy, Side, Tool},
     pointer, sample, schema, views,
 };
 
@@ -25,6 +25,11 @@ pub(super) fn compare(changes: &mut Changes, old: &Tool, new: &Tool) {
     values(changes, Side::Input, old, new);
     defaults(changes, old, new);
     values(changes, Side::Output, old, new);
+    paths(changes, old.spec.paths.as_ref(), new.spec.paths.as_ref());
+    approval(changes, old.spec.approval, new.spec.approval);
+    if old.spec.path_in != new.spec.path_in {
+        changes.breaking("its paths name files in another folder");
+    }
     for (before, after, what) in [
         (
             &old.spec.path,
@@ -63,6 +68,42 @@ fn hints(changes: &mut Changes, old: Annotations, new: Annotations) {
     }
 }
 
+/// A path that might be named must remain so. Globs are compared as they are written: what another one allows can't be
+/// told from it.
+fn paths(changes: &mut Changes, old: Option<&PathPolicy>, new: Option<&PathPolicy>) {
+    let (old, new) = match (old, new) {
+        (None, None) => return,
+        (None, Some(_)) => return changes.breaking("not every path may be named any more"),
+        (Some(_), None) => return changes.compatible("every path may be named"),
+        (Some(old), Some(new)) => (old, new),
+    };
+    for glob in old.allow.iter().filter(|glob| !new.allow.contains(glob)) {
+        changes.breaking(format!("paths `{glob}` are no longer allowed"));
+    }
+    for glob in new.deny.iter().filter(|glob| !old.deny.contains(glob)) {
+        changes.breaking(format!("paths `{glob}` are denied"));
+    }
+    for glob in new.allow.iter().filter(|glob| !old.allow.contains(glob)) {
+        changes.compatible(format!("paths `{glob}` are allowed"));
+    }
+    for glob in old.deny.iter().filter(|glob| !new.deny.contains(glob)) {
+        changes.compatible(format!("paths `{glob}` are no longer denied"));
+    }
+}
+
+/// Whether a person is asked is a promise to the person too: neither may a client be kept waiting all at once, nor a
+/// person no longer be asked.
+fn approval(changes: &mut Changes, old: Option<Approval>, new: Option<Approval>) {
+    if old == new {
+        return;
+    }
+    match (old, new) {
+        (None, _) => changes.breaking("a person must approve of its calls"),
+        (_, None) => changes.breaking("nobody approves of its calls any more"),
+        (Some(_), Some(_)) => changes.compatible("a person who approves is shown something else"),
+    }
+}
+
 /// A request must go on having the effect that it had.
 fn effects(changes: &mut Changes, old: &[Effect], new: &[Effect]) {
     for before in old.iter().filter(|before| !new.contains(before)) {
@@ -85,7 +126,9 @@ fn words(effect: &Effect) -> String {
     });
     let content = pointer("content", &effect.content);
     let target = pointer("target", &effect.target);
-    format!("`{word}`{when}{content}{target}")
+    let section = pointer("section", &effect.section);
+    let position = pointer("position", &effect.position);
+    format!("`{word}`{when}{content}{target}{section}{position}")
 }
 
 /// Requests must remain valid, and responses must have been possible before.

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 use super::pointers::leads_to;
 use crate::{
     algebra,
-    contract::{Effect, EffectKind, Side, Tool, When},
+    contract::{Contract, Effect, EffectKind, Side, Tool, When},
     problem::Problem,
     views,
 };
 
 /// Checks the effects of one tool.
-pub(super) fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
+pub(super) fn tool(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>) {
     let effects = &tool.spec.effects;
-    if !effects.is_empty() && tool.spec.path.is_none() {
+    if !effects.is_empty() && tool.spec.path.is_none() && !contract.spec.document {
         problems.push(tool.document.problem(
             "/effects",
             "nothing says which document the effects are about",
@@ -34,7 +34,7 @@ pub(super) fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
 }
 
 fn kind(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
-    let reads = effect.kind == EffectKind::Read;
+    let reads = effect.kind.reads();
     if reads != tool.spec.mutating {
         return;
     }
@@ -52,21 +52,19 @@ fn kind(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
 }
 
 fn texts(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
-    let side = if effect.kind == EffectKind::Read {
+    let side = if effect.kind.reads() {
         Side::Output
     } else {
         Side::Input
     };
     if let Some(content) = &effect.content {
         let at = format!("{at}/content");
-        let found = leads_to(
-            tool.schema(side),
-            content,
-            "string",
-            &tool.document,
-            &at,
-            problems,
-        );
+        let kind = if effect.kind == EffectKind::AppendLine {
+            "object"
+        } else {
+            "string"
+        };
+        let found = leads_to(tool.schema(side), content, kind, &tool.document, &at, problems);
         if side == Side::Output && found.is_some_and(|found| !found.always_there) {
             problems.push(tool.document.problem(
                 at,
@@ -75,9 +73,15 @@ fn texts(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
             ));
         }
     }
-    if let Some(target) = &effect.target {
-        let (input, at) = (tool.schema(Side::Input), format!("{at}/target"));
-        leads_to(input, target, "string", &tool.document, &at, problems);
+    for (key, pointer, kind) in [
+        ("target", &effect.target, "string"),
+        ("section", &effect.section, "string"),
+        ("position", &effect.position, "integer"),
+    ] {
+        if let Some(pointer) = pointer {
+            let (input, at) = (tool.schema(Side::Input), format!("{at}/{key}"));
+            leads_to(input, pointer, kind, &tool.document, &at, problems);
+        }
     }
 }
 

@@ -9,7 +9,14 @@ use crate::{
 /// Failures that can happen to every call.
 const ALWAYS: &[FailureKind] = &[FailureKind::Invalid, FailureKind::Io];
 /// Failures that can happen to every call that changes something.
-const MUTATING: &[FailureKind] = &[FailureKind::Conflict, FailureKind::Refused, FailureKind::Busy];
+const MUTATING: &[FailureKind] = &[
+    FailureKind::Conflict,
+    FailureKind::Refused,
+    FailureKind::Busy,
+    FailureKind::Declined,
+];
+/// Failures that can happen to every call that names a path of which not all are allowed.
+const WITH_POLICY: &[FailureKind] = &[FailureKind::AccessDenied, FailureKind::PathNotAllowed];
 
 /// Checks the table, and each tool against it.
 pub(super) fn table(contract: &Contract, problems: &mut Vec<Problem>) {
@@ -55,7 +62,8 @@ fn tool(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>) {
         }
     }
     let mutating: &[FailureKind] = if spec.mutating { MUTATING } else { &[] };
-    for kind in ALWAYS.iter().chain(mutating) {
+    let with_policy: &[FailureKind] = if spec.paths.is_some() { WITH_POLICY } else { &[] };
+    for kind in ALWAYS.iter().chain(mutating).chain(with_policy) {
         let Some(error) = contract.error_for(*kind) else {
             continue;
         };

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::rules;
 use crate::{
     algebra,
-    contract::{Example, Side, Tool},
+    contract::{Authored, Example, Resource, Side, Tool},
     pointer,
     problem::Problem,
     views::{self, Rule},
@@ -22,25 +22,49 @@ struct Fault {
     name: String,
 }
 
-/// Checks the examples of one side.
-pub(super) fn judge(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
-    let schema = tool.schema(side);
+/// Checks the examples of one side of a tool.
+pub(super) fn of_tool(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
+    let key = match side {
+        Side::Input => "input",
+        Side::Output => "output",
+    };
+    let examples = tool.spec.examples.iter().enumerate();
+    let examples = examples.filter_map(|(i, example)| {
+        let (of, value) = example.instance()?;
+        (of == side).then(|| (format!("/examples/{i}"), example, value))
+    });
+    judge(&tool.authored(side), key, examples, problems);
+}
+
+/// Checks the examples of one resource.
+pub(super) fn of_resource(authored: &Authored<'_>, resource: &Resource, problems: &mut Vec<Problem>) {
+    let at = authored.at.trim_end_matches("/schema");
+    let examples = resource.examples.iter().enumerate();
+    let examples = examples
+        .filter_map(|(i, example)| Some((format!("{at}/examples/{i}"), example, example.output.as_ref()?)));
+    judge(authored, "output", examples, problems);
+}
+
+/// Judges `examples` of one schema, each with its place, by what they say of themselves. `key` is what they are called.
+fn judge<'a>(
+    authored: &Authored<'_>,
+    key: &str,
+    examples: impl Iterator<Item = (String, &'a Example, &'a Value)>,
+    problems: &mut Vec<Problem>,
+) {
+    let Authored {
+        document, at, schema, ..
+    } = authored;
     let Ok(validator) = algebra::validator(&views::enforced(schema)) else {
         return;
     };
     let rules = views::rules(schema);
     let (mut kept, mut broken) = (BTreeSet::new(), BTreeSet::new());
     let mut names = BTreeSet::new();
-    for (i, example) in tool.spec.examples.iter().enumerate() {
-        let Some((of, value)) = example.instance() else {
-            continue;
-        };
-        if of != side {
-            continue;
-        }
+    for (at, example, value) in examples {
         if !names.insert(&example.name) {
-            problems.push(tool.document.problem(
-                format!("/examples/{i}/name"),
+            problems.push(document.problem(
+                format!("{at}/name"),
                 format!("there are two examples `{}`", example.name),
                 "say what each of them shows",
             ));
@@ -51,7 +75,7 @@ pub(super) fn judge(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
             .collect();
         if let Some(message) = misjudged(example, &faults) {
             let help = "correct the example, or the schema and rules that judge it";
-            problems.push(tool.document.problem(format!("/examples/{i}"), message, help));
+            problems.push(document.problem(at, message, help));
         }
         if faults.is_empty() {
             let shown = rules
@@ -66,22 +90,18 @@ pub(super) fn judge(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
         }
     }
     for (i, rule) in rules.iter().enumerate() {
-        let at = format!("{}{}", side.pointer(), rule.authored);
-        let key = if side == Side::Input { "input" } else { "output" };
+        let at = format!("{at}{}", rule.authored);
         let id = &rule.id;
         if !broken.contains(&i) {
             if rules::is_vacuous(schema, rule) {
                 let help = "remove it: what it forbids is forbidden already";
-                problems.push(
-                    tool.document
-                        .problem(at, format!("rule `{id}` excludes nothing"), help),
-                );
+                problems.push(document.problem(at, format!("rule `{id}` excludes nothing"), help));
                 continue;
             }
             let help = format!(
                 "add {{ \"name\": …, \"{key}\": …, \"valid\": false, \"rule\": \"{id}\" }} to `examples`"
             );
-            problems.push(tool.document.problem(
+            problems.push(document.problem(
                 at.as_str(),
                 format!("no example breaks rule `{id}` here and nothing else"),
                 help,
@@ -91,7 +111,7 @@ pub(super) fn judge(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
             let help = format!(
                 "add {{ \"name\": …, \"{key}\": …, \"valid\": true }} with such a value to `examples`"
             );
-            problems.push(tool.document.problem(
+            problems.push(document.problem(
                 at,
                 format!("no valid example has a value that rule `{id}` is about"),
                 help,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::{
-    contract::{Contract, Side, Tool},
+    contract::{Contract, Side},
     document::Document,
     names, pointer,
     problem::Problem,
@@ -14,7 +14,15 @@ use crate::{
 };
 
 /// Names that every generated module defines.
-const OWN: &[&str] = &["ToolError", "Service", "CONTRACT", "TOOLS", "ERRORS"];
+const OWN: &[&str] = &[
+    "ToolError",
+    "Service",
+    "CONTRACT",
+    "TOOLS",
+    "RESOURCES",
+    "PROMPTS",
+    "ERRORS",
+];
 
 /// Names of the prelude that generated code uses.
 const PRELUDE: &[&str] = &[
@@ -66,19 +74,7 @@ pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
     }
     taken(&rust.trait_name, document, "/rust/trait", problems);
 
-    let mut methods = Names::new("method", document);
-    for (i, tool) in contract.spec.tools.iter().enumerate() {
-        methods.add(names::value_name(tool), tool, format!("/tools/{i}"), problems);
-    }
-    let mut types = Names::new("type", document);
-    for (i, tool) in contract.spec.tools.iter().enumerate() {
-        types.add(
-            names::root(tool, Side::Input),
-            tool,
-            format!("/tools/{i}"),
-            problems,
-        );
-    }
+    methods_and_roots(contract, problems);
     let mut variants = Names::new("variant", document);
     for error in contract.spec.errors.keys() {
         let at = pointer::push("/errors", error);
@@ -89,46 +85,94 @@ pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
         }
         variants.add(names::type_name(error), error, at, problems);
     }
-    for tool in &contract.tools {
-        for side in Side::ALL {
-            parts(tool.schema(side), side.pointer(), tool, problems);
+    for authored in contract.schemas() {
+        parts(authored.schema, &authored.at, authored.document, problems);
+    }
+}
+
+/// What tools, resources and prompts are called, in the trait and as types.
+fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
+    let (spec, document) = (&contract.spec, &contract.document);
+    let mut methods = Names::new("method", document);
+    let mut types = Names::new("type", document);
+    for (i, tool) in spec.tools.iter().enumerate() {
+        let at = format!("/tools/{i}");
+        methods.add(names::value_name(tool), tool, at.clone(), problems);
+        types.add(names::root(tool, Side::Input), tool, at, problems);
+    }
+    for (i, resource) in spec.resources.iter().enumerate() {
+        let (name, at) = (&resource.name, format!("/resources/{i}/name"));
+        for method in names::resource_methods(name) {
+            methods.add(method, name, at.clone(), problems);
+        }
+        types.add(names::resource(name), name, at, problems);
+    }
+    for (i, prompt) in spec.prompts.iter().enumerate() {
+        let (name, at) = (&prompt.name, format!("/prompts/{i}"));
+        methods.add(names::prompt_method(name), name, format!("{at}/name"), problems);
+        for root in names::prompt(name) {
+            types.add(root, name, format!("{at}/name"), problems);
+        }
+        let mut fields = Names::new("field", document);
+        for (j, argument) in prompt.arguments.iter().enumerate() {
+            let at = format!("{at}/arguments/{j}/name");
+            fields.add(
+                names::value_name(&argument.name),
+                &argument.name,
+                at.clone(),
+                problems,
+            );
+            if argument.completes {
+                let method = names::completion_method(name, &argument.name);
+                methods.add(method, &argument.name, at, problems);
+            }
         }
     }
 }
 
 /// Fields and variants that become the same, innermost last.
-fn parts(schema: &Value, at: &str, tool: &Tool, problems: &mut Vec<Problem>) {
+fn parts(schema: &Value, at: &str, document: &Document, problems: &mut Vec<Problem>) {
     if let Some(properties) = schema["properties"].as_object() {
-        let mut fields = Names::new("field", &tool.document);
+        let mut fields = Names::new("field", document);
         for name in properties.keys() {
             let at = pointer::walk(at, &["properties".into(), name.clone()]);
             fields.add(names::value_name(name), name, at, problems);
         }
     }
     if let Some(values) = schema.as_object().and_then(schema::string_enum) {
-        let mut variants = Names::new("variant", &tool.document);
+        let mut variants = Names::new("variant", document);
         for (i, value) in values.into_iter().enumerate() {
             let at = pointer::walk(at, &["enum".into(), i.to_string()]);
             variants.add(names::type_name(value), value, at, problems);
         }
     }
     for (step, part) in schema::parts(schema) {
-        parts(part, &pointer::walk(at, &step), tool, problems);
+        parts(part, &pointer::walk(at, &step), document, problems);
     }
 }
 
 /// Checks the names of types against what a module has anyway.
 pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Problem>) {
-    for tool in &contract.tools {
-        for side in Side::ALL {
-            type_names(tool.schema(side), side.pointer(), tool, problems);
-        }
+    for authored in contract.schemas() {
+        type_names(authored.schema, &authored.at, authored.document, problems);
     }
     let trait_name = &contract.spec.rust.trait_name;
     let document = &contract.document;
     if types.definitions.contains_key(trait_name) || types.aliases.contains_key(trait_name) {
         let message = format!("`{trait_name}` is also a type of this contract");
         problems.push(document.problem("/rust/trait", message, "choose another name for one of them"));
+    }
+    for (i, prompt) in contract.spec.prompts.iter().enumerate() {
+        for name in names::prompt(&prompt.name) {
+            if types.definitions.contains_key(&name)
+                || types.aliases.contains_key(&name)
+                || name == *trait_name
+            {
+                let message = format!("`{name}` is a type of this prompt, and of something else too");
+                let help = "rename the prompt, or choose another `x-rust-name`";
+                problems.push(document.problem(format!("/prompts/{i}/name"), message, help));
+            }
+        }
     }
     for alias in types
         .aliases
@@ -140,18 +184,18 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
     }
 }
 
-fn type_names(schema: &Value, at: &str, tool: &Tool, problems: &mut Vec<Problem>) {
+fn type_names(schema: &Value, at: &str, document: &Document, problems: &mut Vec<Problem>) {
     if let Some(name) = schema["x-rust-name"].as_str() {
         let at = pointer::push(at, "x-rust-name");
-        taken(name, &tool.document, &at, problems);
+        taken(name, document, &at, problems);
         let usual = names::type_name(name);
         if usual != name && !names::is_keyword(name) {
             let message = format!("`{name}` is not how Rust writes names of types");
-            problems.push(tool.document.problem(at, message, format!("write `{usual}`")));
+            problems.push(document.problem(at, message, format!("write `{usual}`")));
         }
     }
     for (step, part) in schema::parts(schema) {
-        type_names(part, &pointer::walk(at, &step), tool, problems);
+        type_names(part, &pointer::walk(at, &step), document, problems);
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::values;
 use crate::{
     algebra,
-    contract::{Contract, Side, Tool},
+    contract::{Authored, Contract},
     document::Document,
     pointer,
     problem::Problem,
@@ -58,11 +58,13 @@ pub(super) fn named_rules(contract: &Contract, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks one schema of a tool, with the rules that it writes out itself.
-pub(super) fn schema(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
-    let authored = tool.document.value.pointer(side.pointer());
-    let Some(authored) = authored else { return };
-    Check::new(&tool.document, problems).root(authored, side.pointer(), Role::Root);
+/// Checks one schema, with the rules that it writes out itself.
+pub(super) fn schema(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
+    let (document, at) = (authored.document, &authored.at);
+    let Some(schema) = document.value.pointer(at) else {
+        return;
+    };
+    Check::new(document, problems).root(schema, at, Role::Root);
 }
 
 struct Check<'a> {
@@ -143,8 +145,9 @@ impl<'a> Check<'a> {
 
     fn keyword(&mut self, keyword: &str, value: &Value, at: &str, role: Role) {
         match keyword {
-            "x-rust-name" | "x-rust-union" | "x-enforce" if matches!(role, Role::Root | Role::Part) => {}
-            "x-rust-name" | "x-rust-union" | "x-enforce" => self.problem(
+            "x-rust-name" | "x-rust-union" | "x-rust-map" | "x-enforce"
+                if matches!(role, Role::Root | Role::Part) => {}
+            "x-rust-name" | "x-rust-union" | "x-rust-map" | "x-enforce" => self.problem(
                 at,
                 format!("`{keyword}` does not count here"),
                 "write it at the schema of a request, a response, a property or an item",
@@ -268,6 +271,12 @@ impl<'a> Check<'a> {
             Some(Value::Array(kinds)) => kinds.iter().filter(|kind| *kind != "null").count() == 1,
             _ => true,
         };
+        let is_kept = members.get("x-rust-map").is_some_and(|map| map == true);
+        if is_kept && !is_object {
+            let help = "only an object with declared properties can be kept as it came";
+            self.problem(&pointer::push(at, "x-rust-map"), "this is no such object", help);
+        }
+        let is_object = is_object && !is_kept;
         let named = members.contains_key("x-rust-name");
         let is_type = (is_enum || is_object) && is_one_kind;
         if is_type && !named && !self.is_tag(at) {

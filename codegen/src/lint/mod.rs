@@ -8,8 +8,10 @@ mod errors;
 mod examples;
 mod identifiers;
 mod keywords;
+mod paths;
 mod pointers;
 mod previews;
+mod resources;
 mod rules;
 mod values;
 
@@ -23,15 +25,14 @@ use crate::{
 pub(crate) fn contract(contract: &Contract) -> Result<Types, Problems> {
     let mut problems = vec![];
     keywords::named_rules(contract, &mut problems);
-    for tool in &contract.tools {
-        for side in Side::ALL {
-            keywords::schema(tool, side, &mut problems);
-        }
+    for authored in contract.schemas() {
+        keywords::schema(&authored, &mut problems);
     }
     let sound = problems.is_empty();
     errors::table(contract, &mut problems);
     identifiers::contract(contract, &mut problems);
     pointers::contract(contract, &mut problems);
+    paths::contract(contract, &mut problems);
     if !sound {
         return Problems::none_of(problems).map(|()| Types::default());
     }
@@ -39,13 +40,15 @@ pub(crate) fn contract(contract: &Contract) -> Result<Types, Problems> {
     problems.extend(found);
     identifiers::types(contract, &types, &mut problems);
     for tool in &contract.tools {
-        effects::tool(tool, &mut problems);
+        effects::tool(contract, tool, &mut problems);
         for side in Side::ALL {
-            rules::satisfiable(tool, side, &mut problems);
-            values::defaults(tool, side, &mut problems);
-            examples::judge(tool, side, &mut problems);
+            let authored = tool.authored(side);
+            rules::satisfiable(&authored, &mut problems);
+            values::defaults(&authored, &mut problems);
+            examples::of_tool(tool, side, &mut problems);
         }
     }
+    resources::contract(contract, &mut problems);
     previews::pairs(contract, &mut problems);
     Problems::none_of(problems)?;
     Ok(types)

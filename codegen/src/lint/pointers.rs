@@ -23,29 +23,16 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
         let input = tool.schema(Side::Input);
         leads_to(input, path, "string", &tool.document, "/path", problems);
     }
-    match (&tool.spec.commit, tool.spec.mutating) {
-        (Some(commit), true) => {
-            let output = tool.schema(Side::Output);
-            let found = leads_to(output, commit, "string", &tool.document, "/commit", problems);
-            if found.is_some_and(|found| !found.always_there) {
-                problems.push(tool.document.problem(
-                    "/commit",
-                    format!("a response may lack `{commit}`"),
-                    "make the property required, all the way down to it",
-                ));
-            }
+    if let (Some(commit), true) = (&tool.spec.commit, tool.spec.mutating) {
+        let output = tool.schema(Side::Output);
+        let found = leads_to(output, commit, "string", &tool.document, "/commit", problems);
+        if found.is_some_and(|found| !found.always_there) {
+            problems.push(tool.document.problem(
+                "/commit",
+                format!("a response may lack `{commit}`"),
+                "make the property required, all the way down to it",
+            ));
         }
-        (Some(_), false) => problems.push(tool.document.problem(
-            "/commit",
-            "a tool that changes nothing makes no commit",
-            "remove the key, or set `mutating`",
-        )),
-        (None, true) => problems.push(tool.document.problem(
-            "/mutating",
-            "a tool that makes a commit must answer with its id",
-            "add `\"commit\"`, a JSON pointer to the id in the response",
-        )),
-        (None, false) => {}
     }
 }
 

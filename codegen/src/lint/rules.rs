@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     algebra,
-    contract::{Side, Tool},
+    contract::Authored,
     document::Document,
     pointer,
     problem::Problem,
@@ -13,12 +13,14 @@ use crate::{
 };
 
 /// Checks that some value satisfies each part of a schema, and that clients see no less than what is enforced.
-pub(super) fn satisfiable(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
-    let schema = tool.schema(side);
-    admits_something(schema, side.pointer(), &tool.document, problems);
+pub(super) fn satisfiable(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
+    let Authored {
+        document, at, schema, ..
+    } = authored;
+    admits_something(schema, at, document, problems);
     if !is_covered(&views::wire(schema), &views::enforced(schema)) {
-        problems.push(tool.document.problem(
-            side.pointer(),
+        problems.push(document.problem(
+            at,
             "what is enforced admits values that clients are told to be wrong",
             "this is a defect of tabellion-codegen; please report the contract",
         ));

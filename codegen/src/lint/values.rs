@@ -2,14 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{
-    algebra,
-    contract::{Side, Tool},
-    document::Document,
-    pointer,
-    problem::Problem,
-    schema, views,
-};
+use crate::{algebra, contract::Authored, document::Document, pointer, problem::Problem, schema, views};
 
 /// Pointers to the numbers in `value` that not every JSON implementation reads alike.
 pub(super) fn inexact(value: &Value, at: &str) -> Vec<String> {
@@ -38,8 +31,8 @@ pub(super) fn inexact(value: &Value, at: &str) -> Vec<String> {
 }
 
 /// A default that its own schema refuses would turn an absent value into an invalid one.
-pub(super) fn defaults(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
-    check(tool.schema(side), side.pointer(), &tool.document, problems);
+pub(super) fn defaults(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
+    check(authored.schema, &authored.at, authored.document, problems);
 }
 
 fn check(schema: &Value, at: &str, document: &Document, problems: &mut Vec<Problem>) {

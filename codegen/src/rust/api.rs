@@ -3,13 +3,13 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{method, text};
+use super::{method, offers, text};
 use crate::{
     contract::{Contract, Side, Tool},
     names,
 };
 
-/// The trait with one method per tool.
+/// The trait with one method per tool, and those of resources and prompts.
 pub(super) fn definition(contract: &Contract, trait_name: &Ident) -> TokenStream {
     let mut docs = format!(
         "{}: the tools, one method each. Implementors write `async fn`.",
@@ -21,10 +21,12 @@ pub(super) fn definition(contract: &Contract, trait_name: &Ident) -> TokenStream
     }
     let docs = text::docs(&docs);
     let methods = contract.tools.iter().map(signature);
+    let offers = offers::signatures(contract);
     quote! {
         #docs
         pub trait #trait_name: Send + Sync + 'static {
             #(#methods)*
+            #(#offers)*
         }
     }
 }

@@ -67,8 +67,7 @@ pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
                     let (row, detail, data) = match self {
                         #(Self::#variants { detail, data } => (&ERRORS[#indices], detail, data),)*
                     };
-                    let message = if detail.is_empty() { row.message.into() } else { detail };
-                    ErrorAnswer { name: row.name, code: row.code, message, data }
+                    CONTRACT.answer(row, detail, data)
                 }
             }
         },

@@ -5,6 +5,7 @@ mod errors;
 mod fields;
 mod imports;
 mod layout;
+mod offers;
 mod service;
 mod table;
 mod text;
@@ -32,6 +33,7 @@ pub(crate) fn module(contract: &Contract, types: &Types) -> Result<String, Probl
     items.extend(errors::items(contract));
     items.extend(service::items(contract, &trait_name));
     items.extend(types);
+    items.extend(offers::types(contract));
     items.extend(table::items(contract));
     items.insert(0, imports::of(&items));
 

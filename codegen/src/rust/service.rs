@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::method;
+use super::{method, offers};
 use crate::contract::Contract;
 
 /// The struct and its `impl Contract`.
@@ -22,6 +22,7 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident) -> Vec<TokenStream>
             ).await,
         }
     });
+    let offers = offers::dispatch(contract);
     vec![
         quote! {
             /// An implementation and the store that it reads and the runtime changes.
@@ -58,6 +59,7 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident) -> Vec<TokenStream>
                         }
                     })
                 }
+                #(#offers)*
             }
         },
     ]

@@ -2,10 +2,11 @@
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
+use serde_json::Value;
 
 use super::text;
 use crate::{
-    contract::{Contract, Effect, ErrorChannel, Example, Side, Tool},
+    contract::{Contract, Effect, ErrorChannel, Example, Prompt, Resource, Side, Tool},
     names, views,
 };
 
@@ -13,15 +14,24 @@ use crate::{
 pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
     let tools = contract.tools.iter().map(tool);
     let count = Literal::usize_unsuffixed(contract.tools.len());
-    let schemas = contract
+    let of_tools = contract
         .tools
         .iter()
-        .flat_map(|tool| Side::ALL.map(|side| texts(tool, side)));
+        .flat_map(|tool| Side::ALL.map(|side| texts(&tool_constant(tool, side), tool.schema(side))));
+    let of_resources = contract
+        .spec
+        .resources
+        .iter()
+        .map(|resource| texts(&resource_constant(resource), &resource.schema));
+    let schemas = of_tools.chain(of_resources);
     let names = contract.tools.iter().map(|tool| {
-        let (constant, name) = (format_ident!("{}", constant_name(tool)), &tool.spec.name);
+        let (constant, name) = (
+            format_ident!("{}", constant_name(&tool.spec.name)),
+            &tool.spec.name,
+        );
         quote!(pub const #constant: &str = #name;)
     });
-    vec![
+    let mut items = vec![
         self::contract(contract),
         quote! {
             /// The tools' names, for callers.
@@ -33,22 +43,70 @@ pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
             /// The tools, in the order in which clients see them.
             pub static TOOLS: [ToolSpec; #count] = [#(#tools),*];
         },
-        quote! {
+    ];
+    items.extend(offers(contract));
+    items.push(quote! {
             /// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
             mod schema {
                 #(#schemas)*
             }
-        },
-    ]
+    });
+    items
+}
+
+/// The resources and the prompts, where the contract has any.
+fn offers(contract: &Contract) -> Vec<TokenStream> {
+    let (resources, prompts) = (&contract.spec.resources, &contract.spec.prompts);
+    let mut items = vec![];
+    if !resources.is_empty() {
+        let count = Literal::usize_unsuffixed(resources.len());
+        let resources = resources.iter().map(resource);
+        items.push(quote! {
+            /// The resources, in the order in which clients see them.
+            pub static RESOURCES: [ResourceSpec; #count] = [#(#resources),*];
+        });
+    }
+    if !prompts.is_empty() {
+        let count = Literal::usize_unsuffixed(prompts.len());
+        let prompts = prompts.iter().map(prompt);
+        items.push(quote! {
+            /// The prompts, in the order in which clients see them.
+            pub static PROMPTS: [PromptSpec; #count] = [#(#prompts),*];
+        });
+    }
+    items
+}
+
+fn resource(resource: &Resource) -> TokenStream {
+    let Resource {
+        name,
+        uri,
+        title,
+        description,
+        mime_type,
+        ..
+    } = resource;
+    let shape = shape(&resource_constant(resource), &resource.schema);
+    quote! {
+        ResourceSpec {
+            name: #name,
+            uri: #uri,
+            title: #title,
+            description: #description,
+            mime_type: #mime_type,
+            shape: #shape,
+        }
+    }
 }
 
 fn contract(contract: &Contract) -> TokenStream {
     let spec = &contract.spec;
-    let (id, version, title) = (&spec.contract, &spec.version, &spec.title);
+    let (id, version, title, document) = (&spec.contract, &spec.version, &spec.title, spec.document);
     let channel = match spec.error_channel {
         ErrorChannel::Result => quote!(Result),
         ErrorChannel::JsonRpc => quote!(JsonRpc),
     };
+    let error_details = optional(spec.error_details.as_ref());
     let guarantees = spec.guarantees.iter().map(|guarantee| {
         let (id, text) = (&guarantee.id, &guarantee.text);
         quote!(Guarantee { id: #id, text: #text })
@@ -62,18 +120,27 @@ fn contract(contract: &Contract) -> TokenStream {
         quote!(LogSpec { tool: #tool, entries: #entries, path: #path, commit: #commit })
     });
     let log = optional(log);
+    let [resources, prompts] = [
+        (spec.resources.is_empty(), quote!(&RESOURCES)),
+        (spec.prompts.is_empty(), quote!(&PROMPTS)),
+    ]
+    .map(|(is_empty, table)| if is_empty { quote!(&[]) } else { table });
     quote! {
         /// What the contract says of itself.
         pub static CONTRACT: ContractSpec = ContractSpec {
             id: #id,
             version: #version,
             title: #title,
+            document: #document,
             error_channel: ErrorChannel::#channel,
+            error_details: #error_details,
             errors: &ERRORS,
             guarantees: &[#(#guarantees),*],
             previews: &[#(#previews),*],
             log: #log,
             tools: &TOOLS,
+            resources: #resources,
+            prompts: #prompts,
         };
     }
 }
@@ -85,9 +152,18 @@ fn tool(tool: &Tool) -> TokenStream {
     let (read_only, destructive) = (hints.read_only, hints.destructive);
     let (idempotent, open_world) = (hints.idempotent, hints.open_world);
     let path = optional(spec.path.as_ref());
+    let path_in = optional(spec.path_in.as_ref());
+    let paths = optional(spec.paths.as_ref().map(|paths| {
+        let (allow, deny) = (&paths.allow, &paths.deny);
+        quote!(PathPolicy { allow: &[#(#allow),*], deny: &[#(#deny),*] })
+    }));
+    let approval = optional(spec.approval.map(|approval| {
+        let shows = format_ident!("{}", approval.shows.words().1);
+        quote!(Approval { shows: Shows::#shows })
+    }));
     let commit = optional(spec.commit.as_ref());
     let effects = spec.effects.iter().map(effect);
-    let [input, output] = Side::ALL.map(|side| shape(tool, side));
+    let [input, output] = Side::ALL.map(|side| shape(&tool_constant(tool, side), tool.schema(side)));
     let examples = spec.examples.iter().filter_map(example);
     quote! {
         ToolSpec {
@@ -101,12 +177,32 @@ fn tool(tool: &Tool) -> TokenStream {
             },
             mutating: #mutating,
             path: #path,
+            path_in: #path_in,
+            paths: #paths,
             commit: #commit,
+            approval: #approval,
             errors: &[#(#errors),*],
             effects: &[#(#effects),*],
             input: #input,
             output: #output,
             examples: &[#(#examples),*],
+        }
+    }
+}
+
+fn prompt(prompt: &Prompt) -> TokenStream {
+    let (name, description, template) = (&prompt.name, &prompt.description, &prompt.template);
+    let arguments = prompt.arguments.iter().map(|argument| {
+        let (name, description) = (&argument.name, &argument.description);
+        let (required, completes) = (argument.required, argument.completes);
+        quote!(ArgumentSpec { name: #name, description: #description, required: #required, completes: #completes })
+    });
+    quote! {
+        PromptSpec {
+            name: #name,
+            description: #description,
+            arguments: &[#(#arguments),*],
+            template: #template,
         }
     }
 }
@@ -119,7 +215,18 @@ fn effect(effect: &Effect) -> TokenStream {
     }));
     let content = optional(effect.content.as_ref());
     let target = optional(effect.target.as_ref());
-    quote!(Effect { kind: EffectKind::#kind, when: #when, content: #content, target: #target })
+    let section = optional(effect.section.as_ref());
+    let position = optional(effect.position.as_ref());
+    quote! {
+        Effect {
+            kind: EffectKind::#kind,
+            when: #when,
+            content: #content,
+            target: #target,
+            section: #section,
+            position: #position,
+        }
+    }
 }
 
 /// An example of a request; those of responses are judged when code is generated, and nobody asks for them later.
@@ -129,14 +236,14 @@ fn example(example: &Example) -> Option<TokenStream> {
     Some(quote!(Example { name: #name, json: #json, valid: #valid, at: #at, rule: #rule }))
 }
 
-fn shape(tool: &Tool, side: Side) -> TokenStream {
-    let (wire, enforced) = constants(tool, side);
-    let enforced = if enforces_more(tool, side) {
+fn shape(constant: &str, schema: &Value) -> TokenStream {
+    let (wire, enforced) = texts_of(constant);
+    let enforced = if enforces_more(schema) {
         enforced
     } else {
         wire.clone()
     };
-    let rules = views::rules(tool.schema(side));
+    let rules = views::rules(schema);
     let rules = rules.iter().map(|rule| {
         let (at, id, message) = (&rule.enforced, &rule.id, &rule.message);
         quote!(Rule { at: #at, id: #id, message: #message })
@@ -144,11 +251,11 @@ fn shape(tool: &Tool, side: Side) -> TokenStream {
     quote!(Shape::new(schema::#wire, schema::#enforced, &[#(#rules),*]))
 }
 
-fn texts(tool: &Tool, side: Side) -> TokenStream {
-    let (wire_name, enforced_name) = constants(tool, side);
-    let wire = text::json(&views::wire(tool.schema(side)));
-    let enforced = enforces_more(tool, side).then(|| {
-        let enforced = text::json(&views::enforced(tool.schema(side)));
+fn texts(constant: &str, schema: &Value) -> TokenStream {
+    let (wire_name, enforced_name) = texts_of(constant);
+    let wire = text::json(&views::wire(schema));
+    let enforced = enforces_more(schema).then(|| {
+        let enforced = text::json(&views::enforced(schema));
         quote!(pub(super) const #enforced_name: &str = #enforced;)
     });
     quote! {
@@ -157,25 +264,29 @@ fn texts(tool: &Tool, side: Side) -> TokenStream {
     }
 }
 
-fn enforces_more(tool: &Tool, side: Side) -> bool {
-    let schema = tool.schema(side);
+fn enforces_more(schema: &Value) -> bool {
     views::enforced(schema) != views::bare(&views::wire(schema))
 }
 
 /// The names of the two texts of a schema.
-fn constants(tool: &Tool, side: Side) -> (Ident, Ident) {
+fn texts_of(constant: &str) -> (Ident, Ident) {
+    (format_ident!("{constant}"), format_ident!("{constant}_ENFORCED"))
+}
+
+fn tool_constant(tool: &Tool, side: Side) -> String {
     let direction = match side {
         Side::Input => "INPUT",
         Side::Output => "OUTPUT",
     };
-    let name = format!("{}_{direction}", constant_name(tool));
-    (format_ident!("{name}"), format_ident!("{name}_ENFORCED"))
+    format!("{}_{direction}", constant_name(&tool.spec.name))
 }
 
-fn constant_name(tool: &Tool) -> String {
-    names::value_name(&tool.spec.name)
-        .trim_end_matches('_')
-        .to_uppercase()
+fn resource_constant(resource: &Resource) -> String {
+    format!("{}_RESOURCE", constant_name(&resource.name))
+}
+
+fn constant_name(name: &str) -> String {
+    names::value_name(name).trim_end_matches('_').to_uppercase()
 }
 
 fn optional(value: Option<impl quote::ToTokens>) -> TokenStream {

@@ -39,6 +39,27 @@ impl Notes for Server {
     async fn read_log(&self, _: &ReadCx<'_>, _: ReadLogRequest) -> Result<ReadLogResponse, ToolError> {
         Ok(ReadLogResponse { entries: vec![] })
     }
+
+    async fn today_resource(&self, _: &ReadCx<'_>) -> Result<TodayResource, ToolError> {
+        Ok(TodayResource { text: "today".into(), kind: None, lines: None })
+    }
+
+    async fn today_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
+        Ok("1".into())
+    }
+
+    async fn tidy_note_prompt(
+        &self,
+        _: &ReadCx<'_>,
+        arguments: TidyNoteArguments,
+    ) -> Result<TidyNoteValues, ToolError> {
+        let style = arguments.style.unwrap_or_default();
+        Ok(TidyNoteValues { style, text: arguments.name })
+    }
+
+    async fn complete_tidy_note_name(&self, _: &ReadCx<'_>, value: &str) -> Result<Vec<String>, ToolError> {
+        Ok(vec![value.into()])
+    }
 }
 
 fn plan(change: NoteChange) -> String {

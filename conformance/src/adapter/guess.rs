@@ -274,6 +274,15 @@ impl Wish<'_> {
             EffectKind::Append => APPENDS,
             EffectKind::Prepend => PREPENDS,
             EffectKind::ReplaceSection | EffectKind::InsertBefore | EffectKind::InsertAfter => SECTIONS,
+            // Other servers have nothing like it that could be told by its name.
+            EffectKind::AppendLine
+            | EffectKind::ReadSection
+            | EffectKind::InsertSection
+            | EffectKind::UpdateSection
+            | EffectKind::DeleteSection
+            | EffectKind::MoveSection
+            | EffectKind::Undo
+            | EffectKind::Redo => &[],
         }
     }
 

@@ -202,6 +202,14 @@ pub fn effect_name(kind: EffectKind) -> &'static str {
         EffectKind::ReplaceSection => "replace_section",
         EffectKind::InsertBefore => "insert_before",
         EffectKind::InsertAfter => "insert_after",
+        EffectKind::AppendLine => "append_line",
+        EffectKind::ReadSection => "read_section",
+        EffectKind::InsertSection => "insert_section",
+        EffectKind::UpdateSection => "update_section",
+        EffectKind::DeleteSection => "delete_section",
+        EffectKind::MoveSection => "move_section",
+        EffectKind::Undo => "undo",
+        EffectKind::Redo => "redo",
     }
 }
 

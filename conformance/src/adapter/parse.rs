@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use regex::Regex;
 use serde_json::{Map, Value};
-use tabellion_schemas::{CONTRACTS, ContractSpec, ToolSpec, spec::EffectKind};
+use tabellion_schemas::{ContractSpec, ToolSpec, spec::EffectKind};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -16,6 +16,7 @@ use super::{
     schema,
     template::{Hole, Template},
 };
+use crate::checks::CONTRACTS;
 
 /// What is wrong in an adapter's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

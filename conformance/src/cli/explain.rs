@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 
 use anstyle::Style;
-use tabellion_schemas::CONTRACTS;
 
 use super::{Trouble, run::print};
-use crate::{check::Severity, checks, exit};
+use crate::{
+    check::Severity,
+    checks::{self, CONTRACTS},
+    exit,
+};
 
 /// Text is wrapped at so many characters.
 const WIDTH: usize = 88;

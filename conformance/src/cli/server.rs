@@ -2,12 +2,13 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use tabellion_schemas::{CONTRACTS, ContractSpec};
+use tabellion_schemas::ContractSpec;
 
 use super::Trouble;
 use crate::{
     adapter::{Adapter, Mapping, offer},
     check::Stop,
+    checks::CONTRACTS,
     http::Url,
     in_tests,
     probe::{self, Identity, Spoken},

@@ -4,9 +4,17 @@
 #[rustfmt::skip]
 pub mod braindrive_markdown;
 
+#[rustfmt::skip]
+pub mod learning_os;
+
+#[rustfmt::skip]
+pub mod safe_markdown_editor;
+
 /// All contracts, in the order of their modules.
 #[rustfmt::skip]
 #[allow(dead_code, unreachable_pub, reason = "a program need not use it")]
 pub static CONTRACTS: &[&tabellion_schemas::ContractSpec] = &[
     &braindrive_markdown::CONTRACT,
+    &learning_os::CONTRACT,
+    &safe_markdown_editor::CONTRACT,
 ];

@@ -4,6 +4,7 @@
 
 mod braindrive_markdown;
 mod failures;
+mod learning_os;
 
 use std::sync::Arc;
 
@@ -17,10 +18,16 @@ struct Served {
     over: fn(Arc<Library>) -> Arc<dyn Contract>,
 }
 
-const ALL: [Served; 1] = [Served {
-    spec: &generated::braindrive_markdown::CONTRACT,
-    over: braindrive_markdown::over,
-}];
+const ALL: [Served; 2] = [
+    Served {
+        spec: &generated::braindrive_markdown::CONTRACT,
+        over: braindrive_markdown::over,
+    },
+    Served {
+        spec: &generated::learning_os::CONTRACT,
+        over: learning_os::over,
+    },
+];
 
 /// The contract that is served unless another is asked for.
 pub fn default() -> &'static str {

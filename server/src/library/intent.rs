@@ -116,7 +116,7 @@ impl Intent {
         }
         while let Some(path) = lines.value("path") {
             intent.documents.push(Exchange {
-                path: LibraryPath::parse(path).ok()?,
+                path: LibraryPath::of_any_file(path).ok()?,
                 old: optional(lines.value("old")?, id)?,
                 new: optional(lines.value("new")?, id)?,
                 kept_before: optional(lines.value("kept-before")?, kept)?,

@@ -75,6 +75,7 @@ use self::{
 };
 pub use self::{history::LogEntry, repository::OpenError};
 use crate::{
+    markdown::diff,
     path::{LibraryDir, LibraryPath},
     platform::{FileLock, Lease, Leased, lock_file, try_lock_file},
 };
@@ -424,7 +425,7 @@ impl Library {
 
 impl Snapshot for Library {
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
-        let path = LibraryPath::parse(path).map_err(|error| invalid_path(&error))?;
+        let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let state = Library::read(self, &path)?;
         Ok(state.map(|state| Document {
             bytes: state.bytes,
@@ -442,6 +443,11 @@ impl Store for Library {
             let turn = Turn::begin(self, attempt > 0).await?;
             Ok(Box::new(turn) as Box<dyn Session>)
         })
+    }
+
+    fn difference(&self, path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
+        let [old, new] = [old, new].map(|side| String::from_utf8_lossy(side.unwrap_or_default()));
+        diff::unified(path, &old, &new)
     }
 }
 

@@ -147,7 +147,7 @@ impl Drop for Turn<'_> {
 
 impl Snapshot for Turn<'_> {
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
-        let path = LibraryPath::parse(path).map_err(|error| invalid_path(&error))?;
+        let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         self.document(&path)?.map(document).transpose()
     }
 }
@@ -178,7 +178,7 @@ impl Session for Turn<'_> {
     }
 
     fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, Setback> {
-        let path = LibraryPath::parse(&change.path).map_err(|error| invalid_path(&error))?;
+        let path = LibraryPath::of_any_file(&change.path).map_err(|error| invalid_path(&error))?;
         let old = self.document(&path)?;
         let library = self.library;
         let batch = self.batch.as_mut().ok_or_else(over)?;
@@ -285,7 +285,7 @@ impl Past {
 
 impl Snapshot for Past {
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
-        let path = LibraryPath::parse(path).map_err(|error| invalid_path(&error))?;
+        let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let Some(tree) = self.tree else { return Ok(None) };
         let git = self.git.to_thread_local();
         let Some(kept) = tree::look_up(&git, tree, &format!("{}{path}", self.prefix))? else {

@@ -35,7 +35,9 @@ pub(super) fn outcome(
             ErrorChannel::Result => Ok(as_result(error)),
             ErrorChannel::JsonRpc => Err(as_error(error)),
         },
-        Err(Rejection::UnknownTool) => Err(unknown_tool(tool)),
+        Err(Rejection::UnknownTool | Rejection::Unknown) => Err(unknown_tool(tool)),
+        // Only an approver asks for that, and this adapter names none.
+        Err(Rejection::InputRequired(_)) => Err(defect()),
         Err(Rejection::Breach { tool, detail }) => {
             tracing::error!(
                 contract = spec.id,
@@ -55,11 +57,14 @@ pub(super) fn bad_conditions(spec: &ContractSpec, violations: &[Violation]) -> R
     let code = ErrorCode::INVALID_PARAMS.0;
     let declared = spec.errors.iter().find(|error| error.code == code);
     let Failure { message, data, .. } = Failure::violations(violations);
-    Rejection::Declared(ErrorAnswer {
-        name: declared.map_or("INVALID_PARAMS", |error| error.name),
-        code,
-        message,
-        data,
+    Rejection::Declared(match declared {
+        Some(error) => spec.answer(error, message, data),
+        None => ErrorAnswer {
+            name: "INVALID_PARAMS",
+            code,
+            message,
+            data,
+        },
     })
 }
 

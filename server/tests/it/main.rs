@@ -5,6 +5,7 @@ mod concurrency;
 mod contract;
 mod invariants;
 mod large;
+mod learning_os;
 mod lifetime;
 mod long_history;
 mod session;

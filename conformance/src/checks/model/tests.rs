@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, mem::discriminant, path::PathBuf};
 
-use tabellion_schemas::CONTRACTS;
+use crate::checks::CONTRACTS;
 
 use super::{
     CHECKS,

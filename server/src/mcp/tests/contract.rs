@@ -168,7 +168,10 @@ const fn tool(name: &'static str, mutating: bool) -> ToolSpec {
         },
         mutating,
         path: None,
+        path_in: None,
+        paths: None,
         commit: None,
+        approval: None,
         errors: &["INVALID_REQUEST", "NOT_FOUND"],
         effects: &[],
         input: Shape::new(INPUT, INPUT, &[]),
@@ -182,7 +185,9 @@ const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static [To
         id,
         version: "1.0.0",
         title: "Memory",
+        document: false,
         error_channel,
+        error_details: None,
         errors: &[
             ErrorSpec {
                 name: "NOT_FOUND",
@@ -199,6 +204,8 @@ const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static [To
         previews: &[],
         log: None,
         tools,
+        resources: &[],
+        prompts: &[],
     }
 }
 

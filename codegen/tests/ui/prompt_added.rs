@@ -1,0 +1,10 @@
+//! A prompt was added: its method is missing.
+
+#[path = "implementation.rs"]
+mod implementation;
+#[path = "generated/prompt_added.rs"]
+mod notes;
+
+fn main() {
+    let _ = implementation::Server;
+}

@@ -1,0 +1,248 @@
+//! What a contract offers beside tools: the way of a resource, a prompt or a completion to the trait's method and back.
+//!
+//! None of them changes anything. A prompt's text is put together here and not by an implementation, so that it is the
+//! template's byte for byte.
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{
+    call::{CallContext, Notes, ReadCx},
+    dispatch::{Answer, BoxFuture, Rejection},
+    failure::{ContractError, Failure},
+    shape::Violation,
+    spec::{ContractSpec, PromptSpec, ResourceSpec},
+    store::Snapshot,
+};
+
+/// No more values than these are offered at once (MCP, "Completion").
+const MOST_VALUES: usize = 100;
+
+/// A method without arguments on an implementation `S`, its future on the heap.
+pub type ResourceMethod<S, Response, Error> =
+    for<'c> fn(&'c S, &'c ReadCx<'c>) -> BoxFuture<'c, Result<Response, Error>>;
+
+/// A prompt's method on an implementation `S`: from what a client says to what the template lacks.
+pub type PromptMethod<S, Arguments, Values, Error> =
+    for<'c> fn(&'c S, &'c ReadCx<'c>, Arguments) -> BoxFuture<'c, Result<Values, Error>>;
+
+/// A completion's method on an implementation `S`: from what has been typed to what might be meant, best first.
+pub type CompletionMethod<S, Error> =
+    for<'c> fn(&'c S, &'c ReadCx<'c>, &'c str) -> BoxFuture<'c, Result<Vec<String>, Error>>;
+
+/// Calls a resource's method.
+///
+/// # Errors
+/// See [`Rejection`].
+pub async fn resource<S, Response, Error>(
+    resource: &'static ResourceSpec,
+    service: &S,
+    snapshot: &dyn Snapshot,
+    call: &CallContext,
+    method: ResourceMethod<S, Response, Error>,
+) -> Result<Answer, Rejection>
+where
+    Response: Serialize,
+    Error: ContractError,
+{
+    let notes = Notes::default();
+    let cx = ReadCx {
+        call,
+        snapshot,
+        notes: &notes,
+    };
+    let response = method(service, &cx).await.map_err(declared)?;
+    let response = serde_json::to_value(response).map_err(|error| breach(resource.name, error))?;
+    resource
+        .shape
+        .check(&response)
+        .map_err(|violations| breach(resource.name, Failure::violations(&violations)))?;
+    Ok(Answer {
+        response,
+        meta: notes.take(),
+    })
+}
+
+/// Calls the method that tells a resource's versions apart.
+///
+/// # Errors
+/// See [`Rejection`].
+pub async fn version<S, Error: ContractError>(
+    service: &S,
+    snapshot: &dyn Snapshot,
+    call: &CallContext,
+    method: ResourceMethod<S, String, Error>,
+) -> Result<String, Rejection> {
+    let cx = ReadCx {
+        call,
+        snapshot,
+        notes: &Notes::default(),
+    };
+    method(service, &cx).await.map_err(declared)
+}
+
+/// Calls a prompt's method, and puts what it answers into the template.
+///
+/// # Errors
+/// See [`Rejection`].
+pub async fn prompt<S, Arguments, Values, Error>(
+    prompt: &'static PromptSpec,
+    service: &S,
+    snapshot: &dyn Snapshot,
+    call: &CallContext,
+    arguments: Value,
+    method: PromptMethod<S, Arguments, Values, Error>,
+) -> Result<String, Rejection>
+where
+    Arguments: DeserializeOwned,
+    Values: Serialize,
+    Error: ContractError,
+{
+    let violations = violations(prompt, &arguments);
+    if !violations.is_empty() {
+        return Err(declared(Error::from(Failure::violations(&violations))));
+    }
+    let arguments = Arguments::deserialize(arguments).map_err(|error| breach(prompt.name, error))?;
+    let cx = ReadCx {
+        call,
+        snapshot,
+        notes: &Notes::default(),
+    };
+    let values = method(service, &cx, arguments).await.map_err(declared)?;
+    let values = serde_json::to_value(values).map_err(|error| breach(prompt.name, error))?;
+    render(prompt.template, &values)
+        .ok_or_else(|| breach(prompt.name, "the template has a placeholder without a value"))
+}
+
+/// Calls the method that offers values for an argument of a prompt.
+///
+/// # Errors
+/// See [`Rejection`].
+pub async fn completion<S, Error: ContractError>(
+    service: &S,
+    snapshot: &dyn Snapshot,
+    call: &CallContext,
+    value: &str,
+    method: CompletionMethod<S, Error>,
+) -> Result<Vec<String>, Rejection> {
+    let cx = ReadCx {
+        call,
+        snapshot,
+        notes: &Notes::default(),
+    };
+    let mut values = method(service, &cx, value).await.map_err(declared)?;
+    values.truncate(MOST_VALUES);
+    Ok(values)
+}
+
+/// The values of an argument that doesn't complete: none.
+///
+/// # Errors
+/// When the contract has no such prompt, or it no such argument.
+pub fn without_values(spec: &ContractSpec, prompt: &str, argument: &str) -> Result<Vec<String>, Rejection> {
+    let found = spec.prompt(prompt).and_then(|prompt| prompt.argument(argument));
+    found.map(|_| vec![]).ok_or(Rejection::Unknown)
+}
+
+/// What is wrong with the arguments of a prompt.
+fn violations(prompt: &PromptSpec, arguments: &Value) -> Vec<Violation> {
+    let said = |rule: &'static str, pointer: String, message: String| Violation {
+        rule: rule.into(),
+        pointer,
+        message,
+    };
+    let Some(members) = arguments.as_object() else {
+        return vec![said("type", String::new(), "arguments are an object".into())];
+    };
+    let missing = prompt
+        .arguments
+        .iter()
+        .filter(|argument| argument.required && !members.contains_key(argument.name))
+        .map(|argument| {
+            said(
+                "required",
+                String::new(),
+                format!("`{}` is missing", argument.name),
+            )
+        });
+    let wrong = members.iter().filter_map(|(name, value)| {
+        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        if prompt.argument(name).is_none() {
+            let message = format!("`{}` is not known here", name.escape_debug());
+            Some(said("additionalProperties", pointer, message))
+        } else if value.is_string() {
+            None
+        } else {
+            Some(said("type", pointer, "must be a string".into()))
+        }
+    });
+    missing.chain(wrong).collect()
+}
+
+/// `template` with each `{name}` replaced by the text that `values` has under that name; what a value has in braces
+/// stays as it is. `None` where a name has no text.
+fn render(template: &str, values: &Value) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = template;
+    while let Some((before, name, after)) = placeholder(rest) {
+        text += before;
+        text += values[name].as_str()?;
+        rest = after;
+    }
+    Some(text + rest)
+}
+
+/// The first placeholder of `template`, and what stands before and after it: a name in braces, in lower case and
+/// underscores.
+fn placeholder(template: &str) -> Option<(&str, &str, &str)> {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+    };
+    template.match_indices('{').find_map(|(open, _)| {
+        let (name, after) = template[open + 1..].split_once('}')?;
+        is_name(name).then_some((&template[..open], name, after))
+    })
+}
+
+fn declared(error: impl ContractError) -> Rejection {
+    Rejection::Declared(error.answer())
+}
+
+fn breach(name: &'static str, detail: impl ToString) -> Rejection {
+    Rejection::Breach {
+        tool: name,
+        detail: detail.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_its_template_and_values_are_taken_as_they_are() {
+        for (template, values, expected) in [
+            ("no values", json!({}), Some("no values")),
+            ("one:\n{a}\n", json!({ "a": "x" }), Some("one:\nx\n")),
+            (
+                "{a}{b_2}{a}",
+                json!({ "a": "{b_2}", "b_2": "y" }),
+                Some("{b_2}y{b_2}"),
+            ),
+            (
+                "{ a } {} {A} {{a}}",
+                json!({ "a": "x" }),
+                Some("{ a } {} {A} {x}"),
+            ),
+            ("open { and {a", json!({}), Some("open { and {a")),
+            ("{missing}", json!({}), None),
+        ] {
+            assert_eq!(render(template, &values).as_deref(), expected, "{template}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Which paths a tool may be asked for, as its contract declares it.
+//!
+//! A path is judged by its segments and never as a string, and letters of either case are the same. What no reader of
+//! paths would take for a plain one (an empty segment, `.`, `..`) matches nothing and so is not allowed. Whether a
+//! path exists, and whether a symbolic link leads elsewhere, is for a [`Store`](crate::Store) to know.
+
+use crate::failure::{Failure, FailureKind};
+
+/// The paths that may be named, as globs over segments: `*` stands for any characters of one segment, a segment `**`
+/// for any number of segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathPolicy {
+    /// What may be named.
+    pub allow: &'static [&'static str],
+    /// What must not be, nor anything below it, even where `allow` has it.
+    pub deny: &'static [&'static str],
+}
+
+impl PathPolicy {
+    /// Judges `path`, which is relative to the library's root.
+    ///
+    /// # Errors
+    /// [`FailureKind::AccessDenied`] when it is denied, [`FailureKind::PathNotAllowed`] when it is not allowed.
+    pub fn judge(&self, path: &str) -> Result<(), Failure> {
+        let lower = path.to_lowercase();
+        let segments: Vec<&str> = lower.split('/').collect();
+        let denied = |glob: &&&str| (1..=segments.len()).any(|len| matches(glob, &segments[..len]));
+        if let Some(glob) = self.deny.iter().find(denied) {
+            let message = format!("`{path}` is denied: the contract denies `{glob}`");
+            return Err(Failure::new(FailureKind::AccessDenied, message)
+                .with("path", path)
+                .with("denied_by", *glob));
+        }
+        let plain = segments.iter().all(|segment| !["", ".", ".."].contains(segment));
+        if plain && self.allow.iter().any(|glob| matches(glob, &segments)) {
+            return Ok(());
+        }
+        let allowed: Vec<_> = self.allow.iter().map(|glob| format!("`{glob}`")).collect();
+        let message = format!("`{path}` is not allowed; allowed are {}", allowed.join(", "));
+        Err(Failure::new(FailureKind::PathNotAllowed, message)
+            .with("path", path)
+            .with("allowed", self.allow.to_vec()))
+    }
+}
+
+/// Whether `glob` matches all of `segments`, which are in lower case.
+fn matches(glob: &str, segments: &[&str]) -> bool {
+    let glob = glob.to_lowercase();
+    let globs: Vec<&str> = glob.split('/').collect();
+    sequence(&globs, segments, "**", &|glob, segment| {
+        let (glob, segment): (Vec<char>, Vec<char>) = (glob.chars().collect(), segment.chars().collect());
+        sequence(&glob, &segment, '*', &|one, other| one == other)
+    })
+}
+
+/// Whether `items` are what `pattern` says, in which `any` stands for any number of them. Takes time in the product of
+/// the two lengths, whatever the pattern.
+fn sequence<P: PartialEq + Copy, T: Copy>(
+    pattern: &[P],
+    items: &[T],
+    any: P,
+    same: &dyn Fn(P, T) -> bool,
+) -> bool {
+    // After each item: which beginnings of the pattern match all items so far.
+    let mut reached = vec![false; pattern.len() + 1];
+    reached[0] = true;
+    let skip_any = |reached: &mut [bool]| {
+        for (i, part) in pattern.iter().enumerate() {
+            if *part == any && reached[i] {
+                reached[i + 1] = true;
+            }
+        }
+    };
+    skip_any(&mut reached);
+    for item in items {
+        let mut next = vec![false; reached.len()];
+        for (i, part) in pattern.iter().enumerate() {
+            if *part == any {
+                next[i + 1] = reached[i + 1];
+            } else if reached[i] && same(*part, *item) {
+                next[i + 1] = true;
+            }
+        }
+        skip_any(&mut next);
+        reached = next;
+    }
+    reached[pattern.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLICY: PathPolicy = PathPolicy {
+        allow: &["docs/**", ".claude/memory/**", "*.txt", "README.md", "a/*/c"],
+        deny: &["**/.env*", "**/secret*", "**/*.key", "private/**", "**/.git"],
+    };
+
+    #[test]
+    fn a_path_is_judged_segment_by_segment_in_any_case_and_deny_beats_allow() {
+        use FailureKind::{AccessDenied, PathNotAllowed};
+        for (path, expected) in [
+            ("docs/a.md", None),
+            ("docs/a/b/c.md", None),
+            ("DOCS/a.md", None),
+            ("readme.MD", None),
+            ("x.txt", None),
+            (".txt", None),
+            ("a/b/c", None),
+            (".claude/memory/log.jsonl", None),
+            ("docs/environment.md", None),
+            ("docs/keys/a.md", None),
+            ("docs/.github/a.md", None),
+            ("docsx/a.md", Some(PathNotAllowed)),
+            ("xdocs/a.md", Some(PathNotAllowed)),
+            ("docs", None),
+            ("x/README.md", Some(PathNotAllowed)),
+            ("README.md/x", Some(PathNotAllowed)),
+            ("README.mdx", Some(PathNotAllowed)),
+            ("READMEXmd", Some(PathNotAllowed)),
+            ("a/b/b/c", Some(PathNotAllowed)),
+            ("a/c", Some(PathNotAllowed)),
+            (".claude/settings.json", Some(PathNotAllowed)),
+            ("", Some(PathNotAllowed)),
+            ("/docs/a.md", Some(PathNotAllowed)),
+            ("docs//a.md", Some(PathNotAllowed)),
+            ("docs/a.md/", Some(PathNotAllowed)),
+            ("docs/./a.md", Some(PathNotAllowed)),
+            ("docs/../docs/a.md", Some(PathNotAllowed)),
+            ("../docs/a.md", Some(PathNotAllowed)),
+            ("docs/../.env", Some(AccessDenied)),
+            ("docs/.env", Some(AccessDenied)),
+            ("docs/.ENV.local", Some(AccessDenied)),
+            (".env", Some(AccessDenied)),
+            ("docs/Secrets.md", Some(AccessDenied)),
+            ("docs/secrets/a.md", Some(AccessDenied)),
+            ("docs/tls.key", Some(AccessDenied)),
+            ("docs/tls.key/a.md", Some(AccessDenied)),
+            ("docs/.git/config", Some(AccessDenied)),
+            (".git/config", Some(AccessDenied)),
+            ("private/a.md", Some(AccessDenied)),
+            ("elsewhere/a.md", Some(PathNotAllowed)),
+        ] {
+            let judged = POLICY.judge(path).err();
+            assert_eq!(judged.map(|failure| failure.kind), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn no_pattern_takes_long() {
+        let (path, glob) = ("a".repeat(10_000), "*a".repeat(500) + "b");
+        assert!(!matches(&glob, &[&path]));
+        let (path, glob) = (vec!["a"; 10_000], "**/a/".repeat(50) + "b");
+        assert!(!matches(&glob, &path));
+    }
+}
