@@ -9,14 +9,16 @@ use std::{
     sync::Arc,
 };
 
+use tabellion_schemas::Contract;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
     cli::Serve,
     contracts,
     library::{Library, Options},
-    mcp::{self, ServerInfo},
+    mcp::{self, Adapter, ApprovalPolicy, ServerInfo},
     parent::Parent,
+    path::LibraryPath,
     platform,
 };
 
@@ -48,26 +50,29 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
 
     platform::outlive_file_size_limit();
     check_folder(&what.library)?;
+    let document = document(what)?;
     let options = Options {
         external: what.external.into(),
     };
     let library = Arc::new(Library::open(&what.library, options)?);
-    let contracts = what
+    let contracts: Vec<_> = what
         .contracts
         .iter()
-        .filter_map(|name| contracts::over(name, &library))
+        .filter_map(|name| contracts::over(name, &library, document.as_ref()))
         .collect();
-    if io::stdin().is_terminal() {
-        eprintln!("{}", greeting(&what.library)?);
-    }
-
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let approval = approval(what, &contracts)?;
     let info = ServerInfo {
         name: env!("CARGO_PKG_NAME").into(),
         version: env!("CARGO_PKG_VERSION").into(),
         instructions: Some(INSTRUCTIONS.into()),
     };
-    let served = runtime.block_on(mcp::serve_stdio(contracts, info, parent));
+    let adapter = Adapter::new(contracts, info, approval)?;
+    if io::stdin().is_terminal() {
+        eprintln!("{}", greeting(&what.library)?);
+    }
+
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let served = runtime.block_on(mcp::serve_stdio(adapter, parent));
     // A thread may still be blocked in a read of standard input; it must not keep the process.
     runtime.shutdown_background();
     Ok(served?)
@@ -93,6 +98,51 @@ fn check_folder(library: &Path) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// The document that contracts work on, where one of them works on one.
+fn document(what: &Serve) -> Result<Option<LibraryPath>, String> {
+    let wanting = what
+        .contracts
+        .iter()
+        .find(|name| contracts::spec(name).is_some_and(|spec| spec.document));
+    match (wanting, &what.document) {
+        (None, None) => Ok(None),
+        (Some(name), None) => Err(format!(
+            "contract `{name}` works on one document: name it with `--document PATH`, relative to the library"
+        )),
+        (None, Some(path)) => Err(format!(
+            "`--document {path}` is for contracts that work on one document, and none is served; leave it out"
+        )),
+        (Some(_), Some(path)) => match LibraryPath::parse(path) {
+            Ok(path) => Ok(Some(path)),
+            Err(error) => Err(format!(
+                "`--document` must name a document of the library: {error}"
+            )),
+        },
+    }
+}
+
+/// When a person is asked. Only what changes something can be approved of.
+fn approval(what: &Serve, contracts: &[Arc<dyn Contract>]) -> Result<ApprovalPolicy, String> {
+    let served = || contracts.iter().flat_map(|contract| contract.spec().tools);
+    for name in &what.approve {
+        if !served().any(|tool| tool.mutating && tool.name == name) {
+            let mutating: Vec<_> = served()
+                .filter(|tool| tool.mutating)
+                .map(|tool| tool.name)
+                .collect();
+            return Err(format!(
+                "`--approve {name}` names no tool that changes something; these do: {}",
+                mutating.join(", ")
+            ));
+        }
+    }
+    Ok(ApprovalPolicy {
+        mode: what.approval.into(),
+        tools: what.approve.iter().cloned().collect(),
+        ..ApprovalPolicy::default()
+    })
 }
 
 /// What a person sees who starts the server in a terminal.
