@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use tabellion_schemas::Contract;
+use tabellion_schemas::ContractSpec;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
@@ -25,11 +25,13 @@ use crate::{
 /// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
 const LOG: &str = "TABELLION_LOG";
 
-/// What a model is told about the server as a whole.
-const INSTRUCTIONS: &str = "A library of Markdown files in git. Paths are relative to the library. Every change is one \
-    commit and one entry of the activity log. Preview an edit first, then repeat it with `_meta` \
-    {\"tabellion/ifBase\": the preview's `_meta` \"tabellion/base\"}: it is refused if the file has changed in between. \
-    An error says what to do next.";
+/// What a model is told about the server, whatever it serves.
+const ABOUT: &str = "A library of Markdown files in git. Paths are relative to the library. Every change is one commit and \
+    one entry of the activity log.";
+/// The same, where changes can be previewed.
+const PREVIEWS: &str = "Preview an edit first, then repeat it with `_meta` {\"tabellion/ifBase\": the preview's `_meta` \
+    \"tabellion/base\"}: it is refused if the file has changed in between.";
+const ERRORS: &str = "An error says what to do next.";
 
 /// Serves until the client is gone.
 pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
@@ -50,21 +52,25 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
 
     platform::outlive_file_size_limit();
     check_folder(&what.library)?;
-    let document = document(what)?;
+    let specs: Vec<_> = what
+        .contracts
+        .iter()
+        .filter_map(|name| contracts::spec(name))
+        .collect();
+    let (document, approval) = (document(what, &specs)?, approval(what, &specs)?);
     let options = Options {
         external: what.external.into(),
     };
     let library = Arc::new(Library::open(&what.library, options)?);
-    let contracts: Vec<_> = what
+    let contracts = what
         .contracts
         .iter()
         .filter_map(|name| contracts::over(name, &library, document.as_ref()))
         .collect();
-    let approval = approval(what, &contracts)?;
     let info = ServerInfo {
         name: env!("CARGO_PKG_NAME").into(),
         version: env!("CARGO_PKG_VERSION").into(),
-        instructions: Some(INSTRUCTIONS.into()),
+        instructions: Some(instructions(&specs)),
     };
     let adapter = Adapter::new(contracts, info, approval)?;
     if io::stdin().is_terminal() {
@@ -100,16 +106,21 @@ fn check_folder(library: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// What a model is told of these contracts.
+fn instructions(contracts: &[&ContractSpec]) -> String {
+    let previews = contracts.iter().any(|contract| !contract.previews.is_empty());
+    let parts = [Some(ABOUT), previews.then_some(PREVIEWS), Some(ERRORS)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
 /// The document that contracts work on, where one of them works on one.
-fn document(what: &Serve) -> Result<Option<LibraryPath>, String> {
-    let wanting = what
-        .contracts
-        .iter()
-        .find(|name| contracts::spec(name).is_some_and(|spec| spec.document));
+fn document(what: &Serve, contracts: &[&ContractSpec]) -> Result<Option<LibraryPath>, String> {
+    let wanting = contracts.iter().find(|contract| contract.document);
     match (wanting, &what.document) {
         (None, None) => Ok(None),
-        (Some(name), None) => Err(format!(
-            "contract `{name}` works on one document: name it with `--document PATH`, relative to the library"
+        (Some(contract), None) => Err(format!(
+            "contract `{}` works on one document: name it with `--document PATH`, relative to the library",
+            contract.id
         )),
         (None, Some(path)) => Err(format!(
             "`--document {path}` is for contracts that work on one document, and none is served; leave it out"
@@ -124,19 +135,18 @@ fn document(what: &Serve) -> Result<Option<LibraryPath>, String> {
 }
 
 /// When a person is asked. Only what changes something can be approved of.
-fn approval(what: &Serve, contracts: &[Arc<dyn Contract>]) -> Result<ApprovalPolicy, String> {
-    let served = || contracts.iter().flat_map(|contract| contract.spec().tools);
-    for name in &what.approve {
-        if !served().any(|tool| tool.mutating && tool.name == name) {
-            let mutating: Vec<_> = served()
-                .filter(|tool| tool.mutating)
-                .map(|tool| tool.name)
-                .collect();
-            return Err(format!(
-                "`--approve {name}` names no tool that changes something; these do: {}",
-                mutating.join(", ")
-            ));
-        }
+fn approval(what: &Serve, contracts: &[&ContractSpec]) -> Result<ApprovalPolicy, String> {
+    let tools = contracts.iter().flat_map(|contract| contract.tools);
+    let mutating: Vec<_> = tools.filter(|tool| tool.mutating).map(|tool| tool.name).collect();
+    if let Some(name) = what
+        .approve
+        .iter()
+        .find(|name| !mutating.contains(&name.as_str()))
+    {
+        return Err(format!(
+            "`--approve {name}` names no tool that changes something; these do: {}",
+            mutating.join(", ")
+        ));
     }
     Ok(ApprovalPolicy {
         mode: what.approval.into(),

@@ -262,8 +262,9 @@ impl ServerHandler for Handler {
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let resources = &self.0.catalog.resources;
-        let known = |uri: &&String| resources.route(uri).is_some();
-        let known = requested.resource_subscriptions.iter().flatten().filter(known);
+        let requested = requested.resource_subscriptions.as_deref().unwrap_or_default();
+        let uris = resources.listed().iter().map(|resource| &resource.uri);
+        let known = uris.filter(|uri| requested.contains(uri));
         (!resources.is_empty()).then(|| {
             SubscriptionFilter::builder()
                 .resource_subscriptions(known)
