@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tabellion_schemas::generated::braindrive_markdown::CONTRACT;
+use tabellion_schemas::{CONTRACTS, generated::braindrive_markdown::CONTRACT};
 
 fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -64,12 +64,14 @@ fn is_test(file: &Path) -> bool {
 }
 
 #[test]
-fn the_server_names_no_tool() {
-    let literals: Vec<String> = CONTRACT
-        .tools
-        .iter()
-        .map(|tool| format!("\"{}\"", tool.name))
-        .collect();
+fn the_server_names_no_tool_no_resource_and_no_prompt() {
+    let names = CONTRACTS.iter().flat_map(|contract| {
+        let tools = contract.tools.iter().map(|tool| tool.name);
+        let resources = contract.resources.iter().map(|resource| resource.uri);
+        let prompts = contract.prompts.iter().map(|prompt| prompt.name);
+        tools.chain(resources).chain(prompts)
+    });
+    let literals: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
     let literals: Vec<&str> = literals.iter().map(String::as_str).collect();
     assert_eq!(mentions("server/src", &literals, is_test), NONE);
 }

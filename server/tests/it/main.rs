@@ -1,5 +1,6 @@
 //! The built server, driven over its pipes and judged on the disk.
 
+mod approval;
 mod attacks;
 mod concurrency;
 mod contract;
@@ -7,6 +8,7 @@ mod invariants;
 mod large;
 mod lifetime;
 mod long_history;
+mod options;
 mod session;
 mod support;
 mod torture;
