@@ -387,6 +387,7 @@ async fn calls_that_wait_for_a_person_leave_room_for_the_answers() {
 async fn a_call_that_is_cancelled_withdraws_its_question() {
     let (page, mut client) = client(SESSION).await;
     let question = ask(&mut client, 1, &call("append", "two")).await;
+    let began = tokio::time::Instant::now();
     client
         .send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
         .await;
@@ -395,6 +396,7 @@ async fn a_call_that_is_cancelled_withdraws_its_question() {
         (&withdrawn["method"], &withdrawn["params"]["requestId"]),
         (&json!("notifications/cancelled"), &question["id"])
     );
+    assert!(began.elapsed() < Duration::from_millis(100));
     assert_eq!(page.text(), "one");
     client.end().await.unwrap();
 }

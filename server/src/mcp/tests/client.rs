@@ -1,6 +1,6 @@
 //! A client of the served contracts, and sessions as text.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tabellion_schemas::Contract;
@@ -18,6 +18,8 @@ use crate::mcp::{Adapter, ApprovalPolicy, ServeError, ServerInfo, serve};
 
 const NEWEST_WITH_SESSIONS: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
+/// So that a test which waits in vain fails. Where time stands still, it is over soon.
+const LONGEST_SILENCE: Duration = Duration::from_secs(3600);
 
 /// Runs a session, which is a text of lines:
 ///
@@ -176,7 +178,9 @@ impl Client {
     /// The next message, or `None` at the end. It is valid against the official schema.
     pub(super) async fn receive(&mut self) -> Option<Value> {
         let mut line = String::new();
-        self.output.read_line(&mut line).await.unwrap();
+        let read = self.output.read_line(&mut line);
+        let read = tokio::time::timeout(LONGEST_SILENCE, read).await;
+        read.expect("the server says something").unwrap();
         if line.is_empty() {
             return None;
         }
