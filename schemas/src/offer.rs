@@ -15,9 +15,6 @@ use crate::{
     store::Snapshot,
 };
 
-/// No more values than these are offered at once (MCP, "Completion").
-const MOST_VALUES: usize = 100;
-
 /// A method without arguments on an implementation `S`, its future on the heap.
 pub type ResourceMethod<S, Response, Error> =
     for<'c> fn(&'c S, &'c ReadCx<'c>) -> BoxFuture<'c, Result<Response, Error>>;
@@ -130,9 +127,7 @@ pub async fn completion<S, Error: ContractError>(
         snapshot,
         notes: &Notes::default(),
     };
-    let mut values = method(service, &cx, value).await.map_err(declared)?;
-    values.truncate(MOST_VALUES);
-    Ok(values)
+    method(service, &cx, value).await.map_err(declared)
 }
 
 /// The values of an argument that doesn't complete: none.

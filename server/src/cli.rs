@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 
-use crate::{contracts, demo, library::ExternalPolicy, serve};
+use crate::{contracts, demo, library::ExternalPolicy, mcp::ApprovalMode, serve};
 
 /// Exit code of a run that did what it was asked to.
 pub const SUCCESS: u8 = 0;
@@ -44,6 +44,18 @@ pub(crate) struct Serve {
     )]
     pub(crate) contracts: Vec<String>,
 
+    /// The one document of contracts that work on one, relative to the library
+    #[arg(long, value_name = "PATH")]
+    pub(crate) document: Option<String>,
+
+    /// What to do with calls that need a person's approval
+    #[arg(long, value_name = "MODE", value_enum, default_value_t = Approval::Prompt)]
+    pub(crate) approval: Approval,
+
+    /// Tools that need a person's approval though their contract asks for none: the person is shown the difference
+    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    pub(crate) approve: Vec<String>,
+
     /// What to do with a file that was changed outside of the server and not committed, before changing it
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = External::Adopt)]
     pub(crate) external: External,
@@ -63,6 +75,27 @@ impl From<External> for ExternalPolicy {
         match external {
             External::Adopt => Self::Adopt,
             External::Refuse => Self::Refuse,
+        }
+    }
+}
+
+/// What to do with calls that need a person's approval.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Approval {
+    /// Let the client ask its person; where it can't, refuse the call
+    Prompt,
+    /// Let the client ask its person; where it can't, grant the call
+    Auto,
+    /// Refuse the call without asking anybody
+    Deny,
+}
+
+impl From<Approval> for ApprovalMode {
+    fn from(approval: Approval) -> Self {
+        match approval {
+            Approval::Prompt => Self::Prompt,
+            Approval::Auto => Self::Auto,
+            Approval::Deny => Self::Deny,
         }
     }
 }

@@ -9,25 +9,29 @@ use std::{
     sync::Arc,
 };
 
+use tabellion_schemas::ContractSpec;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
     cli::Serve,
     contracts,
     library::{Library, Options},
-    mcp::{self, ServerInfo},
+    mcp::{self, Adapter, ApprovalPolicy, ServerInfo},
     parent::Parent,
+    path::LibraryPath,
     platform,
 };
 
 /// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
 const LOG: &str = "TABELLION_LOG";
 
-/// What a model is told about the server as a whole.
-const INSTRUCTIONS: &str = "A library of Markdown files in git. Paths are relative to the library. Every change is one \
-    commit and one entry of the activity log. Preview an edit first, then repeat it with `_meta` \
-    {\"tabellion/ifBase\": the preview's `_meta` \"tabellion/base\"}: it is refused if the file has changed in between. \
-    An error says what to do next.";
+/// What a model is told about the server, whatever it serves.
+const ABOUT: &str = "A library of Markdown files in git. Paths are relative to the library. Every change is one commit and \
+    one entry of the activity log.";
+/// The same, where changes can be previewed.
+const PREVIEWS: &str = "Preview an edit first, then repeat it with `_meta` {\"tabellion/ifBase\": the preview's `_meta` \
+    \"tabellion/base\"}: it is refused if the file has changed in between.";
+const ERRORS: &str = "An error says what to do next.";
 
 /// Serves until the client is gone.
 pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
@@ -48,6 +52,12 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
 
     platform::outlive_file_size_limit();
     check_folder(&what.library)?;
+    let specs: Vec<_> = what
+        .contracts
+        .iter()
+        .filter_map(|name| contracts::spec(name))
+        .collect();
+    let (document, approval) = (document(what, &specs)?, approval(what, &specs)?);
     let options = Options {
         external: what.external.into(),
     };
@@ -55,19 +65,20 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
     let contracts = what
         .contracts
         .iter()
-        .filter_map(|name| contracts::over(name, &library))
+        .filter_map(|name| contracts::over(name, &library, document.as_ref()))
         .collect();
+    let info = ServerInfo {
+        name: env!("CARGO_PKG_NAME").into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        instructions: Some(instructions(&specs)),
+    };
+    let adapter = Adapter::new(contracts, info, approval)?;
     if io::stdin().is_terminal() {
         eprintln!("{}", greeting(&what.library)?);
     }
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let info = ServerInfo {
-        name: env!("CARGO_PKG_NAME").into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        instructions: Some(INSTRUCTIONS.into()),
-    };
-    let served = runtime.block_on(mcp::serve_stdio(contracts, info, parent));
+    let served = runtime.block_on(mcp::serve_stdio(adapter, parent));
     // A thread may still be blocked in a read of standard input; it must not keep the process.
     runtime.shutdown_background();
     Ok(served?)
@@ -93,6 +104,55 @@ fn check_folder(library: &Path) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// What a model is told of these contracts.
+fn instructions(contracts: &[&ContractSpec]) -> String {
+    let previews = contracts.iter().any(|contract| !contract.previews.is_empty());
+    let parts = [Some(ABOUT), previews.then_some(PREVIEWS), Some(ERRORS)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The document that contracts work on, where one of them works on one.
+fn document(what: &Serve, contracts: &[&ContractSpec]) -> Result<Option<LibraryPath>, String> {
+    let wanting = contracts.iter().find(|contract| contract.document);
+    match (wanting, &what.document) {
+        (None, None) => Ok(None),
+        (Some(contract), None) => Err(format!(
+            "contract `{}` works on one document: name it with `--document PATH`, relative to the library",
+            contract.id
+        )),
+        (None, Some(path)) => Err(format!(
+            "`--document {path}` is for contracts that work on one document, and none is served; leave it out"
+        )),
+        (Some(_), Some(path)) => match LibraryPath::parse(path) {
+            Ok(path) => Ok(Some(path)),
+            Err(error) => Err(format!(
+                "`--document` must name a document of the library: {error}"
+            )),
+        },
+    }
+}
+
+/// When a person is asked. Only what changes something can be approved of.
+fn approval(what: &Serve, contracts: &[&ContractSpec]) -> Result<ApprovalPolicy, String> {
+    let tools = contracts.iter().flat_map(|contract| contract.tools);
+    let mutating: Vec<_> = tools.filter(|tool| tool.mutating).map(|tool| tool.name).collect();
+    if let Some(name) = what
+        .approve
+        .iter()
+        .find(|name| !mutating.contains(&name.as_str()))
+    {
+        return Err(format!(
+            "`--approve {name}` names no tool that changes something; these do: {}",
+            mutating.join(", ")
+        ));
+    }
+    Ok(ApprovalPolicy {
+        mode: what.approval.into(),
+        tools: what.approve.iter().cloned().collect(),
+        ..ApprovalPolicy::default()
+    })
 }
 
 /// What a person sees who starts the server in a terminal.

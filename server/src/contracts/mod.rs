@@ -10,22 +10,23 @@ use std::sync::Arc;
 
 use tabellion_schemas::{Contract, ContractSpec, generated};
 
-use crate::library::Library;
+use crate::{library::Library, path::LibraryPath};
 
 /// One contract and how to put an implementation over a library behind it.
 struct Served {
     spec: &'static ContractSpec,
-    over: fn(Arc<Library>) -> Arc<dyn Contract>,
+    /// With the document to work on, where the contract works on one.
+    over: fn(Arc<Library>, Option<&LibraryPath>) -> Arc<dyn Contract>,
 }
 
-const ALL: [Served; 2] = [
+static ALL: [Served; 2] = [
     Served {
         spec: &generated::braindrive_markdown::CONTRACT,
-        over: braindrive_markdown::over,
+        over: |library, _| braindrive_markdown::over(library),
     },
     Served {
         spec: &generated::learning_os::CONTRACT,
-        over: learning_os::over,
+        over: |library, _| learning_os::over(library),
     },
 ];
 
@@ -39,8 +40,16 @@ pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|served| served.spec.id).collect()
 }
 
-/// The contract of that name over `library`.
-pub fn over(name: &str, library: &Arc<Library>) -> Option<Arc<dyn Contract>> {
-    let served = ALL.iter().find(|served| served.spec.id == name)?;
-    Some((served.over)(Arc::clone(library)))
+/// What the contract of that name says of itself.
+pub fn spec(name: &str) -> Option<&'static ContractSpec> {
+    served(name).map(|served| served.spec)
+}
+
+/// The contract of that name over `library`; `document` is the one to work on, where the contract works on one.
+pub fn over(name: &str, library: &Arc<Library>, document: Option<&LibraryPath>) -> Option<Arc<dyn Contract>> {
+    served(name).map(|served| (served.over)(Arc::clone(library), document))
+}
+
+fn served(name: &str) -> Option<&'static Served> {
+    ALL.iter().find(|served| served.spec.id == name)
 }

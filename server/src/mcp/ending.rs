@@ -1,20 +1,16 @@
 //! How a service is told to end, and why it did.
 
 use std::{
-    io,
-    sync::{Mutex, OnceLock},
+    future, io,
+    sync::{Arc, Mutex, OnceLock},
 };
 
+use rmcp::model::Extensions;
 use tokio::{sync::watch, time::Instant};
-
-use super::NameClash;
 
 /// Why a service did not start, or did not end well. A client that goes away is a good end.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The contracts can't be served together.
-    #[error(transparent)]
-    NameClash(#[from] NameClash),
     /// The input broke off.
     #[error("can't read from the client: {0}")]
     Read(#[source] io::Error),
@@ -72,5 +68,14 @@ impl Ending {
             Some(fault) => Err(fault),
             None => Ok(()),
         }
+    }
+}
+
+/// Waits until the service ends that a request with these extensions came in through. For ever where the request says
+/// nothing of it.
+pub(super) async fn of(request: &Extensions) {
+    match request.get::<Arc<Ending>>() {
+        Some(ending) => ending.asked().await,
+        None => future::pending().await,
     }
 }

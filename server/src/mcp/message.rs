@@ -1,4 +1,4 @@
-//! What a line says: a request, a notification, nothing, or something that has to be refused.
+//! What a line says: a request, a notification, a reply, nothing, or something that has to be refused.
 //!
 //! JSON-RPC's envelope is read by hand, so that each way of getting it wrong has its own answer, with the id
 //! wherever one can be read. Batches are refused in every revision (only 2025-03-26 had them).
@@ -7,8 +7,9 @@ use rmcp::{
     ErrorData,
     model::{
         CallToolRequest, CallToolRequestMethod, CallToolRequestParams, ClientNotification, ClientRequest,
-        ConstString as _, CustomRequest, JsonObject, ListToolsRequest, ListToolsRequestMethod, MetaObject,
-        PaginatedRequestParams, RequestId, RequestMetaObject,
+        ClientResult, ConstString as _, CustomRequest, InputResponses, JsonObject, ListPromptsRequestMethod,
+        ListResourceTemplatesRequestMethod, ListResourcesRequestMethod, ListToolsRequestMethod, MetaObject,
+        PaginatedRequestParams, RequestId, RequestMetaObject, RequestOptionalParam,
     },
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -23,8 +24,9 @@ pub(super) enum Incoming {
     Request(RequestId, Box<ClientRequest>),
     /// A notification.
     Notification(ClientNotification),
-    /// Nothing that wants an answer: a reply to a request that we never made, a notification that can't be
-    /// read.
+    /// The reply to a request of ours, if we made one of this id.
+    Reply(RequestId, Result<Box<ClientResult>, ErrorData>),
+    /// Nothing that wants an answer: a reply to nothing, a notification that can't be read.
     Nothing,
     /// Something that is answered at once.
     Refused(Option<RequestId>, ErrorData),
@@ -52,7 +54,7 @@ pub(super) fn refuse(id: Option<RequestId>, why: &str) -> Incoming {
 fn envelope(mut message: Map<String, Value>) -> Incoming {
     let method = message.remove("method");
     if method.is_none() && (message.contains_key("result") || message.contains_key("error")) {
-        return Incoming::Nothing;
+        return reply(message).unwrap_or(Incoming::Nothing);
     }
     let Ok(id) = message.remove("id").map(RequestId::deserialize).transpose() else {
         return refuse(None, "`id` must be a string or a 64-bit integer");
@@ -77,6 +79,18 @@ fn envelope(mut message: Map<String, Value>) -> Incoming {
     }
 }
 
+/// `None` where it isn't said whose reply it is. One that can't be read is an error, so that nobody waits on.
+fn reply(mut message: Map<String, Value>) -> Option<Incoming> {
+    let id = RequestId::deserialize(message.remove("id")?).ok()?;
+    let result = match message.remove("error") {
+        Some(error) => serde_json::from_value(error).map(Err),
+        None => serde_json::from_value(message.remove("result").unwrap_or_default())
+            .map(|result| Ok(Box::new(result))),
+    };
+    let unreadable = |_| Err(ErrorData::invalid_request("a reply that can't be read", None));
+    Some(Incoming::Reply(id, result.unwrap_or_else(unreadable)))
+}
+
 /// Wrong params are answered where there is somebody to answer.
 fn malformed(id: Option<RequestId>) -> Incoming {
     match id {
@@ -94,7 +108,12 @@ fn request(method: String, params: Option<Map<String, Value>>) -> Option<ClientR
     let object = |params: Option<_>| Value::Object(params.unwrap_or_default());
     let request = match method.as_str() {
         CallToolRequestMethod::VALUE => ToolCall::deserialize(object(params)).map(ToolCall::request),
-        ListToolsRequestMethod::VALUE => ToolList::deserialize(object(params)).map(ToolList::request),
+        ListToolsRequestMethod::VALUE => page::<ListToolsRequestMethod>(object(params)),
+        ListResourcesRequestMethod::VALUE => page::<ListResourcesRequestMethod>(object(params)),
+        ListResourceTemplatesRequestMethod::VALUE => {
+            page::<ListResourceTemplatesRequestMethod>(object(params))
+        }
+        ListPromptsRequestMethod::VALUE => page::<ListPromptsRequestMethod>(object(params)),
         _ => return typed(method, params),
     };
     Some(request.unwrap_or_else(|_| CustomRequest::new(method, None).into()))
@@ -111,18 +130,23 @@ fn typed<T: DeserializeOwned>(method: String, params: Option<Map<String, Value>>
 
 /// The params of `tools/call` that this server knows.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ToolCall {
     name: String,
     #[serde(default)]
     arguments: JsonObject,
+    input_responses: Option<InputResponses>,
+    request_state: Option<String>,
     #[serde(default, rename = "_meta")]
     meta: JsonObject,
 }
 
 impl ToolCall {
     fn request(self) -> ClientRequest {
-        let mut request =
-            CallToolRequest::new(CallToolRequestParams::new(self.name).with_arguments(self.arguments));
+        let mut params = CallToolRequestParams::new(self.name).with_arguments(self.arguments);
+        params.input_responses = self.input_responses;
+        params.request_state = self.request_state;
+        let mut request = CallToolRequest::new(params);
         request
             .extensions
             .insert(RequestMetaObject(MetaObject(self.meta)));
@@ -130,21 +154,22 @@ impl ToolCall {
     }
 }
 
-/// The params of `tools/list`.
+/// The params of every list.
 #[derive(Deserialize)]
-struct ToolList {
+struct Page {
     cursor: Option<String>,
     #[serde(default, rename = "_meta")]
     meta: JsonObject,
 }
 
-impl ToolList {
-    fn request(self) -> ClientRequest {
-        let mut request =
-            ListToolsRequest::with_param(PaginatedRequestParams::default().with_cursor(self.cursor));
-        request
-            .extensions
-            .insert(RequestMetaObject(MetaObject(self.meta)));
-        request.into()
-    }
+/// The request `M` for a list.
+fn page<M: Default>(params: Value) -> Result<ClientRequest, serde_json::Error>
+where
+    RequestOptionalParam<M, PaginatedRequestParams>: Into<ClientRequest>,
+{
+    let Page { cursor, meta } = Page::deserialize(params)?;
+    let params = PaginatedRequestParams::default().with_cursor(cursor);
+    let mut request = RequestOptionalParam::with_param(params);
+    request.extensions.insert(RequestMetaObject(MetaObject(meta)));
+    Ok(request.into())
 }

@@ -6,12 +6,10 @@
 
 use rmcp::{
     ErrorData,
-    model::{CallToolResult, ContentBlock, ErrorCode, JsonObject, MetaObject},
+    model::{CallToolResult, CompletionInfo, ContentBlock, ErrorCode, JsonObject, MetaObject},
 };
 use serde_json::json;
-use tabellion_schemas::{
-    Answer, ContractSpec, ErrorAnswer, ErrorChannel, Failure, Rejection, ToolSpec, Violation,
-};
+use tabellion_schemas::{Answer, ContractSpec, ErrorAnswer, ErrorChannel, Failure, Rejection, Violation};
 
 /// `_meta` key of an error that travels as a result: its code, its name and its details.
 const ERROR: &str = "tabellion/error";
@@ -31,24 +29,29 @@ pub(super) fn outcome(
                 result.with_meta(Some(MetaObject(meta)))
             })
         }
-        Err(Rejection::Declared(error)) => match spec.error_channel {
-            ErrorChannel::Result => Ok(as_result(error)),
-            ErrorChannel::JsonRpc => Err(as_error(error)),
-        },
-        Err(Rejection::UnknownTool | Rejection::Unknown) => Err(unknown_tool(tool)),
-        // Only an approver asks for that, and this adapter names none.
-        Err(Rejection::InputRequired(_)) => Err(defect()),
-        Err(Rejection::Breach { tool, detail }) => {
-            tracing::error!(
-                contract = spec.id,
-                tool,
-                "the implementation broke its contract (detail: level debug)"
-            );
-            // May quote what a handler made of a note.
-            tracing::debug!(contract = spec.id, tool, detail, "breach");
-            Err(defect())
-        }
+        Err(Rejection::Declared(error)) if spec.error_channel == ErrorChannel::Result => Ok(as_result(error)),
+        Err(Rejection::UnknownTool) => Err(unknown_tool(tool)),
+        Err(rejection) => Err(self::rejection(spec, rejection)),
     }
+}
+
+/// The error where there is no result that could tell of it.
+pub(super) fn rejection(spec: &ContractSpec, rejection: Rejection) -> ErrorData {
+    let (name, detail) = match rejection {
+        Rejection::Declared(error) => return as_error(error),
+        Rejection::Breach { tool, detail } => (tool, detail),
+        Rejection::UnknownTool | Rejection::Unknown | Rejection::InputRequired(_) => {
+            ("", "a rejection that fits no request of this kind".into())
+        }
+    };
+    tracing::error!(
+        contract = spec.id,
+        name,
+        "the implementation broke its contract (detail: level debug)"
+    );
+    // May quote what a handler made of a note.
+    tracing::debug!(contract = spec.id, name, detail, "breach");
+    defect()
 }
 
 /// The rejection of a call whose `_meta` names conditions that can't be met: as the contract rejects
@@ -68,17 +71,28 @@ pub(super) fn bad_conditions(spec: &ContractSpec, violations: &[Violation]) -> R
     })
 }
 
-/// The rejection of a call whose handler panicked.
-pub(super) fn panicked(tool: &ToolSpec) -> Rejection {
-    Rejection::Breach {
-        tool: tool.name,
-        detail: "the handler panicked".into(),
-    }
-}
-
 /// The answer to a call of a tool that no contract has.
 pub(super) fn unknown_tool(name: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("unknown tool `{}`", name.escape_debug()), None)
+    unknown("tool", name)
+}
+
+/// The answer to a request for a `kind` of thing that no contract has.
+pub(super) fn unknown(kind: &str, name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("unknown {kind} `{}`", name.escape_debug()), None)
+}
+
+/// The answer to a request for a resource that no contract has.
+pub(super) fn unknown_resource(uri: &str) -> ErrorData {
+    let message = format!("unknown resource `{}`", uri.escape_debug());
+    ErrorData::resource_not_found(message, Some(json!({ "uri": uri })))
+}
+
+/// Values for an argument, no more of them than may be said.
+pub(super) fn completion(mut values: Vec<String>) -> CompletionInfo {
+    let total = u32::try_from(values.len()).ok();
+    let has_more = values.len() > CompletionInfo::MAX_VALUES;
+    values.truncate(CompletionInfo::MAX_VALUES);
+    CompletionInfo::with_pagination(values, total, has_more).expect("there are no more than may be said")
 }
 
 /// The answer where the server is wrong, whatever the reason.

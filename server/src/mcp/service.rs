@@ -3,10 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use rmcp::{service::serve_directly, transport::stdio_pipes};
-use tabellion_schemas::Contract;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{Adapter, ServeError, ServerInfo, ending::Ending, in_flight::InFlight, transport::LineTransport};
+use super::{Adapter, ServeError, ending::Ending, in_flight::InFlight, transport::LineTransport};
 use crate::parent::Parent;
 
 /// How long calls may go on after the end of input. rmcp itself waits as long for replies, but not when it
@@ -22,13 +21,9 @@ const GRACE: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// See [`ServeError`]. A client that closes both ends is no error.
-pub async fn serve_stdio(
-    contracts: Vec<Arc<dyn Contract>>,
-    info: ServerInfo,
-    parent: Parent,
-) -> Result<(), ServeError> {
+pub async fn serve_stdio(adapter: Adapter, parent: Parent) -> Result<(), ServeError> {
     let (reader, writer) = stdio_pipes();
-    serve(reader, writer, contracts, info, parent.gone()).await
+    serve(reader, writer, adapter, parent.gone()).await
 }
 
 /// Serves on a pair of streams, until the input ends or `until` is over. Calls in flight are finished first,
@@ -39,15 +34,13 @@ pub async fn serve_stdio(
 pub async fn serve<R, W>(
     reader: R,
     writer: W,
-    contracts: Vec<Arc<dyn Contract>>,
-    info: ServerInfo,
+    adapter: Adapter,
     until: impl Future<Output = ()>,
 ) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let adapter = Adapter::new(contracts, info)?;
     let (in_flight, ending) = (Arc::new(InFlight::new()), Arc::new(Ending::default()));
     let transport = LineTransport::new(reader, writer, in_flight.clone(), ending.clone());
     let mut service = std::pin::pin!(serve_directly(adapter, transport, None).waiting());

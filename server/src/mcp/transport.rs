@@ -70,6 +70,8 @@ where
                     self.note(&notification);
                     return Ok(Some(JsonRpcMessage::notification(notification)));
                 }
+                Incoming::Reply(id, Ok(result)) => return Ok(Some(JsonRpcMessage::response(*result, id))),
+                Incoming::Reply(id, Err(error)) => return Ok(Some(JsonRpcMessage::error(error, Some(id)))),
                 Incoming::Request(id, request) if self.in_flight.admit(&id, &slot) => {
                     self.slot = None;
                     return Ok(Some(self.accept(id, *request, slot)));
@@ -96,6 +98,7 @@ where
         // rmcp hands the extensions to the handler, which drops them when it is done, also after a
         // cancellation.
         request.extensions_mut().insert(slot);
+        request.extensions_mut().insert(self.ending.clone());
         JsonRpcMessage::request(request, id)
     }
 

@@ -1,16 +1,18 @@
 //! The client as a call's caller: it may cancel, and where its request has a progress token it hears how far the call is.
 
 use std::{
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use futures_util::FutureExt as _;
 use rmcp::{
     Peer, RoleServer,
     model::{ProgressNotificationParam, ProgressToken},
     service::RequestContext,
 };
-use tabellion_schemas::{Caller, Progress};
+use tabellion_schemas::{Caller, Progress, Rejection};
 use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -39,7 +41,7 @@ impl Caller for Waiting {
     }
 }
 
-/// Tells the client of a call's progress, until it is ended or dropped.
+/// Tells the client of a call's progress.
 pub(super) struct Reports(Option<(oneshot::Sender<()>, JoinHandle<()>)>);
 
 /// The client of a request, and what it is told meanwhile.
@@ -58,13 +60,25 @@ pub(super) fn client(cx: &RequestContext<RoleServer>) -> (Arc<Waiting>, Reports)
 }
 
 impl Reports {
-    /// Ends them: when this is over, nothing more is said of the call's progress.
-    pub(super) async fn end(self) {
+    /// Tells of it until there is the `answer` of `name`: then nothing more is said.
+    pub(super) async fn until<T>(
+        self,
+        name: &'static str,
+        answer: impl Future<Output = Result<T, Rejection>>,
+    ) -> Result<T, Rejection> {
+        // rmcp would leave the request of a handler that panics unanswered for ever. Nothing of it is used again.
+        let answer = AssertUnwindSafe(answer).catch_unwind().await;
         if let Some((end, reports)) = self.0 {
             drop(end);
             // A panic in there has been logged, and is no reason to give no answer.
             let _ = reports.await;
         }
+        answer.unwrap_or_else(|_| {
+            Err(Rejection::Breach {
+                tool: name,
+                detail: "the implementation panicked".into(),
+            })
+        })
     }
 }
 

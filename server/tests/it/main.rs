@@ -1,5 +1,6 @@
 //! The built server, driven over its pipes and judged on the disk.
 
+mod approval;
 mod attacks;
 mod concurrency;
 mod contract;
@@ -8,6 +9,7 @@ mod large;
 mod learning_os;
 mod lifetime;
 mod long_history;
+mod options;
 mod session;
 mod support;
 mod torture;

@@ -1,8 +1,9 @@
 //! A client of the served contracts, and sessions as text.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
+use tabellion_schemas::Contract;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream},
     sync::oneshot,
@@ -13,25 +14,36 @@ use super::{
     contract::{Memory, NOTES, RPC},
     official,
 };
-use crate::mcp::{ServeError, ServerInfo, serve};
+use crate::mcp::{Adapter, ApprovalPolicy, ServeError, ServerInfo, serve};
 
 const NEWEST_WITH_SESSIONS: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
+/// So that a test which waits in vain fails. Where time stands still, it is over soon.
+const LONGEST_SILENCE: Duration = Duration::from_secs(3600);
 
 /// Runs a session, which is a text of lines:
 ///
 /// ```text
-/// @ 2025-11-25          initialize a session of this revision; from 2026-07-28 on, only speak it from here on
+/// @ 2025-11-25 ABLE     initialize a session of this revision; from 2026-07-28 on, only speak it from here on. The
+///                       client has the capabilities ABLE, if there are any
 /// > 1 METHOD PARAMS     send a request
 /// >> LINE               send a line as it is
 /// < 1 RESULT            expect exactly this result, but for what every result of the revision has
 /// < 1 !CODE TEXT        expect this error, with TEXT in its message; `-` for an error without an id
+/// < 1 =METHOD PARAMS    expect this request; `-` for a notification
 /// ```
 ///
 /// The replies that stand together may come in any order. Nothing else may come, and the service must end
 /// well.
 pub(super) async fn session(text: &str) -> Arc<Memory> {
-    let mut client = Client::new(1 << 16);
+    let client = Client::new(1 << 16);
+    let memory = client.notes.clone();
+    converse(client, text).await;
+    memory
+}
+
+/// As [`session`], with a client of other contracts.
+pub(super) async fn converse(mut client: Client, text: &str) {
     let mut expected = vec![];
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -41,7 +53,11 @@ pub(super) async fn session(text: &str) -> Arc<Memory> {
         }
         client.expect(std::mem::take(&mut expected)).await;
         match kind {
-            "@" => client.speak(rest).await,
+            "@" => {
+                let (revision, able) = rest.split_once(' ').unwrap_or((rest, "{}"));
+                client.able = serde_json::from_str(able).unwrap();
+                client.speak(revision).await;
+            }
             ">>" => client.send(rest).await,
             ">" => {
                 let mut parts = rest.splitn(3, ' ');
@@ -55,9 +71,17 @@ pub(super) async fn session(text: &str) -> Arc<Memory> {
         }
     }
     client.expect(expected).await;
-    let memory = client.notes.clone();
     client.end().await.expect("the service ends well");
-    memory
+}
+
+/// The contracts as a server.
+pub(super) fn adapter(contracts: Vec<Arc<dyn Contract>>, approval: ApprovalPolicy) -> Adapter {
+    let info = ServerInfo {
+        name: "memory".into(),
+        version: "1".into(),
+        instructions: Some("Speak.".into()),
+    };
+    Adapter::new(contracts, info, approval).expect("no names clash")
 }
 
 /// The client's end of a service.
@@ -68,37 +92,37 @@ pub(super) struct Client {
     service: JoinHandle<Result<(), ServeError>>,
     parent: Option<oneshot::Sender<()>>,
     pub(super) revision: String,
+    /// The capabilities that the client has.
+    pub(super) able: Value,
     methods: HashMap<String, String>,
 }
 
 impl Client {
-    /// Serves both contracts; each stream holds `capacity` bytes that the other side has not read.
+    /// Serves both contracts of notes; each stream holds `capacity` bytes that the other side has not read.
     pub(super) fn new(capacity: usize) -> Self {
+        let notes = Memory::new(&NOTES);
+        let adapter = adapter(vec![notes.clone(), Memory::new(&RPC)], ApprovalPolicy::default());
+        let mut client = Self::of(adapter, capacity);
+        client.notes = notes;
+        client
+    }
+
+    /// Serves what `adapter` has.
+    pub(super) fn of(adapter: Adapter, capacity: usize) -> Self {
         let (input, reader) = tokio::io::duplex(capacity);
         let (writer, output) = tokio::io::duplex(capacity);
         let (parent, until) = oneshot::channel();
-        let notes = Memory::new(&NOTES);
-        let info = ServerInfo {
-            name: "memory".into(),
-            version: "1".into(),
-            instructions: Some("Speak.".into()),
-        };
-        let service = serve(
-            reader,
-            writer,
-            vec![notes.clone(), Memory::new(&RPC)],
-            info,
-            async {
-                until.await.unwrap();
-            },
-        );
+        let service = serve(reader, writer, adapter, async {
+            until.await.unwrap();
+        });
         Self {
-            notes,
+            notes: Memory::new(&NOTES),
             input,
             output: BufReader::new(output),
             service: tokio::spawn(service),
             parent: Some(parent),
             revision: STATELESS.into(),
+            able: json!({}),
             methods: HashMap::new(),
         }
     }
@@ -120,7 +144,8 @@ impl Client {
     /// Asks for a session of the revision that is spoken.
     pub(super) async fn open(&mut self) {
         let client = json!({ "name": "tester", "version": "7" });
-        let params = json!({ "protocolVersion": self.revision, "capabilities": {}, "clientInfo": client });
+        let params =
+            json!({ "protocolVersion": self.revision, "capabilities": self.able, "clientInfo": client });
         self.request(json!("open"), "initialize", Some(params)).await;
     }
 
@@ -137,7 +162,7 @@ impl Client {
         if self.revision == STATELESS && method != "initialize" {
             let meta = &mut request["params"]["_meta"];
             meta["io.modelcontextprotocol/protocolVersion"] = STATELESS.into();
-            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.able.clone();
             meta["io.modelcontextprotocol/clientInfo"] = json!({ "name": "tester", "version": "8" });
         }
         self.methods.insert(id.to_string(), method.into());
@@ -153,7 +178,9 @@ impl Client {
     /// The next message, or `None` at the end. It is valid against the official schema.
     pub(super) async fn receive(&mut self) -> Option<Value> {
         let mut line = String::new();
-        self.output.read_line(&mut line).await.unwrap();
+        let read = self.output.read_line(&mut line);
+        let read = tokio::time::timeout(LONGEST_SILENCE, read).await;
+        read.expect("the server says something").unwrap();
         if line.is_empty() {
             return None;
         }
@@ -181,13 +208,25 @@ impl Client {
         }
     }
 
-    /// A message's id, and its error or its result without what every result of the revision has.
+    /// A message's id, and its error or its result without what every result of the revision has. Of a request or
+    /// notification, the method and the params, without what stands for the former.
     fn summary(&self, mut message: Value) -> (Value, Value) {
         let id = message["id"].take();
+        if let Some(method) = message.get("method").cloned() {
+            let mut params = message["params"].take();
+            take(params.get_mut("_meta"), "progressToken");
+            if params["_meta"] == json!({}) || params["_meta"].is_null() {
+                params.as_object_mut().unwrap().remove("_meta");
+            }
+            return (id, json!({ "method": method, "params": params }));
+        }
         if message.get("error").is_some() {
             return (id, json!({ "error": message["error"].take() }));
         }
         let mut result = message["result"].take();
+        if result["resultType"] == "input_required" {
+            return (id, result);
+        }
         let members = result.as_object_mut().unwrap();
         let marks = [
             members.remove("resultType"),
@@ -273,6 +312,12 @@ fn fits(pattern: &str, (id, said): &(Value, Value)) -> bool {
     } else {
         serde_json::from_str::<Value>(wanted).unwrap() == *id
     };
+    if let Some(call) = rest.strip_prefix('=') {
+        let (method, params) = call.split_once(' ').unwrap();
+        return same_id
+            && said["method"] == method
+            && said["params"] == serde_json::from_str::<Value>(params).unwrap();
+    }
     same_id
         && match rest.strip_prefix('!') {
             Some(error) => {

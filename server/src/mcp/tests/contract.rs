@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use tabellion_schemas::{
-    Annotations, Answer, BoxFuture, CallContext, Contract, ContractSpec, ErrorAnswer, ErrorChannel,
+    Annotations, Answer, Approval, BoxFuture, CallContext, Contract, ContractSpec, ErrorAnswer, ErrorChannel,
     ErrorSpec, Failure, Progress, Rejection, Shape, ToolSpec,
 };
 use tokio::sync::{Semaphore, watch};
@@ -96,6 +96,9 @@ impl Memory {
                     detail: format!("breached with {text}"),
                 });
             }
+            "refuse_size_rpc" => {
+                return Err(declared("TOO_LARGE", -32002, "too large", json!({ "most": 5 })));
+            }
             "refuse" | "refuse_rpc" => {
                 return Err(declared(
                     "NOT_FOUND",
@@ -141,7 +144,7 @@ impl Contract for Memory {
     }
 }
 
-fn declared(name: &'static str, code: i32, message: &str, data: Value) -> Rejection {
+pub(super) fn declared(name: &'static str, code: i32, message: &str, data: Value) -> Rejection {
     let Value::Object(data) = data else {
         unreachable!("details are by name")
     };
@@ -156,7 +159,11 @@ fn declared(name: &'static str, code: i32, message: &str, data: Value) -> Reject
 const INPUT: &str = r#"{"type":"object","required":["text"],"properties":{"text":{"type":"string"}},"additionalProperties":false}"#;
 const OUTPUT: &str = r#"{"properties":{"text":{"type":"string"}},"type":"object","required":["text"]}"#;
 
-const fn tool(name: &'static str, mutating: bool) -> ToolSpec {
+pub(super) const fn tool(name: &'static str, mutating: bool) -> ToolSpec {
+    tool_with(name, mutating, None)
+}
+
+pub(super) const fn tool_with(name: &'static str, mutating: bool, approval: Option<Approval>) -> ToolSpec {
     ToolSpec {
         name,
         description: "Says what it is told.",
@@ -171,7 +178,7 @@ const fn tool(name: &'static str, mutating: bool) -> ToolSpec {
         path_in: None,
         paths: None,
         commit: None,
-        approval: None,
+        approval,
         errors: &["INVALID_REQUEST", "NOT_FOUND"],
         effects: &[],
         input: Shape::new(INPUT, INPUT, &[]),
@@ -180,7 +187,11 @@ const fn tool(name: &'static str, mutating: bool) -> ToolSpec {
     }
 }
 
-const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static [ToolSpec]) -> ContractSpec {
+pub(super) const fn spec(
+    id: &'static str,
+    error_channel: ErrorChannel,
+    tools: &'static [ToolSpec],
+) -> ContractSpec {
     ContractSpec {
         id,
         version: "1.0.0",
@@ -218,7 +229,11 @@ static TOOLS: [ToolSpec; 7] = [
     tool("breach", true),
     tool("refuse", false),
 ];
-static RPC_TOOLS: [ToolSpec; 2] = [tool("echo_rpc", false), tool("refuse_rpc", false)];
+static RPC_TOOLS: [ToolSpec; 3] = [
+    tool("echo_rpc", false),
+    tool("refuse_rpc", false),
+    tool("refuse_size_rpc", false),
+];
 
 /// Errors travel as results.
 pub(super) static NOTES: ContractSpec = spec("notes", ErrorChannel::Result, &TOOLS);

@@ -5,8 +5,11 @@ use std::{io, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::client::Client;
-use crate::mcp::{ServeError, in_flight};
+use super::{
+    client::{Client, adapter},
+    contract::{Memory, NOTES},
+};
+use crate::mcp::{ApprovalPolicy, ServeError, in_flight, serve};
 
 const MOST: usize = in_flight::MOST as usize;
 
@@ -220,24 +223,10 @@ async fn neither_a_blocked_reply_nor_an_endless_call_keeps_the_service() {
 
 #[tokio::test(start_paused = true)]
 async fn a_broken_output_is_told() {
-    use super::contract::{Memory, NOTES};
-    use crate::mcp::{ServerInfo, serve};
-
     let output = tokio::io::join(tokio::io::empty(), FullDisk);
     let input: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
-    let info = ServerInfo {
-        name: "memory".into(),
-        version: "1".into(),
-        instructions: None,
-    };
-    let ended = serve(
-        input,
-        output,
-        vec![Memory::new(&NOTES)],
-        info,
-        std::future::pending(),
-    )
-    .await;
+    let adapter = adapter(vec![Memory::new(&NOTES)], ApprovalPolicy::default());
+    let ended = serve(input, output, adapter, std::future::pending()).await;
     assert!(matches!(ended, Err(ServeError::Write(error)) if error.kind() == io::ErrorKind::StorageFull));
 }
 

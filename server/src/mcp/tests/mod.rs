@@ -4,11 +4,15 @@
 //! Every message that the server sends on the way is held against MCP's official schema of its revision,
 //! where these are at hand (`shared/data/mcp-schema` above the crate, or below `TABELLION_DATA`).
 
+mod approval;
 mod client;
 mod contract;
 mod life;
+mod offers;
 mod official;
+mod page;
 mod revisions;
+mod subscriptions;
 mod tools;
 mod waiting;
 mod wire;

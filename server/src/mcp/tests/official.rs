@@ -26,13 +26,28 @@ pub(super) fn check(revision: &str, method: Option<&str>, message: &Value) {
     assert_valid(revision, "JSONRPCMessage", message);
     if let Some(result) = message.get("result") {
         let definition = match method {
+            _ if result["resultType"] == "input_required" => "InputRequiredResult",
             Some("initialize") => "InitializeResult",
             Some("server/discover") => "DiscoverResult",
             Some("tools/list") => "ListToolsResult",
             Some("tools/call") => "CallToolResult",
+            Some("resources/list") => "ListResourcesResult",
+            Some("resources/templates/list") => "ListResourceTemplatesResult",
+            Some("resources/read") => "ReadResourceResult",
+            Some("subscriptions/listen") => "SubscriptionsListenResult",
+            Some("prompts/list") => "ListPromptsResult",
+            Some("prompts/get") => "GetPromptResult",
+            Some("completion/complete") => "CompleteResult",
             _ => "Result",
         };
         assert_valid(revision, definition, result);
+    }
+    if message.get("method").is_some() {
+        let definition = match message.get("id") {
+            Some(_) => "ServerRequest", // which 2026-07-28 doesn't have
+            None => "ServerNotification",
+        };
+        assert_valid(revision, definition, message);
     }
 }
 

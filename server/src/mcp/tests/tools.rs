@@ -1,15 +1,8 @@
 //! Lists and calls: what contracts say, as MCP has it.
 
-use std::sync::Arc;
-
 use serde_json::json;
-use tabellion_schemas::Contract;
 
-use super::{
-    client::{Client, session},
-    contract::{Memory, NOTES, RPC},
-};
-use crate::mcp::{Adapter, NameClash, ServerInfo};
+use super::client::{Client, session};
 
 #[tokio::test]
 async fn answers_are_structured_and_text() {
@@ -45,17 +38,32 @@ async fn declared_errors_travel_as_the_contract_says() {
         > 1 tools/call {"name":"refuse","arguments":{"text":"a.md"}}
         < 1 {"content":[{"type":"text","text":"no such note"}],"isError":true,"_meta":{"tabellion/error":{"code":-32001,"name":"NOT_FOUND","data":{"path":"a.md"}}}}
         > 2 tools/call {"name":"refuse_rpc","arguments":{"text":"a.md"}}
-        < 2 !-32001 no such note
+        < 2 {"error":{"code":-32001,"message":"no such note","data":{"path":"a.md"}}}
         > 3 tools/call {"name":"echo_rpc","arguments":{"text":5}}
         < 3 !-32602 /text
         @ 2026-07-28
         > 4 tools/call {"name":"refuse","arguments":{"text":"a.md"}}
         < 4 {"content":[{"type":"text","text":"no such note"}],"isError":true,"_meta":{"tabellion/error":{"code":-32001,"name":"NOT_FOUND","data":{"path":"a.md"}}}}
         > 5 tools/call {"name":"refuse_rpc","arguments":{"text":"a.md"}}
-        < 5 !-32001 no such note
+        < 5 {"error":{"code":-32001,"message":"no such note","data":{"path":"a.md"}}}
         "#,
     )
     .await;
+}
+
+/// MCP has used -32002 for resources that are not there; rmcp makes -32602 of it since 2026-07-28.
+#[tokio::test]
+async fn a_contracts_error_codes_are_its_own() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        session(&format!(
+            r#"
+            @ {revision}
+            > 1 tools/call {{"name":"refuse_size_rpc","arguments":{{"text":"a"}}}}
+            < 1 {{"error":{{"code":-32002,"message":"too large","data":{{"most":5}}}}}}
+            "#
+        ))
+        .await;
+    }
 }
 
 #[tokio::test]
@@ -167,27 +175,9 @@ async fn a_list_is_the_contracts_own_and_always_the_same() {
             "breach",
             "refuse",
             "echo_rpc",
-            "refuse_rpc"
+            "refuse_rpc",
+            "refuse_size_rpc"
         ]
     );
     client.end().await.unwrap();
-}
-
-#[test]
-fn two_contracts_with_a_tool_of_one_name_are_refused() {
-    let info = ServerInfo {
-        name: "memory".into(),
-        version: "1".into(),
-        instructions: None,
-    };
-    let contracts: Vec<Arc<dyn Contract>> = vec![Memory::new(&RPC), Memory::new(&NOTES), Memory::new(&NOTES)];
-    let clash = Adapter::new(contracts, info).err();
-    assert_eq!(
-        clash,
-        Some(NameClash {
-            tool: "echo",
-            first: "notes",
-            second: "notes"
-        })
-    );
 }

@@ -1,0 +1,70 @@
+//! Options of `serve` that contradict what is served: said before the library is touched.
+
+use std::{fs, process::Stdio};
+
+use tabellion::contracts;
+
+use crate::support::Library;
+
+/// What the server says that does not start with these arguments.
+fn complaint(arguments: &[&str]) -> String {
+    let library = Library::empty();
+    let mut command = library.command();
+    let output = command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .output();
+    let output = output.expect("it runs");
+    assert!(!output.status.success(), "{arguments:?}");
+    assert_eq!(output.stdout, b"", "{arguments:?}");
+    assert_eq!(
+        fs::read_dir(library.root()).expect("a folder").count(),
+        0,
+        "{arguments:?}"
+    );
+    String::from_utf8(output.stderr).expect("text")
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_advice() {
+    let cases: [(&[&str], &str); 6] = [
+        (&["--contract", "no-such"], "braindrive-markdown"),
+        (
+            &["--document", "a.md"],
+            "`--document a.md` is for contracts that work on one document",
+        ),
+        (
+            &["--approve", "no_such"],
+            "`--approve no_such` names no tool that changes something",
+        ),
+        (
+            &["--approve", "write_markdown,read_markdown"],
+            "`--approve read_markdown` names no tool",
+        ),
+        (&["--approve", ""], "these do: write_markdown"),
+        (&["--approval", "perhaps"], "prompt, auto, deny"),
+    ];
+    for (arguments, expected) in cases {
+        let said = complaint(arguments);
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn contracts_of_one_document_want_it_named() {
+    let wanting = contracts::names()
+        .into_iter()
+        .filter(|name| contracts::spec(name).is_some_and(|spec| spec.document));
+    for name in wanting {
+        let said = complaint(&["--contract", name]);
+        assert!(said.contains("name it with `--document PATH`"), "{said}");
+        for path in ["../a.md", "/a.md", "a.txt", ""] {
+            let said = complaint(&["--contract", name, "--document", path]);
+            assert!(
+                said.contains("must name a document of the library"),
+                "{path}: {said}"
+            );
+        }
+    }
+}
