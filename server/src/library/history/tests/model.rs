@@ -16,8 +16,10 @@ enum Event {
     CatchUp { changes: bool },
     /// Somebody deletes the cache.
     Delete,
-    /// The log is asked.
-    Ask { prefix: usize, few: usize },
+    /// The log is asked, perhaps with what it has in memory.
+    Ask { prefix: usize, few: usize, anew: bool },
+    /// The branch moves on commit by commit, and the log is asked each time.
+    GoOn { from: usize, prefix: usize },
 }
 
 fn plans() -> impl Strategy<Value = Vec<Plan>> {
@@ -27,7 +29,7 @@ fn plans() -> impl Strategy<Value = Vec<Plan>> {
         2 => (1..3_usize, 1..8_usize).prop_map(|(one, other)| vec![one, other]),
         1 => Just(vec![1, 2, 3]),
     ];
-    let later = prop_oneof![8 => 1..100_i64, 1 => Just(0_i64), 1 => -500..0_i64];
+    let later = prop_oneof![6 => 1..100_i64, 1 => Just(0_i64), 3 => -500..0_i64];
     let plan = (
         parents,
         later,
@@ -50,7 +52,9 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         3 => any::<usize>().prop_map(Event::Head),
         3 => any::<bool>().prop_map(|changes| Event::CatchUp { changes }),
         1 => Just(Event::Delete),
-        4 => (0..PREFIXES.len(), 0..8_usize).prop_map(|(prefix, few)| Event::Ask { prefix, few }),
+        4 => (0..PREFIXES.len(), 0..8_usize, any::<bool>())
+            .prop_map(|(prefix, few, anew)| Event::Ask { prefix, few, anew }),
+        2 => (any::<usize>(), 0..PREFIXES.len()).prop_map(|(from, prefix)| Event::GoOn { from, prefix }),
     ];
     prop::collection::vec(event, 1..16)
 }
@@ -69,9 +73,17 @@ proptest! {
                 Event::Delete => {
                     let _ = std::fs::remove_file(told.cache());
                 }
-                Event::Ask { prefix, few } => {
+                Event::Ask { prefix, few, anew } => {
                     let library = &libraries[*prefix];
-                    prop_assert_eq!(library.answers(*few), library.expected(*few));
+                    let answers = if *anew { library.answers(*few) } else { library.next_answers(*few) };
+                    prop_assert_eq!(answers, library.expected(*few));
+                }
+                Event::GoOn { from, prefix } => {
+                    let library = &libraries[*prefix];
+                    for at in (from % told.commits.len()..told.commits.len()).take(8) {
+                        told.put_head(at);
+                        prop_assert_eq!(library.next_answers(3), library.expected(3));
+                    }
                 }
             }
         }
