@@ -94,6 +94,40 @@ proptest! {
     }
 }
 
+/// Where clocks went back, the second commit comes before the third and fourth, which stand on it: from neither of them on
+/// is the cache their history, whether it was built at once or went on from the first commit.
+#[test]
+fn what_came_too_early_is_not_left_out() {
+    let plan = |parents: &[usize], later| Plan {
+        parents: parents.to_vec(),
+        later,
+        path: 0,
+        delete: false,
+        kind: 1,
+    };
+    let plans = [
+        plan(&[], 0),
+        plan(&[], 1000),
+        plan(&[1, 2], -500),
+        plan(&[1], 100),
+        plan(&[1, 3], 1400),
+    ];
+    for goes_on in [false, true] {
+        let told = Told::new(&plans);
+        let library = told.history("");
+        if goes_on {
+            told.put_head(0);
+            library.catch_up(true);
+        }
+        told.put_head(4);
+        library.catch_up(true);
+        for head in [3, 2] {
+            told.put_head(head);
+            assert_eq!(library.answers(2), library.expected(2), "{goes_on}, {head}");
+        }
+    }
+}
+
 /// Git itself says which commit changed a path last, on a straight history and on one with merges.
 #[test]
 fn the_last_commit_is_gits() {
