@@ -28,9 +28,14 @@ const CONFIG: &str = "[core]
 /// Makes `.git` in `root`, unless somebody else was faster.
 pub(super) fn create(root: &Path) -> io::Result<()> {
     let aside = root.join(ASIDE);
-    fs::create_dir_all(&aside)?;
-    let _alone = platform::lock_file(&aside.join("lock"))?;
-    if root.join(".git").symlink_metadata().is_ok() {
+    let is_made = || root.join(".git").symlink_metadata().is_ok();
+    let alone = fs::create_dir_all(&aside).and_then(|()| platform::lock_file(&aside.join("lock")));
+    let _alone = match alone {
+        // Whoever was faster takes away the folder in which we meet.
+        Err(_) if is_made() => return Ok(()),
+        alone => alone?,
+    };
+    if is_made() {
         return Ok(());
     }
     let git = aside.join("git");
@@ -43,7 +48,9 @@ pub(super) fn create(root: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => to.sync()?,
     }
-    fs::remove_dir_all(&aside)
+    // Somebody who was slower may be in it; then he, or whoever comes next, removes it.
+    let _ = fs::remove_dir_all(&aside);
+    Ok(())
 }
 
 /// Removes what a crash of [`create`] left behind. Best effort: it is hidden, and in nobody's way.
@@ -96,3 +103,7 @@ fn first_commit(git: &Path) -> Result<gix::ObjectId, Failure> {
     durable::sync_all(&names)?;
     Ok(commit)
 }
+
+#[cfg(test)]
+#[path = "tests/init.rs"]
+mod tests;

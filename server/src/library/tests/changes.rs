@@ -1,5 +1,7 @@
 //! Every operation on every state of a file, with git's word on the outcome.
 
+use sha1::{Digest, Sha1};
+
 use super::support::{Bench, change, make, path};
 
 /// Brings about a state that a person can leave `notes/a.md` in.
@@ -51,6 +53,11 @@ fn each_change_to_each_state_is_one_commit_that_git_agrees_with() {
 
             assert_eq!(bench.head(), commit, "{shown}");
             assert_eq!(bench.read("notes/a.md").as_deref(), content, "{shown}");
+            // The index is whole, and says of the document what the system does: git need not look into it.
+            let index = std::fs::read(bench.path(".git/index")).unwrap();
+            let (all, checksum) = index.split_at(index.len() - 20);
+            assert_eq!(Sha1::digest(all)[..], *checksum, "{shown}");
+            assert_eq!(bench.git(&["diff-files"]), "", "{shown}");
             assert_eq!(bench.status(), "", "{shown}");
             // The index makes HEAD's tree, also from what it has cached of it.
             assert_eq!(

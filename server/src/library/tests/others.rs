@@ -1,8 +1,10 @@
 //! People and other servers at the same time.
 
 use std::{
+    io::Write,
     sync::{Arc, Mutex},
     thread,
+    time::{Duration, SystemTime},
 };
 
 use tabellion_schemas::{CallContext, Entry, Setback, Store};
@@ -86,6 +88,27 @@ fn whoever_comes_in_between_wins() {
             bench.assert_sound();
         }
     }
+}
+
+/// A save to the new document, before the commit is there: the index must not say that git has seen it.
+#[test]
+fn a_save_to_the_new_document_shows() {
+    let bench = Bench::new();
+    let document = bench.path("notes/a.md");
+    let watch: Watch = Box::new(move |step| {
+        if step == Step::Swapped {
+            let mut file = std::fs::File::create(&document).unwrap();
+            file.write_all(b"mine\n").unwrap();
+            // What is as new as the index, git looks into in any case.
+            let earlier = SystemTime::now() - Duration::from_secs(10);
+            file.set_modified(earlier).unwrap();
+        }
+        Ok(())
+    });
+    make(&bench.watched(watch), &change("notes/a.md", Some("ours\n"))).unwrap();
+    assert_eq!(bench.read("notes/a.md").as_deref(), Some("mine\n"));
+    assert_eq!(bench.status(), " M notes/a.md");
+    bench.assert_sound();
 }
 
 #[test]
@@ -280,7 +303,7 @@ fn a_file_that_git_has_taken_away_for_a_moment_is_waited_for() {
         std::fs::remove_file(bench.path("notes/a.md")).unwrap();
         thread::scope(|scope| {
             scope.spawn(|| {
-                thread::sleep(std::time::Duration::from_millis(50));
+                thread::sleep(Duration::from_millis(50));
                 bench.write("notes/a.md", "old a\n");
                 std::fs::remove_file(bench.path(".git/index.lock")).unwrap();
             });

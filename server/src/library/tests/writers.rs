@@ -3,10 +3,10 @@
 use std::{
     fs::{File, OpenOptions},
     io::Write,
-    os::fd::AsRawFd,
+    os::{fd::AsRawFd, unix::fs::MetadataExt},
     sync::mpsc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tabellion_schemas::{FailureKind, Setback};
@@ -54,6 +54,20 @@ fn a_file_that_stays_open_for_writing_is_not_changed() {
     make(&library, &change("notes/b.md", Some("new\n"))).expect("other files are free");
 }
 
+/// Waits until somebody waits to write to the leased file `inode`, however long it takes him to get there.
+fn wait_until_wanted(inode: u64) {
+    let since = Instant::now();
+    let is_wanted = |lock: &str| lock.contains("BREAKING") && lock.contains(&format!(":{inode} "));
+    while !std::fs::read_to_string("/proc/locks")
+        .unwrap()
+        .lines()
+        .any(is_wanted)
+    {
+        assert!(since.elapsed() < Duration::from_secs(10), "nobody opens the file");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Who comes through a name that the document has just lost must wait, is noticed, and has what he writes kept.
 #[test]
 fn who_opens_the_old_document_in_the_last_instant_loses_nothing() {
@@ -65,6 +79,7 @@ fn who_opens_the_old_document_in_the_last_instant_loses_nothing() {
         let bench = Bench::new();
         let old = File::open(bench.path("notes/a.md")).unwrap();
         let by_number = format!("/proc/self/fd/{}", old.as_raw_fd());
+        let inode = old.metadata().unwrap().ino();
         let (done, written) = mpsc::channel();
         let done = std::sync::Mutex::new(done);
         let watch: Watch = Box::new(move |reached| {
@@ -79,7 +94,7 @@ fn who_opens_the_old_document_in_the_last_instant_loses_nothing() {
                     file.write_all(b"mine\n").unwrap();
                     done.send(()).unwrap();
                 });
-                thread::sleep(Duration::from_millis(50));
+                wait_until_wanted(inode);
             }
             Ok(())
         });

@@ -224,7 +224,10 @@ fn judge(library: &Library, calls: &[Call]) {
         }
     }
     for commit in commits.iter().filter(|commit| commit.paths.contains(PARTS)) {
-        let owner = |line: &String| line.split('-').nth(1).map(|owner| owner.trim().to_owned());
+        let owner = |line: &String| match line.strip_prefix("## Part ") {
+            Some(name) => Some(format!("w{name}")),
+            None => line.split('-').nth(1).map(|owner| owner.trim().to_owned()),
+        };
         let owners: Vec<_> = commit
             .added
             .iter()

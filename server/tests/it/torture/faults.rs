@@ -17,7 +17,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tabellion_conformance::{
-    Target,
+    Target, WireError,
     stepper::{Call, Counting, Effect, Errno, Fault, Stepper, StepperError},
 };
 
@@ -218,13 +218,13 @@ impl Sweep {
         Some(stepper.disarm().len())
     }
 
-    fn call(&self, server: &mut Server) -> Option<Outcome<Answer>> {
+    fn call(&self, server: &mut Server) -> Result<Outcome<Answer>, WireError> {
         let meta = json!({ "tabellion/idempotencyKey": "the-one" });
         let meta = meta.as_object().cloned().unwrap_or_default();
         let message = server
             .target
             .call(self.case.tool, self.case.arguments.clone(), meta);
-        Some(outcome(&message.ok()?))
+        message.map(|message| outcome(&message))
     }
 
     /// Makes the call on a fresh copy of the library with a fault to come; `None` if there are not as many points.
@@ -239,7 +239,7 @@ impl Sweep {
         if !self.case.makes_repository {
             stepper.arm(Some(fault));
         }
-        let answer = server.as_mut().and_then(|server| self.call(server));
+        let answer = server.as_mut().and_then(|server| self.call(server).ok());
         Self::struck(library, server, stepper, answer)
     }
 
@@ -375,7 +375,7 @@ impl Sweep {
         problems: &mut Vec<String>,
     ) {
         let answer = match self.call(server) {
-            Some(Ok(answer)) => answer,
+            Ok(Ok(answer)) => answer,
             other => return problems.push(format!("the same call again: {other:?}")),
         };
         let (now, after) = self.sides.judge(library, problems);

@@ -149,7 +149,13 @@ fn a_mount_that_becomes_read_only() {
         &mut server,
         &changes(),
         ("IO_ERROR", "mount it writable"),
-        || mount.remount("ro"),
+        || {
+            mount.remount("ro");
+            let mut late = library.serve();
+            late.call("read_markdown", json!({ "path": "notes/a.md" }))
+                .expect("one that starts now reads");
+            late.close();
+        },
         || mount.remount("rw"),
     );
     server.close();

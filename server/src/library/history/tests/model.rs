@@ -16,8 +16,10 @@ enum Event {
     CatchUp { changes: bool },
     /// Somebody deletes the cache.
     Delete,
-    /// The log is asked.
-    Ask { prefix: usize, few: usize },
+    /// The log is asked, perhaps with what it has in memory.
+    Ask { prefix: usize, few: usize, anew: bool },
+    /// The branch moves on commit by commit, and the log is asked each time.
+    GoOn { from: usize, prefix: usize },
 }
 
 fn plans() -> impl Strategy<Value = Vec<Plan>> {
@@ -27,7 +29,7 @@ fn plans() -> impl Strategy<Value = Vec<Plan>> {
         2 => (1..3_usize, 1..8_usize).prop_map(|(one, other)| vec![one, other]),
         1 => Just(vec![1, 2, 3]),
     ];
-    let later = prop_oneof![8 => 1..100_i64, 1 => Just(0_i64), 1 => -500..0_i64];
+    let later = prop_oneof![6 => 1..100_i64, 1 => Just(0_i64), 3 => -500..0_i64];
     let plan = (
         parents,
         later,
@@ -50,7 +52,9 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         3 => any::<usize>().prop_map(Event::Head),
         3 => any::<bool>().prop_map(|changes| Event::CatchUp { changes }),
         1 => Just(Event::Delete),
-        4 => (0..PREFIXES.len(), 0..8_usize).prop_map(|(prefix, few)| Event::Ask { prefix, few }),
+        4 => (0..PREFIXES.len(), 0..8_usize, any::<bool>())
+            .prop_map(|(prefix, few, anew)| Event::Ask { prefix, few, anew }),
+        2 => (any::<usize>(), 0..PREFIXES.len()).prop_map(|(from, prefix)| Event::GoOn { from, prefix }),
     ];
     prop::collection::vec(event, 1..16)
 }
@@ -69,15 +73,57 @@ proptest! {
                 Event::Delete => {
                     let _ = std::fs::remove_file(told.cache());
                 }
-                Event::Ask { prefix, few } => {
+                Event::Ask { prefix, few, anew } => {
                     let library = &libraries[*prefix];
-                    prop_assert_eq!(library.answers(*few), library.expected(*few));
+                    let answers = if *anew { library.answers(*few) } else { library.next_answers(*few) };
+                    prop_assert_eq!(answers, library.expected(*few));
+                }
+                Event::GoOn { from, prefix } => {
+                    let library = &libraries[*prefix];
+                    for at in (from % told.commits.len()..told.commits.len()).take(8) {
+                        told.put_head(at);
+                        prop_assert_eq!(library.next_answers(3), library.expected(3));
+                    }
                 }
             }
         }
         for library in &libraries {
             library.catch_up(true);
             prop_assert_eq!(library.answers(3), library.expected(3));
+        }
+    }
+}
+
+/// Where clocks went back, the second commit comes before the third and fourth, which stand on it: from neither of them on
+/// is the cache their history, whether it was built at once or went on from the first commit.
+#[test]
+fn what_came_too_early_is_not_left_out() {
+    let plan = |parents: &[usize], later| Plan {
+        parents: parents.to_vec(),
+        later,
+        path: 0,
+        delete: false,
+        kind: 1,
+    };
+    let plans = [
+        plan(&[], 0),
+        plan(&[], 1000),
+        plan(&[1, 2], -500),
+        plan(&[1], 100),
+        plan(&[1, 3], 1400),
+    ];
+    for goes_on in [false, true] {
+        let told = Told::new(&plans);
+        let library = told.history("");
+        if goes_on {
+            told.put_head(0);
+            library.catch_up(true);
+        }
+        told.put_head(4);
+        library.catch_up(true);
+        for head in [3, 2] {
+            told.put_head(head);
+            assert_eq!(library.answers(2), library.expected(2), "{goes_on}, {head}");
         }
     }
 }

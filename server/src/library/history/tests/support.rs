@@ -172,6 +172,11 @@ impl Asked {
     /// What the log answers. Whatever is in the cache is used at once.
     pub(super) fn answers(&self, few: usize) -> Answers {
         self.history.known().renew(true);
+        self.next_answers(few)
+    }
+
+    /// What it answers with what it has in memory from before.
+    pub(super) fn next_answers(&self, few: usize) -> Answers {
         let git = self.repository.git();
         let head = self.repository.head_commit(&git).unwrap();
         let with_key = |key: &&str| self.history.with_key(&git, head, key).unwrap();
