@@ -3,6 +3,7 @@
 mod attacks;
 mod concurrency;
 mod contract;
+mod editor;
 mod invariants;
 mod large;
 mod lifetime;

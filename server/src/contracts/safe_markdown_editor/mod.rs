@@ -52,44 +52,19 @@ struct Editor {
 }
 
 impl Editor {
-    /// Stages what a plan makes of the document.
+    /// Stages what a step makes of the document.
     fn stage<T>(
         &self,
         cx: &WriteCx<'_>,
-        plan: SectionPlan,
-        step: Step,
-        response: impl FnOnce() -> T + Send + 'static,
-    ) -> Staged<T> {
-        let (Step::Insert { heading, .. }
-        | Step::Update { heading, .. }
-        | Step::Delete { heading, .. }
-        | Step::Move { heading, .. }) = &step
-        else {
-            unreachable!("a plan is of one of these");
-        };
-        let summary = format!("{} \"{heading}\" at position {}", step.operation(), plan.position);
-        self.stage_content(
-            cx,
-            Content::Write(plan.text.into_bytes()),
-            step,
-            summary,
-            response,
-        )
-    }
-
-    fn stage_content<T>(
-        &self,
-        cx: &WriteCx<'_>,
         content: Content,
-        step: Step,
-        summary: String,
+        step: &Step,
         response: impl FnOnce() -> T + Send + 'static,
     ) -> Staged<T> {
         let change = Change {
             path: self.path.to_string(),
             content,
             operation: step.operation(),
-            summary,
+            summary: step.summary(),
         };
         cx.stage(change, |_| response()).with_details(step.details())
     }
@@ -107,6 +82,10 @@ impl Editor {
         let seen = Seen::by(self, cx)?;
         Ok(seen.list(cx)?.like(value))
     }
+}
+
+fn written(plan: SectionPlan) -> Content {
+    Content::Write(plan.text.into_bytes())
 }
 
 fn acknowledged(message: &'static str) -> impl FnOnce() -> Acknowledged + Send + 'static {
@@ -141,10 +120,12 @@ impl SafeMarkdownEditor for Editor {
             position: plan.position,
             sections: plan.sections,
         };
-        Ok(self.stage(cx, plan, step, move || InsertSectionResponse {
-            section_id: section_id.to_string(),
-            message: "Section inserted.".into(),
-        }))
+        Ok(
+            self.stage(cx, written(plan), &step, move || InsertSectionResponse {
+                section_id: section_id.to_string(),
+                message: "Section inserted.".into(),
+            }),
+        )
     }
 
     async fn delete_section(
@@ -162,7 +143,7 @@ impl SafeMarkdownEditor for Editor {
             position,
             sections: plan.sections,
         };
-        Ok(self.stage(cx, plan, step, acknowledged("Section deleted.")))
+        Ok(self.stage(cx, written(plan), &step, acknowledged("Section deleted.")))
     }
 
     async fn update_section(
@@ -180,7 +161,7 @@ impl SafeMarkdownEditor for Editor {
             position,
             sections: plan.sections,
         };
-        Ok(self.stage(cx, plan, step, acknowledged("Section updated.")))
+        Ok(self.stage(cx, written(plan), &step, acknowledged("Section updated.")))
     }
 
     async fn move_section(
@@ -199,7 +180,7 @@ impl SafeMarkdownEditor for Editor {
             position: plan.position,
             sections: plan.sections,
         };
-        Ok(self.stage(cx, plan, step, acknowledged("Section moved.")))
+        Ok(self.stage(cx, written(plan), &step, acknowledged("Section moved.")))
     }
 
     async fn get_section(
@@ -240,9 +221,8 @@ impl SafeMarkdownEditor for Editor {
         let step = Step::Undo {
             undoes: done.commit.clone(),
         };
-        let summary = format!("undo {} of {}", done.step.operation(), done.commit);
         let content = seen.restored(cx, done.before.as_deref())?;
-        Ok(self.stage_content(cx, content, step, summary, acknowledged("Undo successful.")))
+        Ok(self.stage(cx, content, &step, acknowledged("Undo successful.")))
     }
 
     async fn redo(&self, cx: &WriteCx<'_>, _: RedoRequest) -> Result<Staged<Acknowledged>, ToolError> {
@@ -251,9 +231,8 @@ impl SafeMarkdownEditor for Editor {
         let step = Step::Redo {
             redoes: done.commit.clone(),
         };
-        let summary = format!("redo {} of {}", done.step.operation(), done.commit);
         let content = seen.restored(cx, done.after.as_deref())?;
-        Ok(self.stage_content(cx, content, step, summary, acknowledged("Redo successful.")))
+        Ok(self.stage(cx, content, &step, acknowledged("Redo successful.")))
     }
 
     async fn get_document(

@@ -81,6 +81,29 @@ impl Step {
         }
     }
 
+    /// The step in one line, for people.
+    pub fn summary(&self) -> String {
+        let word = self.operation();
+        match self {
+            Self::Insert {
+                heading, position, ..
+            }
+            | Self::Delete {
+                heading, position, ..
+            }
+            | Self::Update {
+                heading, position, ..
+            } => format!("{word} \"{heading}\" at position {position}"),
+            Self::Move {
+                heading,
+                from,
+                position,
+                ..
+            } => format!("{word} \"{heading}\" from position {from} to {position}"),
+            Self::Undo { undoes: commit } | Self::Redo { redoes: commit } => format!("{word} {commit}"),
+        }
+    }
+
     /// What a log entry keeps of it beside the word.
     pub fn details(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
