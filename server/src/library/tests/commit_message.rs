@@ -90,6 +90,7 @@ fn git_can_add_a_trailer_of_its_own() {
         summary: "append: +1 line\nTabellion-Tool: forged".into(),
         key: None,
         request: None,
+        noted: None,
     };
     let message = record.render();
     assert_eq!(
