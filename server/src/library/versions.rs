@@ -20,6 +20,8 @@ use super::{
 
 /// Bytes of git's objects that are kept on the way: each commit has most of its trees from the one before.
 const OBJECTS: usize = 4 << 20;
+/// What every message has in it in which a tool wanted something to be kept.
+const NOTED: &[u8] = b"Tabellion-Details:";
 
 /// The line of a document's versions, as far back as somebody went.
 #[derive(Debug, Default)]
@@ -72,7 +74,7 @@ impl Line {
             }
             let parent = node.parent(&git, path)?;
             let before = parent.as_ref().and_then(|parent| parent.content);
-            if before != node.content {
+            if before != node.content || node.is_kept_change(parent.as_ref(), path) {
                 self.versions.push(node.version(before));
             }
             next = parent;
@@ -161,21 +163,33 @@ impl Node {
         Ok(first)
     }
 
+    /// Whether it is a tool's change of the document that left every byte as it was: a version all the same, since it can
+    /// be undone.
+    fn is_kept_change(&self, parent: Option<&Self>, path: &str) -> bool {
+        let is_same_tree = parent.is_some_and(|parent| parent.tree == self.tree);
+        let is_of_path = |record: Record| record.noted.is_some() && record.path == path;
+        is_same_tree && self.data.contains_str(NOTED) && self.record().is_some_and(is_of_path)
+    }
+
+    /// What the commit says of itself, if it is one of ours.
+    fn record(&self) -> Option<Record> {
+        let message = self.data.split_once_str(b"\n\n")?.1;
+        Record::parse(&message.to_str_lossy())
+    }
+
     /// What the commit made of the document, which held `before`.
     fn version(&self, before: Option<ObjectId>) -> Version {
         let (mut author, mut time) = (String::new(), DateTime::default());
-        let mut message = None;
         for token in CommitRefIter::from_bytes(&self.data, self.id.kind()).map_while(Result::ok) {
             match token {
                 Token::Author { signature } => {
                     author = signature.name.to_str_lossy().into_owned();
                     time = signature.time().map_or(time, moment);
                 }
-                Token::Message(text) => message = Some(text.to_str_lossy().into_owned()),
                 _ => {}
             }
         }
-        let record = message.as_deref().and_then(Record::parse);
+        let record = self.record();
         if let Some(record) = &record {
             time = record.time.fixed_offset();
         }
