@@ -13,11 +13,14 @@ use tabellion_schemas::{Contract, ContractSpec, generated};
 
 use crate::{library::Library, path::LibraryPath};
 
-/// One contract and how to put an implementation over a library behind it.
+/// Puts an implementation over a library behind a contract, with the document to work on; `None` where the contract works
+/// on one and none is named.
+type Over = fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>;
+
+/// One contract and how it is implemented.
 struct Served {
     spec: &'static ContractSpec,
-    /// With the document to work on; `None` where the contract works on one and none is named.
-    over: fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>,
+    over: Over,
 }
 
 static ALL: [Served; 3] = [

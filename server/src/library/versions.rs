@@ -181,12 +181,9 @@ impl Node {
     fn version(&self, before: Option<ObjectId>) -> Version {
         let (mut author, mut time) = (String::new(), DateTime::default());
         for token in CommitRefIter::from_bytes(&self.data, self.id.kind()).map_while(Result::ok) {
-            match token {
-                Token::Author { signature } => {
-                    author = signature.name.to_str_lossy().into_owned();
-                    time = signature.time().map_or(time, moment);
-                }
-                _ => {}
+            if let Token::Author { signature } = token {
+                author = signature.name.to_str_lossy().into_owned();
+                time = signature.time().map_or(time, moment);
             }
         }
         let record = self.record();

@@ -164,7 +164,8 @@ fn moves(old: &str, flavor: Flavor, from: usize, to: usize) -> TestCaseResult {
         .bytes()
         .filter(|byte| !matches!(byte, b'\n' | b'\r'))
         .collect();
-    (rest.sort_unstable(), same.sort_unstable());
+    rest.sort_unstable();
+    same.sort_unstable();
     prop_assert_eq!(rest, same);
     prop_assert!(endings(&plan.text) >= endings(old));
     Ok(())

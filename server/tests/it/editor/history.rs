@@ -47,6 +47,9 @@ fn a_hundred_and_twenty_steps_back_and_forth_over_restarts_and_processes() {
     ledger::fsck(desk.library.root()).expect("a sound repository");
 }
 
+/// What somebody does to the document, and how that is called.
+type ByHand = (&'static str, fn(&Desk));
+
 #[test]
 fn a_new_edit_leaves_nothing_to_redo() {
     let mut desk = Desk::with(TREE);
@@ -62,7 +65,7 @@ fn a_new_edit_leaves_nothing_to_redo() {
 /// Whoever changes the document meanwhile, and however: it stays as it is.
 #[test]
 fn a_hand_edit_is_never_undone() {
-    let by_hand: [(&str, fn(&Desk)); 4] = [
+    let by_hand: [ByHand; 4] = [
         ("not committed", |desk| desk.library.put(PATH, "# A\n\nby hand\n")),
         ("committed", |desk| {
             desk.library.put(PATH, "# A\n\nby hand\n");
@@ -172,7 +175,8 @@ fn what_several_processes_insert_at_once_all_arrives_and_can_all_be_undone() {
         .map(|(id, _)| id)
         .filter(|id| ids.contains(id))
         .collect();
-    (ids.sort(), listed.sort());
+    ids.sort();
+    listed.sort();
     assert_eq!(listed, ids);
     for _ in 0..30 {
         desk.edit("undo", json!({}));
