@@ -14,7 +14,7 @@ use crate::{
     caller::{Caller, Progress, Waiting},
     failure::Failure,
     shape::Violation,
-    store::{Change, Document, Snapshot},
+    store::{Change, Document, Past, Snapshot},
 };
 
 /// `_meta` key of a request: the content id that the document must still have (`null`: must not exist yet).
@@ -155,6 +155,22 @@ macro_rules! context {
                 self.snapshot.read(path)
             }
 
+            /// The document at `path` and how it became what it is; see [`Snapshot::past`].
+            ///
+            /// # Errors
+            /// When the store keeps no history, or it can't be read.
+            pub fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<Past, Failure> {
+                self.snapshot.past(path, known)
+            }
+
+            /// The bytes of one of the contents that the document at `path` has had.
+            ///
+            /// # Errors
+            /// When there is no such content, or it can't be read.
+            pub fn past_content(&self, path: &str, id: &str) -> Result<Vec<u8>, Failure> {
+                self.snapshot.past_content(path, id)
+            }
+
             /// Whether the caller has given up waiting: whatever takes long should end, its answer is not sent.
             pub fn is_cancelled(&self) -> bool {
                 self.call.is_cancelled()
@@ -197,6 +213,7 @@ impl WriteCx<'_> {
     ) -> Staged<T> {
         Staged {
             change,
+            details: Map::new(),
             respond: Box::new(respond),
         }
     }
@@ -206,7 +223,17 @@ impl WriteCx<'_> {
 #[must_use = "a change that is not returned is not made"]
 pub struct Staged<T> {
     pub(crate) change: Change,
+    pub(crate) details: Map<String, Value>,
     pub(crate) respond: Box<dyn FnOnce(&Receipt) -> T + Send>,
+}
+
+impl<T> Staged<T> {
+    /// The same, with what the log is to keep of it for programs: it is found again in the document's
+    /// [past](ReadCx::past).
+    pub fn with_details(mut self, details: Map<String, Value>) -> Self {
+        self.details = details;
+        self
+    }
 }
 
 impl<T> fmt::Debug for Staged<T> {

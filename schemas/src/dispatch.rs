@@ -235,7 +235,11 @@ where
             notes: &notes,
         };
         let staged = method(service, &cx, request.clone()).await;
-        let Staged { change, respond } = staged.map_err(|error| checked(tool, error.answer()))?;
+        let Staged {
+            change,
+            details,
+            respond,
+        } = staged.map_err(|error| checked(tool, error.answer()))?;
         if let Some(shows) = shows {
             let old = session.read(&change.path).map_err(refuse)?;
             let old = old.as_ref().map(|document| document.bytes.as_slice());
@@ -249,6 +253,7 @@ where
             tool: tool.name,
             call,
             request: normal.as_deref(),
+            details: &details,
         };
         let prepared = match session.prepare(&change, &entry) {
             Ok(prepared) => prepared,

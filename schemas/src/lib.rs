@@ -36,4 +36,7 @@ pub use spec::{
     Annotations, Approval, ArgumentSpec, ContractSpec, Effect, EffectKind, ErrorChannel, ErrorSpec, Example,
     Guarantee, LogSpec, PreviewPair, PromptSpec, ResourceSpec, Shows, ToolSpec, When,
 };
-pub use store::{Change, Content, Document, Entry, Prepared, Replay, Session, Setback, Snapshot, Store};
+pub use store::{
+    Change, Content, Document, Entry, Past, Prepared, Replay, Session, Setback, Snapshot, Store, Version,
+    VersionEntry,
+};

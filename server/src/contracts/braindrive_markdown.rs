@@ -71,7 +71,7 @@ impl BrainDriveMarkdown for BrainDrive {
             git_commit: file.commit.unwrap_or_else(|| NO_COMMIT.into()),
         };
         Ok(ReadMarkdownResponse {
-            content: utf8(&path, file.bytes)?,
+            content: failures::utf8(&path, file.bytes)?,
             metadata,
         })
     }
@@ -144,7 +144,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
         let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
         cx.note(call::BASE, document.id);
-        let old = utf8(&path, document.bytes)?;
+        let old = failures::utf8(&path, document.bytes)?;
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
         self.library.check_change(&path, plan.text.len())?;
@@ -186,7 +186,7 @@ impl BrainDriveMarkdown for BrainDrive {
     ) -> Result<Staged<EditMarkdownResponse>, ToolError> {
         let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
         let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
-        let old = utf8(&path, document.bytes)?;
+        let old = failures::utf8(&path, document.bytes)?;
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
         let summary = markdown::summarize(&old, &edit, &plan);
@@ -277,15 +277,6 @@ fn counted(operation: &str, old: Option<&Document>, new: &str) -> String {
         .unwrap_or_default();
     let (added, removed) = diff::line_counts(&old, new);
     format!("{operation}: +{added} -{removed} lines")
-}
-
-/// The document's text. What is not UTF-8 can't go through JSON without damage.
-fn utf8(path: &LibraryPath, bytes: Vec<u8>) -> Result<String, Failure> {
-    String::from_utf8(bytes).map_err(|error| {
-        let offset = error.utf8_error().valid_up_to();
-        let message = format!("`{path}` is not UTF-8 at byte {offset}; convert it with an editor first");
-        Failure::new(FailureKind::Refused, message).with("offset", offset)
-    })
 }
 
 fn no_such_file(path: &LibraryPath) -> Failure {

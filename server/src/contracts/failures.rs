@@ -4,7 +4,7 @@ use tabellion_schemas::{Failure, FailureKind, Violation};
 
 use crate::{
     library::{search::SearchError, walk::FolderError},
-    path::PathError,
+    path::{LibraryPath, PathError},
 };
 
 /// A path that breaks a rule that the contract does not spell out is answered like one that it does.
@@ -32,6 +32,15 @@ pub(super) fn search(error: SearchError) -> Failure {
         SearchError::Folder(error) => folder(error),
         SearchError::Cancelled => Failure::new(FailureKind::Io, error.to_string()),
     }
+}
+
+/// The document's text. What is not UTF-8 can't go through JSON without damage.
+pub(super) fn utf8(path: &LibraryPath, bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        let message = format!("`{path}` is not UTF-8 at byte {offset}; convert it with an editor first");
+        Failure::new(FailureKind::Refused, message).with("offset", offset)
+    })
 }
 
 fn invalid(rule: &'static str, pointer: &str, message: String) -> Failure {

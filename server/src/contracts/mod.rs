@@ -5,6 +5,7 @@
 mod braindrive_markdown;
 mod failures;
 mod learning_os;
+mod safe_markdown_editor;
 
 use std::sync::Arc;
 
@@ -12,21 +13,28 @@ use tabellion_schemas::{Contract, ContractSpec, generated};
 
 use crate::{library::Library, path::LibraryPath};
 
-/// One contract and how to put an implementation over a library behind it.
+/// Puts an implementation over a library behind a contract, with the document to work on; `None` where the contract works
+/// on one and none is named.
+type Over = fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>;
+
+/// One contract and how it is implemented.
 struct Served {
     spec: &'static ContractSpec,
-    /// With the document to work on, where the contract works on one.
-    over: fn(Arc<Library>, Option<&LibraryPath>) -> Arc<dyn Contract>,
+    over: Over,
 }
 
-static ALL: [Served; 2] = [
+static ALL: [Served; 3] = [
     Served {
         spec: &generated::braindrive_markdown::CONTRACT,
-        over: |library, _| braindrive_markdown::over(library),
+        over: |library, _| Some(braindrive_markdown::over(library)),
     },
     Served {
         spec: &generated::learning_os::CONTRACT,
-        over: |library, _| learning_os::over(library),
+        over: |library, _| Some(learning_os::over(library)),
+    },
+    Served {
+        spec: &generated::safe_markdown_editor::CONTRACT,
+        over: |library, document| document.map(|path| safe_markdown_editor::over(library, path)),
     },
 ];
 
@@ -47,7 +55,7 @@ pub fn spec(name: &str) -> Option<&'static ContractSpec> {
 
 /// The contract of that name over `library`; `document` is the one to work on, where the contract works on one.
 pub fn over(name: &str, library: &Arc<Library>, document: Option<&LibraryPath>) -> Option<Arc<dyn Contract>> {
-    served(name).map(|served| (served.over)(Arc::clone(library), document))
+    served(name).and_then(|served| (served.over)(Arc::clone(library), document))
 }
 
 fn served(name: &str) -> Option<&'static Served> {

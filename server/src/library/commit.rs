@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, SubsecRound, Utc};
 use gix::{ObjectId, actor::Signature, date::Time, objs::Commit};
-use tabellion_schemas::Failure;
+use tabellion_schemas::{Failure, Version, VersionEntry};
 
 use super::{objects::NewObjects, repository::SELF};
 
@@ -43,6 +43,22 @@ impl Authorship {
             message: message.into(),
             extra_headers: Vec::new(),
         })
+    }
+
+    /// What the commit makes of its document.
+    pub(super) fn version(
+        &self,
+        commit: ObjectId,
+        content: Option<ObjectId>,
+        entry: Option<VersionEntry>,
+    ) -> Version {
+        Version {
+            commit: commit.to_string(),
+            author: self.author.0.clone(),
+            time: self.time.fixed_offset(),
+            content: content.map(|id| id.to_string()),
+            entry,
+        }
     }
 
     /// What git's logs say of a commit of ours: who, when, and its subject.

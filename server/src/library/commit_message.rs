@@ -7,6 +7,7 @@
 use std::fmt::Write;
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::{Map, Value};
 
 /// The operation of commits that record bytes which a person left uncommitted.
 pub(super) const EXTERNAL: &str = "external";
@@ -32,6 +33,39 @@ pub(super) struct Record {
     pub(super) key: Option<String>,
     /// Digest of the request that carried the key.
     pub(super) request: Option<String>,
+    /// What the tool wanted to be kept, if it wanted something.
+    pub(super) noted: Option<Noted>,
+}
+
+/// What a tool wanted to be kept of its change. It counts only for a commit that makes just that change: one that
+/// somebody amended or put elsewhere has other contents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Noted {
+    /// The details.
+    pub(super) details: Map<String, Value>,
+    /// Ids of the document's content before and after; `None` where there is no document.
+    pub(super) contents: [Option<String>; 2],
+}
+
+/// Stands for the content of a document that is not there.
+const NO_CONTENT: &str = "-";
+
+impl Noted {
+    fn lines(&self) -> [String; 2] {
+        let [before, after] = [0, 1].map(|side| self.contents[side].as_deref().unwrap_or(NO_CONTENT));
+        [
+            Value::Object(self.details.clone()).to_string(),
+            format!("{before} {after}"),
+        ]
+    }
+
+    fn parse(details: &str, contents: &str) -> Option<Self> {
+        let (before, after) = contents.split_once(' ')?;
+        Some(Self {
+            details: serde_json::from_str(details).ok()?,
+            contents: [before, after].map(|side| Some(side.to_owned()).filter(|side| side != NO_CONTENT)),
+        })
+    }
 }
 
 impl Record {
@@ -40,6 +74,7 @@ impl Record {
         let mut message = shortened(&escaped(&format!("{}: {}", self.operation, self.path)));
         message.push_str("\n\n");
         let time = self.time.to_rfc3339_opts(SecondsFormat::Millis, true);
+        let noted = self.noted.as_ref().map(Noted::lines);
         let lines = [
             ("Operation", Some(&self.operation)),
             ("Path", Some(&self.path)),
@@ -49,6 +84,8 @@ impl Record {
             ("Summary", Some(&self.summary)),
             ("Key", self.key.as_ref()),
             ("Request", self.request.as_ref()),
+            ("Details", noted.as_ref().map(|[details, _]| details)),
+            ("Contents", noted.as_ref().map(|[_, contents]| contents)),
         ];
         for (name, value) in lines {
             if let Some(value) = value {
@@ -77,6 +114,9 @@ impl Record {
             summary: value("Summary")?,
             key: value("Key"),
             request: value("Request"),
+            noted: value("Details")
+                .zip(value("Contents"))
+                .and_then(|(details, contents)| Noted::parse(&details, &contents)),
         })
     }
 }

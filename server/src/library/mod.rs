@@ -14,6 +14,7 @@
 //! | `objects`, `tree`, `commit`, `index_file`, `branch`, `lock` | git's files, one each |
 //! | `attributes`, `conversion`, `sparse`, `sharing` | what of git's configuration bears on files: bytes, presence, modes |
 //! | `commit_message`, `history` | the log |
+//! | `versions` | what one document has been |
 //! | `maintenance` | git's own housekeeping |
 
 mod attributes;
@@ -43,6 +44,7 @@ mod sparse;
 mod transaction;
 mod tree;
 mod trouble;
+mod versions;
 pub mod walk;
 
 use std::{
@@ -57,7 +59,7 @@ use std::{
 
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
-use tabellion_schemas::{BoxFuture, Document, Failure, FailureKind, Session, Snapshot, Store};
+use tabellion_schemas::{BoxFuture, Document, Failure, FailureKind, Past, Session, Snapshot, Store};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use self::{
@@ -135,6 +137,8 @@ pub struct FileState {
     pub commit: Option<String>,
     /// Whether that commit does not have exactly this content at this path.
     pub dirty: bool,
+    /// The id of the content as git keeps it, which differs from `blob` where line endings are kept otherwise.
+    pub kept: String,
 }
 
 /// The last entries of the log.
@@ -191,6 +195,34 @@ impl Library {
     /// When it can't be read.
     pub fn read(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
         self.settled(path)
+    }
+
+    /// A text that is another one once the document at `path` has other bytes. Nothing of it is read.
+    ///
+    /// # Errors
+    /// When it can't be looked at.
+    pub fn stamp(&self, path: &LibraryPath) -> Result<String, Failure> {
+        let file = self
+            .root
+            .open_document(path)
+            .map_err(|error| unreadable(&error))?;
+        let Some(file) = file else {
+            return Ok(String::new());
+        };
+        let metadata = file.metadata().at("look at", path.as_path())?;
+        Ok(format!(
+            "{:?} {:?}",
+            crate::platform::file_stat(&metadata),
+            crate::platform::file_id(&metadata)
+        ))
+    }
+
+    /// Id of the commit that HEAD is at; `None` before the first one.
+    ///
+    /// # Errors
+    /// When the repository can't be read.
+    pub fn head(&self) -> Result<Option<String>, Failure> {
+        Ok(self.head_now()?.map(|id| id.to_string()))
     }
 
     /// What the file at `path` holds. What is another repository's is not looked at.
@@ -380,6 +412,7 @@ impl Library {
             modified: file.modified.into(),
             commit: head.map(|id| id.to_string()),
             dirty: kept.is_none_or(|kept| kept.blob != as_kept),
+            kept: as_kept.to_string(),
             bytes: file.bytes,
         })
     }
@@ -431,6 +464,31 @@ impl Snapshot for Library {
             bytes: state.bytes,
             id: state.blob,
         }))
+    }
+
+    fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<Past, Failure> {
+        let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
+        let state = Library::read(self, &path)?;
+        let head = match state.as_ref().and_then(|state| state.commit.as_ref()) {
+            Some(commit) => Some(versions::content_id(commit)?),
+            None => self.head_now()?,
+        };
+        let now = state
+            .as_ref()
+            .map(|state| versions::content_id(&state.kept))
+            .transpose()?;
+        let mut line = versions::Line::default();
+        let (git, git_path) = (self.repository.git(), self.repository.git_path(&path));
+        blocking(|| line.go_back(&git, head, &git_path, known))?;
+        let document = state.map(|state| Document {
+            bytes: state.bytes,
+            id: state.blob,
+        });
+        Ok(line.past(document, now, head))
+    }
+
+    fn past_content(&self, _: &str, id: &str) -> Result<Vec<u8>, Failure> {
+        versions::content(&self.repository.git(), versions::content_id(id)?)
     }
 }
 

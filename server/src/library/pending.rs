@@ -9,7 +9,7 @@ use std::{
 };
 
 use gix::ObjectId;
-use tabellion_schemas::Failure;
+use tabellion_schemas::{Failure, Version};
 
 use super::{
     Library, document,
@@ -37,6 +37,8 @@ pub(super) struct Pending {
     folders: Folders,
     documents: BTreeMap<LibraryPath, Document>,
     keys: HashSet<String>,
+    /// What the documents become, oldest first.
+    versions: Vec<(LibraryPath, Version)>,
     index: Index,
 }
 
@@ -90,6 +92,7 @@ impl Pending {
             folders: Folders::new(),
             documents: BTreeMap::new(),
             keys: HashSet::new(),
+            versions: Vec::new(),
             index: Index::read(&library.repository.index())?,
         })
     }
@@ -127,6 +130,17 @@ impl Pending {
         }))
     }
 
+    /// The last commit that is made already.
+    pub(super) fn head(&self) -> Option<ObjectId> {
+        self.head.commit
+    }
+
+    /// What the document at `path` becomes, newest first.
+    pub(super) fn versions(&self, path: &LibraryPath) -> impl Iterator<Item = &Version> {
+        let of_path = self.versions.iter().rev().filter(move |(other, _)| other == path);
+        of_path.map(|(_, version)| version)
+    }
+
     /// Whether a mutation with this idempotency key is among these.
     pub(super) fn has_key(&self, key: &str) -> bool {
         self.keys.contains(key)
@@ -154,6 +168,9 @@ impl Pending {
         self.commits.push(plan.logged);
         self.objects.extend(&plan.objects);
         self.keys.extend(plan.key);
+        let versions = plan.versions.into_iter();
+        self.versions
+            .extend(versions.map(|version| (plan.path.clone(), version)));
         for (folder, before, after) in plan.folders {
             self.folders.entry(folder).or_insert((before, after)).1 = after;
         }

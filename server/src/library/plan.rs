@@ -9,12 +9,12 @@ use gix::{
     objs::tree::{EntryKind, EntryMode},
 };
 use sha1::{Digest, Sha1};
-use tabellion_schemas::{Change, Content, Entry, Failure, FailureKind};
+use tabellion_schemas::{Change, Content, Entry, Failure, FailureKind, Version};
 
 use super::{
     ExternalPolicy, Library,
     commit::Authorship,
-    commit_message::{EXTERNAL, Record},
+    commit_message::{EXTERNAL, Noted, Record},
     conversion,
     index_file::Mark,
     intent::Logged,
@@ -24,6 +24,7 @@ use super::{
     sparse,
     tree::{Kept, Step, Trees},
     trouble::{At, refused},
+    versions,
     walk::{self, Exclusion},
 };
 use crate::path::LibraryPath;
@@ -64,6 +65,8 @@ pub(super) struct Plan {
     pub(super) kept_after: Option<Kept>,
     /// The caller's idempotency key.
     pub(super) key: Option<String>,
+    /// What becomes of the document, oldest first: at most one commit that adopts, and its own.
+    pub(super) versions: Vec<Version>,
 }
 
 /// Works out `change` to the document at `path`, which holds `old`, after all that is `pending`.
@@ -100,10 +103,12 @@ pub(super) fn plan(
         planner.check_staged(kept_before, on_disk)?;
         on_disk
     };
+    let mut versions = Vec::new();
     let (base, base_tree) = if on_disk == kept_before {
         (pending.commit(), pending.tree())
     } else {
         let (commit, tree) = planner.adopt(old, on_disk, &authorship)?;
+        versions.push(authorship.version(commit, on_disk.map(|kept| kept.blob), None));
         (Some(commit), Some(tree))
     };
 
@@ -122,8 +127,11 @@ pub(super) fn plan(
     if base_tree != pending.tree() {
         (_, folders) = planner.with(pending.tree(), kept_after)?;
     }
-    let message = planner.record(change, entry, &authorship).render();
+    let contents = [on_disk, kept_after].map(|kept| kept.map(|kept| kept.blob.to_string()));
+    let record = planner.record(change, entry, contents, &authorship);
+    let message = record.render();
     let commit = authorship.commit(&mut planner.objects, tree, base, &message)?;
+    versions.push(authorship.version(commit, kept_after.map(|kept| kept.blob), versions::entry(record)));
 
     Ok(Plan {
         logged: Logged {
@@ -141,6 +149,7 @@ pub(super) fn plan(
         kept_after,
         key: entry.call.idempotency_key.clone(),
         path,
+        versions,
     })
 }
 
@@ -334,12 +343,20 @@ impl Planner<'_> {
             summary: summary.to_owned(),
             key: None,
             request: None,
+            noted: None,
         };
         let commit = authorship.commit(&mut self.objects, tree, self.pending.commit(), &record.render())?;
         Ok((commit, tree))
     }
 
-    fn record(&self, change: &Change, entry: &Entry<'_>, authorship: &Authorship) -> Record {
+    fn record(
+        &self,
+        change: &Change,
+        entry: &Entry<'_>,
+        contents: [Option<String>; 2],
+        authorship: &Authorship,
+    ) -> Record {
+        let details = entry.details.clone();
         Record {
             operation: change.operation.to_owned(),
             path: self.git_path(),
@@ -349,6 +366,7 @@ impl Planner<'_> {
             summary: change.summary.clone(),
             key: entry.call.idempotency_key.clone(),
             request: entry.request.map(request_digest),
+            noted: (!details.is_empty()).then_some(Noted { details, contents }),
         }
     }
 }

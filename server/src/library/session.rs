@@ -12,17 +12,19 @@ use std::{
 
 use gix::{ObjectId, ThreadSafeRepository};
 use tabellion_schemas::{
-    BoxFuture, Change, Document, Entry, Failure, FailureKind, Prepared, Replay, Session, Setback, Snapshot,
+    self as schemas, BoxFuture, Change, Document, Entry, Failure, FailureKind, Prepared, Replay, Session,
+    Setback, Snapshot,
 };
 
 use super::{
-    Library, blocking,
+    Library, blocking, conversion,
     objects::blob_id,
     pending::Pending,
     plan::{self, Plan},
     root::FileBytes,
     transaction, tree,
     trouble::{InRepository, invalid_path, refused},
+    versions,
 };
 use crate::{path::LibraryPath, platform::FileLock};
 
@@ -150,6 +152,35 @@ impl Snapshot for Turn<'_> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         self.document(&path)?.map(document).transpose()
     }
+
+    fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<schemas::Past, Failure> {
+        let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
+        let (library, git_path) = (self.library, self.library.repository.git_path(&path));
+        let document = self.document(&path)?;
+        let now = document
+            .as_ref()
+            .map(|file| blob_id(&conversion::to_git(library, &git_path, &file.bytes)?))
+            .transpose()?;
+        let git = library.repository.git();
+        let (head, newest) = match self.pending() {
+            Some(pending) => (pending.head(), pending.commit()),
+            None => (library.head_now()?, library.head_now()?),
+        };
+        let mut line = versions::Line::default();
+        if let Some(pending) = self.pending() {
+            line.follow(pending.versions(&path), known);
+        }
+        blocking(|| line.go_back(&git, head, &git_path, known))?;
+        Ok(line.past(document.map(self::document).transpose()?, now, newest))
+    }
+
+    fn past_content(&self, _: &str, id: &str) -> Result<Vec<u8>, Failure> {
+        let id = versions::content_id(id)?;
+        if let Some(bytes) = self.pending().and_then(|pending| pending.objects().data(id)) {
+            return Ok(bytes.to_vec());
+        }
+        versions::content(&self.library.repository.git(), id)
+    }
 }
 
 impl Session for Turn<'_> {
@@ -260,6 +291,7 @@ fn over() -> Failure {
 struct Past {
     git: ThreadSafeRepository,
     prefix: String,
+    commit: Option<ObjectId>,
     tree: Option<ObjectId>,
 }
 
@@ -268,7 +300,8 @@ impl Past {
     fn before(library: &Library, commit: ObjectId) -> Result<Self, Failure> {
         let git = library.repository.git();
         let commit = git.find_commit(commit).reading("an earlier commit")?;
-        let tree = match commit.parent_ids().next() {
+        let parent = commit.parent_ids().next().map(gix::Id::detach);
+        let tree = match parent {
             Some(parent) => {
                 let parent = git.find_commit(parent).reading("an earlier commit")?;
                 Some(parent.tree_id().reading("an earlier commit")?.detach())
@@ -278,6 +311,7 @@ impl Past {
         Ok(Self {
             git: library.repository.shared(),
             prefix: library.repository.prefix().to_owned(),
+            commit: parent,
             tree,
         })
     }
@@ -291,11 +325,25 @@ impl Snapshot for Past {
         let Some(kept) = tree::look_up(&git, tree, &format!("{}{path}", self.prefix))? else {
             return Ok(None);
         };
-        let blob = git.find_blob(kept.blob).reading("an earlier document")?;
         Ok(Some(Document {
-            bytes: blob.detach().data,
+            bytes: versions::content(&git, kept.blob)?,
             id: kept.blob.to_string(),
         }))
+    }
+
+    fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<schemas::Past, Failure> {
+        let document = self.read(path)?;
+        let now = document
+            .as_ref()
+            .map(|document| versions::content_id(&document.id));
+        let mut line = versions::Line::default();
+        let git_path = format!("{}{path}", self.prefix);
+        line.go_back(&self.git.to_thread_local(), self.commit, &git_path, known)?;
+        Ok(line.past(document, now.transpose()?, self.commit))
+    }
+
+    fn past_content(&self, _: &str, id: &str) -> Result<Vec<u8>, Failure> {
+        versions::content(&self.git.to_thread_local(), versions::content_id(id)?)
     }
 }
 

@@ -10,6 +10,8 @@
 //! | [`outline`] | which sections there are, with their byte ranges and slugs |
 //! | [`target`] | which section a caller means, and what to say when that is unclear |
 //! | [`edit`] | what the five operations make of the text: [`plan`] |
+//! | [`editor`] | what becomes of the text when sections come, go, change or move, each known by its position |
+//! | [`lineage`] | which section is which from one version of a document to the next, and what can be undone |
 //! | [`mod@preview`] | how a plan looks before it runs: diff, summary, risk |
 //! | [`diff`] | unified diffs that `git apply` turns into exactly the new bytes |
 //!
@@ -19,7 +21,9 @@ mod blocks;
 mod bounds;
 pub mod diff;
 pub mod edit;
+pub mod editor;
 mod front_matter;
+pub mod lineage;
 mod lines;
 mod mdx;
 mod nearest;

@@ -127,16 +127,16 @@ pub(super) fn find<'s>(
 
 /// A heading's line as it stands in a file or in a target, read so far that two ways to write the same compare equal.
 #[derive(Debug, PartialEq, Eq)]
-struct Written {
+pub(super) struct Written {
     /// The number of opening `#`; none for running text, so for a setext heading.
-    level: Option<u8>,
+    pub(super) level: Option<u8>,
     /// What follows them, without closing `#` and white space around it.
-    text: String,
+    pub(super) text: String,
 }
 
 impl Written {
     /// Reads a section's heading in the text that the section is of.
-    fn of(section: &Section, text: &str) -> Self {
+    pub(super) fn of(section: &Section, text: &str) -> Self {
         let line = as_written(section, text);
         match Written::parse(&line) {
             written if written.level == Some(section.level) => written,
@@ -148,7 +148,7 @@ impl Written {
     }
 
     /// Reads one line by the rules of CommonMark 0.31, section 4.2, ATX headings.
-    fn parse(line: &str) -> Self {
+    pub(super) fn parse(line: &str) -> Self {
         let running_text = Written {
             level: None,
             text: line.into(),

@@ -4,6 +4,7 @@ mod approval;
 mod attacks;
 mod concurrency;
 mod contract;
+mod editor;
 mod invariants;
 mod large;
 mod learning_os;

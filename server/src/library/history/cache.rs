@@ -264,6 +264,7 @@ fn entry(row: &Row<'_>, prefix: &str) -> Result<LogEntry, CacheError> {
         summary: row.get(7)?,
         key: row.get(8)?,
         request: row.get(9)?,
+        noted: None,
     };
     LogEntry::of(commit, record, prefix).ok_or(CacheError::Content)
 }

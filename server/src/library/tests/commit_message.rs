@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use proptest::prelude::*;
 
-use super::Record;
+use super::{Noted, Record};
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -16,7 +16,18 @@ fn text() -> impl Strategy<Value = String> {
 fn record() -> impl Strategy<Value = Record> {
     let option = || proptest::option::of(text());
     let words = (text(), text(), option(), option(), text(), option(), option());
-    (words, 0_i64..4_102_444_800_000).prop_map(|(words, millis)| {
+    let details = proptest::collection::btree_map(text(), text(), 1..3);
+    let content = || proptest::option::of("[0-9a-f]{40}");
+    let noted = proptest::option::of((details, content(), content())).prop_map(|noted| {
+        noted.map(|(details, before, after)| Noted {
+            details: details
+                .into_iter()
+                .map(|(name, value)| (name, value.into()))
+                .collect(),
+            contents: [before, after],
+        })
+    });
+    (words, noted, 0_i64..4_102_444_800_000).prop_map(|(words, noted, millis)| {
         let (operation, path, tool, client, summary, key, request) = words;
         let time = DateTime::<Utc>::from_timestamp_millis(millis).unwrap();
         Record {
@@ -28,6 +39,7 @@ fn record() -> impl Strategy<Value = Record> {
             summary,
             key,
             request,
+            noted,
         }
     })
 }
@@ -78,6 +90,7 @@ fn git_can_add_a_trailer_of_its_own() {
         summary: "append: +1 line\nTabellion-Tool: forged".into(),
         key: None,
         request: None,
+        noted: None,
     };
     let message = record.render();
     assert_eq!(

@@ -185,6 +185,7 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
         tool: "a_tool",
         call: &call,
         request: Some("{\"a\":1}"),
+        details: &serde_json::Map::new(),
     };
     let commit = {
         let library = bench.library();

@@ -227,6 +227,7 @@ pub(in crate::library) fn prepare(session: &mut dyn Session, change: &Change) ->
             tool: "a_tool",
             call: &call,
             request: None,
+            details: &serde_json::Map::new(),
         },
     )
 }

@@ -219,6 +219,7 @@ fn a_key_that_waits_is_not_used_twice() {
         tool: "a_tool",
         call: &keyed,
         request: Some("{}"),
+        details: &serde_json::Map::new(),
     };
     let made: Change = change("notes/a.md", Some("new\n"));
     let outcomes = all(

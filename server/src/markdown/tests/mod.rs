@@ -3,6 +3,8 @@
 mod bounds;
 mod diffs;
 mod documents;
+mod editor;
+mod editor_properties;
 mod git;
 mod operations;
 mod outlines;

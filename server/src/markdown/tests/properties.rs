@@ -9,7 +9,7 @@ use super::{git, plan};
 
 /// Runs as many cases as `PROPTEST_CASES` says, or else `cases`. Failures are mended, or become cases in a table; no
 /// file of seeds is kept.
-fn cases(cases: u32) -> ProptestConfig {
+pub(super) fn cases(cases: u32) -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok())

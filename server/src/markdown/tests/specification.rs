@@ -11,7 +11,7 @@ const FRONT_MATTER: &str = "---\nFoo\n---\nBar\n---\nBaz\n";
 
 #[test]
 fn headings_agree_with_the_specification() {
-    let Some(path) = specification() else {
+    let Some(path) = data("commonmark-spec.txt") else {
         eprintln!(
             "shared/data/commonmark-spec.txt is missing (TABELLION_DATA names its folder): nothing was compared"
         );
@@ -42,8 +42,8 @@ fn headings_agree_with_the_specification() {
     }
 }
 
-/// Returns where the specification is: below `TABELLION_DATA`, else in `shared/data` beside a folder above this crate.
-fn specification() -> Option<PathBuf> {
+/// Returns where a file of real material is: below `TABELLION_DATA`, else in `shared/data` beside a folder above this crate.
+pub(super) fn data(name: &str) -> Option<PathBuf> {
     let folder = match env::var_os("TABELLION_DATA") {
         Some(folder) => PathBuf::from(folder),
         None => {
@@ -53,7 +53,7 @@ fn specification() -> Option<PathBuf> {
                 .find(|folder| folder.is_dir())?
         }
     };
-    Some(folder.join("commonmark-spec.txt")).filter(|path| path.is_file())
+    Some(folder.join(name)).filter(|path| path.is_file())
 }
 
 /// Returns each example's Markdown and HTML.

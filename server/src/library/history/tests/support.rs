@@ -124,6 +124,7 @@ fn stream(plans: &[Plan]) -> String {
                 summary: format!("the {at}th"),
                 key: KEYS.get(kind - 1).map(|key| (*key).into()),
                 request: KEYS.get(kind - 1).map(|_| at.to_string()),
+                noted: None,
             }
             .render(),
         };

@@ -1,0 +1,145 @@
+//! What goes wrong with sections, as the contract says it: what, where, what to do, and details for programs.
+
+use serde_json::json;
+use tabellion_schemas::generated::safe_markdown_editor::ToolError;
+
+use crate::markdown::{
+    editor::SectionError,
+    lineage::{SectionId, UndoError},
+};
+
+/// No more sections than these are offered for a heading that is unclear.
+const MOST_CANDIDATES: usize = 50;
+/// And no more than these in the message itself.
+const MOST_SHOWN: usize = 10;
+/// The characters of a heading that a log entry or a message shows.
+const LONGEST_HEADING: usize = 120;
+
+/// A section to choose from.
+pub(super) struct Candidate {
+    pub(super) section_id: SectionId,
+    pub(super) heading: String,
+    pub(super) position: usize,
+    /// The heading's first line, counted from 1.
+    pub(super) line: usize,
+}
+
+/// A heading as far as it is shown.
+pub(super) fn shown(heading: &str) -> String {
+    let heading = heading.trim();
+    if heading.chars().count() <= LONGEST_HEADING {
+        return heading.into();
+    }
+    heading.chars().take(LONGEST_HEADING).chain(['…']).collect()
+}
+
+pub(super) fn no_such_id(id: &str) -> ToolError {
+    let message = format!(
+        "Section not found: no section has the id \"{}\" (any more); list the sections to see what there is",
+        shown(id).escape_debug()
+    );
+    ToolError::application_error(message).with("section_id", id)
+}
+
+pub(super) fn no_such_heading(heading: &str, nearest: &[Candidate]) -> ToolError {
+    let advice = match nearest {
+        [] => "list the sections to see what there is".into(),
+        _ => format!("did you mean {}?", listed(nearest)),
+    };
+    let message = format!(
+        "Section not found: no section has the heading \"{}\"; {advice}",
+        shown(heading).escape_debug()
+    );
+    with_candidates(
+        ToolError::application_error(message).with("heading", heading),
+        nearest,
+    )
+}
+
+pub(super) fn ambiguous(heading: &str, candidates: &[Candidate]) -> ToolError {
+    let message = format!(
+        "{} sections have the heading \"{}\"; say which by its id: {}",
+        candidates.len(),
+        shown(heading).escape_debug(),
+        listed(candidates)
+    );
+    with_candidates(
+        ToolError::application_error(message).with("heading", heading),
+        candidates,
+    )
+}
+
+pub(super) fn disagree(id: &SectionId, title: &str, heading: &str) -> ToolError {
+    let message = format!(
+        "the section {id} has the heading \"{}\" and not \"{}\"; give one of the two, or both of the same section",
+        shown(title).escape_debug(),
+        shown(heading).escape_debug()
+    );
+    ToolError::invalid_params(message)
+        .with("section_id", id.to_string())
+        .with("heading", heading)
+}
+
+pub(super) fn not_named() -> ToolError {
+    ToolError::invalid_params("name the section by its id or its heading")
+}
+
+fn with_candidates(error: ToolError, candidates: &[Candidate]) -> ToolError {
+    let candidates = candidates.iter().take(MOST_CANDIDATES).map(|candidate| {
+        json!({
+            "section_id": candidate.section_id.to_string(),
+            "heading": candidate.heading,
+            "position": candidate.position,
+            "line": candidate.line,
+        })
+    });
+    error.with("candidates", candidates.collect::<Vec<_>>())
+}
+
+fn listed(candidates: &[Candidate]) -> String {
+    let names: Vec<String> = candidates
+        .iter()
+        .take(MOST_SHOWN)
+        .map(|candidate| {
+            let heading = shown(&candidate.heading);
+            format!(
+                "{} (\"{}\", line {})",
+                candidate.section_id,
+                heading.escape_debug(),
+                candidate.line
+            )
+        })
+        .collect();
+    match candidates.len() - names.len() {
+        0 => names.join(" or "),
+        more => format!("{} or {more} more", names.join(", ")),
+    }
+}
+
+impl From<SectionError> for ToolError {
+    fn from(error: SectionError) -> Self {
+        let message = error.to_string();
+        match error {
+            SectionError::Position { position, most, .. } => Self::invalid_params(message)
+                .with("position", position)
+                .with("most", most),
+            SectionError::HeadingLines | SectionError::HeadingEmpty => Self::invalid_params(message),
+            SectionError::NoHeading { .. }
+            | SectionError::EndsSection { .. }
+            | SectionError::Reparents { .. }
+            | SectionError::Swallows { .. }
+            | SectionError::Reveals { .. }
+            | SectionError::TooMuch(_) => Self::application_error(message),
+        }
+    }
+}
+
+impl From<UndoError> for ToolError {
+    fn from(error: UndoError) -> Self {
+        let answer = Self::application_error(error.to_string());
+        match error {
+            UndoError::Nothing { .. } => answer,
+            UndoError::Changed { commit, .. } => answer.with("commit", commit),
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! SafeMarkdownEditor: one document, section by section, with undo and redo.
+//!
+//! Each method looks at the document ([`seen`]), has the Markdown functions plan the change, and says in a [`Step`] what it
+//! does to the list of sections. That step goes into the log with the change, and it is all that ids and undo are made of
+//! ([`crate::markdown::lineage`]).
+
+mod errors;
+mod front_matter;
+mod known;
+mod seen;
+
+use std::sync::Arc;
+
+use tabellion_schemas::{
+    Change, Contract, ReadCx, Staged, WriteCx,
+    generated::safe_markdown_editor::{
+        Acknowledged, DeleteSectionRequest, DocumentResource, FullDocument, GenerateOutlineArguments,
+        GenerateOutlineValues, GetDocumentRequest, GetDocumentResponse, GetSectionRequest,
+        GetSectionResponse, HistoryResource, InsertSectionRequest, InsertSectionResponse,
+        ListSectionsRequest, ListSectionsResponse, MetadataResource, MoveSectionRequest, PastOperation,
+        RedoRequest, RewriteSectionArguments, RewriteSectionValues, SafeMarkdownEditor, SectionEntry,
+        Service, SummarizeSectionArguments, SummarizeSectionValues, ToolError, UndoRequest,
+        UpdateSectionRequest,
+    },
+    store::Content,
+};
+
+use self::{known::Known, seen::Seen};
+use crate::{
+    library::Library,
+    markdown::{
+        editor::{self, SectionPlan},
+        lineage::Step,
+    },
+    path::LibraryPath,
+};
+
+/// The contract over the document at `path` of a library. The document need not exist yet.
+pub(super) fn over(library: Arc<Library>, path: &LibraryPath) -> Arc<dyn Contract> {
+    let editor = Editor {
+        path: path.clone(),
+        library: Arc::clone(&library),
+        known: Known::default(),
+    };
+    Arc::new(Service::new(editor, library))
+}
+
+struct Editor {
+    path: LibraryPath,
+    library: Arc<Library>,
+    known: Known,
+}
+
+impl Editor {
+    /// Stages what a step makes of the document.
+    fn stage<T>(
+        &self,
+        cx: &WriteCx<'_>,
+        content: Content,
+        step: &Step,
+        response: impl FnOnce() -> T + Send + 'static,
+    ) -> Staged<T> {
+        let change = Change {
+            path: self.path.to_string(),
+            content,
+            operation: step.operation(),
+            summary: step.summary(),
+        };
+        cx.stage(change, |_| response()).with_details(step.details())
+    }
+
+    /// The own text of the section that a prompt names.
+    fn content_of(&self, cx: &ReadCx<'_>, section: &str) -> Result<String, ToolError> {
+        let seen = Seen::by(self, cx)?;
+        let list = seen.list(cx)?;
+        let position = list.named(section)?;
+        Ok(list.content(position).to_owned())
+    }
+
+    /// What may be meant by the beginning of a section's name.
+    fn sections_like(&self, cx: &ReadCx<'_>, value: &str) -> Result<Vec<String>, ToolError> {
+        let seen = Seen::by(self, cx)?;
+        Ok(seen.list(cx)?.like(value))
+    }
+}
+
+fn written(plan: SectionPlan) -> Content {
+    Content::Write(plan.text.into_bytes())
+}
+
+fn acknowledged(message: &'static str) -> impl FnOnce() -> Acknowledged + Send + 'static {
+    move || Acknowledged {
+        message: message.into(),
+    }
+}
+
+/// A position as it comes; too large a number is outside of every document.
+fn position(given: u64) -> usize {
+    usize::try_from(given).unwrap_or(usize::MAX)
+}
+
+impl SafeMarkdownEditor for Editor {
+    async fn insert_section(
+        &self,
+        cx: &WriteCx<'_>,
+        request: InsertSectionRequest,
+    ) -> Result<Staged<InsertSectionResponse>, ToolError> {
+        let seen = Seen::by(self, cx)?;
+        let document = seen.parse()?;
+        let plan = editor::insert(
+            &document,
+            position(request.position),
+            &request.heading,
+            &request.content,
+        )?;
+        let section_id = seen.fresh_id();
+        let step = Step::Insert {
+            section_id,
+            heading: errors::shown(&request.heading),
+            position: plan.position,
+            sections: plan.sections,
+        };
+        Ok(
+            self.stage(cx, written(plan), &step, move || InsertSectionResponse {
+                section_id: section_id.to_string(),
+                message: "Section inserted.".into(),
+            }),
+        )
+    }
+
+    async fn delete_section(
+        &self,
+        cx: &WriteCx<'_>,
+        request: DeleteSectionRequest,
+    ) -> Result<Staged<Acknowledged>, ToolError> {
+        let seen = Seen::by(self, cx)?;
+        let list = seen.list(cx)?;
+        let position = list.chosen(request.section_id.as_deref(), request.heading.as_deref())?;
+        let plan = editor::delete(&list.document, position)?;
+        let step = Step::Delete {
+            section_id: list.ids[position],
+            heading: errors::shown(&list.title(position)),
+            position,
+            sections: plan.sections,
+        };
+        Ok(self.stage(cx, written(plan), &step, acknowledged("Section deleted.")))
+    }
+
+    async fn update_section(
+        &self,
+        cx: &WriteCx<'_>,
+        request: UpdateSectionRequest,
+    ) -> Result<Staged<Acknowledged>, ToolError> {
+        let seen = Seen::by(self, cx)?;
+        let list = seen.list(cx)?;
+        let position = list.with_id(&request.section_id)?;
+        let plan = editor::update(&list.document, position, &request.content)?;
+        let step = Step::Update {
+            section_id: list.ids[position],
+            heading: errors::shown(&list.title(position)),
+            position,
+            sections: plan.sections,
+        };
+        Ok(self.stage(cx, written(plan), &step, acknowledged("Section updated.")))
+    }
+
+    async fn move_section(
+        &self,
+        cx: &WriteCx<'_>,
+        request: MoveSectionRequest,
+    ) -> Result<Staged<Acknowledged>, ToolError> {
+        let seen = Seen::by(self, cx)?;
+        let list = seen.list(cx)?;
+        let from = list.with_id(&request.section_id)?;
+        let plan = editor::relocate(&list.document, from, position(request.new_position))?;
+        let step = Step::Move {
+            section_id: list.ids[from],
+            heading: errors::shown(&list.title(from)),
+            from,
+            position: plan.position,
+            sections: plan.sections,
+        };
+        Ok(self.stage(cx, written(plan), &step, acknowledged("Section moved.")))
+    }
+
+    async fn get_section(
+        &self,
+        cx: &ReadCx<'_>,
+        request: GetSectionRequest,
+    ) -> Result<GetSectionResponse, ToolError> {
+        let seen = Seen::by(self, cx)?;
+        let list = seen.list(cx)?;
+        let position = list.with_id(&request.section_id)?;
+        Ok(GetSectionResponse {
+            heading: list.title(position),
+            content: list.content(position).to_owned(),
+            position: position as u64,
+        })
+    }
+
+    async fn list_sections(
+        &self,
+        cx: &ReadCx<'_>,
+        _: ListSectionsRequest,
+    ) -> Result<ListSectionsResponse, ToolError> {
+        let seen = Seen::by(self, cx)?;
+        let list = seen.list(cx)?;
+        let entries = list.ids.iter().enumerate().map(|(position, id)| SectionEntry {
+            section_id: id.to_string(),
+            heading: list.title(position),
+            position: position as u64,
+        });
+        Ok(ListSectionsResponse {
+            sections: entries.collect(),
+        })
+    }
+
+    async fn undo(&self, cx: &WriteCx<'_>, _: UndoRequest) -> Result<Staged<Acknowledged>, ToolError> {
+        let seen = Seen::by(self, cx)?;
+        let done = seen.to_undo()?;
+        let step = Step::Undo {
+            undoes: done.commit.clone(),
+        };
+        let content = seen.restored(cx, done.before.as_deref())?;
+        Ok(self.stage(cx, content, &step, acknowledged("Undo successful.")))
+    }
+
+    async fn redo(&self, cx: &WriteCx<'_>, _: RedoRequest) -> Result<Staged<Acknowledged>, ToolError> {
+        let seen = Seen::by(self, cx)?;
+        let done = seen.to_redo()?;
+        let step = Step::Redo {
+            redoes: done.commit.clone(),
+        };
+        let content = seen.restored(cx, done.after.as_deref())?;
+        Ok(self.stage(cx, content, &step, acknowledged("Redo successful.")))
+    }
+
+    async fn get_document(
+        &self,
+        cx: &ReadCx<'_>,
+        _: GetDocumentRequest,
+    ) -> Result<GetDocumentResponse, ToolError> {
+        let document = seen::text(self, cx)?;
+        Ok(GetDocumentResponse { document })
+    }
+
+    async fn document_resource(&self, cx: &ReadCx<'_>) -> Result<DocumentResource, ToolError> {
+        let document = seen::text(self, cx)?;
+        Ok(FullDocument { document })
+    }
+
+    async fn document_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
+        Ok(self.library.stamp(&self.path)?)
+    }
+
+    async fn history_resource(&self, cx: &ReadCx<'_>) -> Result<HistoryResource, ToolError> {
+        let seen = Seen::by(self, cx)?;
+        let operations = seen.operations().map(|operation| {
+            let mut details = operation.details.clone();
+            details.insert("commit".into(), operation.commit.clone().into());
+            PastOperation {
+                operation: operation.tool.clone(),
+                timestamp: operation.time,
+                details,
+            }
+        });
+        Ok(HistoryResource {
+            history: operations.collect(),
+        })
+    }
+
+    async fn history_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
+        Ok(self.library.head()?.unwrap_or_default())
+    }
+
+    async fn metadata_resource(&self, cx: &ReadCx<'_>) -> Result<MetadataResource, ToolError> {
+        Ok(Seen::by(self, cx)?.metadata(&self.library)?)
+    }
+
+    async fn metadata_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
+        let (head, stamp) = (self.library.head()?, self.library.stamp(&self.path)?);
+        Ok(format!("{} {stamp}", head.unwrap_or_default()))
+    }
+
+    async fn summarize_section_prompt(
+        &self,
+        cx: &ReadCx<'_>,
+        arguments: SummarizeSectionArguments,
+    ) -> Result<SummarizeSectionValues, ToolError> {
+        let section_content = self.content_of(cx, &arguments.section)?;
+        Ok(SummarizeSectionValues { section_content })
+    }
+
+    async fn complete_summarize_section_section(
+        &self,
+        cx: &ReadCx<'_>,
+        value: &str,
+    ) -> Result<Vec<String>, ToolError> {
+        self.sections_like(cx, value)
+    }
+
+    async fn rewrite_section_prompt(
+        &self,
+        cx: &ReadCx<'_>,
+        arguments: RewriteSectionArguments,
+    ) -> Result<RewriteSectionValues, ToolError> {
+        let section_content = self.content_of(cx, &arguments.section)?;
+        Ok(RewriteSectionValues { section_content })
+    }
+
+    async fn complete_rewrite_section_section(
+        &self,
+        cx: &ReadCx<'_>,
+        value: &str,
+    ) -> Result<Vec<String>, ToolError> {
+        self.sections_like(cx, value)
+    }
+
+    async fn generate_outline_prompt(
+        &self,
+        cx: &ReadCx<'_>,
+        _: GenerateOutlineArguments,
+    ) -> Result<GenerateOutlineValues, ToolError> {
+        let document = seen::text(self, cx)?;
+        Ok(GenerateOutlineValues { document })
+    }
+}

@@ -1,0 +1,237 @@
+//! What one document has been: the commits that changed it, along one line of ancestors.
+//!
+//! At a merge the line goes on with the side that has the document as the merge has it, so that a branch on which it was
+//! changed is followed commit by commit; where neither has, with the first. That is the history simplification of
+//! `git log -- PATH` with one side chosen where git shows both.
+
+use chrono::{DateTime, FixedOffset, TimeZone};
+use gix::{
+    ObjectId,
+    bstr::ByteSlice,
+    objs::{CommitRefIter, commit::ref_iter::Token},
+};
+use tabellion_schemas::{Document, Failure, Past, Version, VersionEntry};
+
+use super::{
+    commit_message::{Noted, Record},
+    tree,
+    trouble::InRepository,
+};
+
+/// Bytes of git's objects that are kept on the way: each commit has most of its trees from the one before.
+const OBJECTS: usize = 4 << 20;
+/// What every message has in it in which a tool wanted something to be kept.
+const NOTED: &[u8] = b"Tabellion-Details:";
+
+/// The line of a document's versions, as far back as somebody went.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    /// Newest first.
+    versions: Vec<Version>,
+    /// The known commit that it ends at.
+    since: Option<String>,
+}
+
+impl Line {
+    /// Adds `versions`, newest first, up to a known one.
+    pub(super) fn follow<'v>(
+        &mut self,
+        versions: impl Iterator<Item = &'v Version>,
+        known: &dyn Fn(&str) -> bool,
+    ) {
+        for version in versions {
+            if known(&version.commit) {
+                self.since = Some(version.commit.clone());
+                return;
+            }
+            self.versions.push(version.clone());
+        }
+    }
+
+    /// Goes on from `commit`, back to a commit that is known or to the beginning. `path` is relative to the top of the
+    /// repository.
+    pub(super) fn go_back(
+        &mut self,
+        git: &gix::Repository,
+        commit: Option<ObjectId>,
+        path: &str,
+        known: &dyn Fn(&str) -> bool,
+    ) -> Result<(), Failure> {
+        if self.since.is_some() {
+            return Ok(());
+        }
+        let mut git = git.clone();
+        git.object_cache_size(OBJECTS);
+        let mut next = match commit {
+            Some(commit) => Node::read(&git, commit, path)?,
+            None => None,
+        };
+        while let Some(node) = next {
+            let id = node.id.to_string();
+            if known(&id) {
+                self.since = Some(id);
+                return Ok(());
+            }
+            let parent = node.parent(&git, path)?;
+            let before = parent.as_ref().and_then(|parent| parent.content);
+            if before != node.content || node.is_kept_change(parent.as_ref(), path) {
+                self.versions.push(node.version(before));
+            }
+            next = parent;
+        }
+        Ok(())
+    }
+
+    /// The past of `document`, whose content is kept as `now`, at the commit `state`.
+    pub(super) fn past(
+        mut self,
+        document: Option<Document>,
+        now: Option<ObjectId>,
+        state: Option<ObjectId>,
+    ) -> Past {
+        self.versions.reverse();
+        Past {
+            document,
+            now: now.map(|id| id.to_string()),
+            state: state.map(|id| id.to_string()),
+            since: self.since,
+            versions: self.versions,
+        }
+    }
+}
+
+/// A commit on the line.
+struct Node {
+    id: ObjectId,
+    data: Vec<u8>,
+    tree: Option<ObjectId>,
+    parents: Vec<ObjectId>,
+    content: Option<ObjectId>,
+}
+
+impl Node {
+    /// The commit `id`; `None` where a shallow clone ends.
+    fn read(git: &gix::Repository, id: ObjectId, path: &str) -> Result<Option<Self>, Failure> {
+        Self::read_beside(git, id, path, None)
+    }
+
+    /// As [`Self::read`]; a commit with the same tree as `other` has the same document.
+    fn read_beside(
+        git: &gix::Repository,
+        id: ObjectId,
+        path: &str,
+        other: Option<&Self>,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(object) = git.try_find_object(id).reading("a commit")? else {
+            return Ok(None);
+        };
+        let data = object.try_into_commit().reading("a commit")?.detach().data;
+        let (mut tree, mut parents) = (None, Vec::new());
+        for token in CommitRefIter::from_bytes(&data, id.kind()).map_while(Result::ok) {
+            match token {
+                Token::Tree { id } => tree = Some(id),
+                Token::Parent { id } => parents.push(id),
+                _ => break,
+            }
+        }
+        let content = match (tree, other) {
+            (Some(tree), Some(other)) if other.tree == Some(tree) => other.content,
+            (Some(tree), _) => tree::look_up(git, tree, path)?.map(|kept| kept.blob),
+            (None, _) => None,
+        };
+        Ok(Some(Self {
+            id,
+            data,
+            tree,
+            parents,
+            content,
+        }))
+    }
+
+    /// The next one of the line.
+    fn parent(&self, git: &gix::Repository, path: &str) -> Result<Option<Self>, Failure> {
+        let mut first = None;
+        for parent in &self.parents {
+            let Some(parent) = Self::read_beside(git, *parent, path, Some(self))? else {
+                continue;
+            };
+            if parent.content == self.content {
+                return Ok(Some(parent));
+            }
+            first = first.or(Some(parent));
+        }
+        Ok(first)
+    }
+
+    /// Whether it is a tool's change of the document that left every byte as it was: a version all the same, since it can
+    /// be undone.
+    fn is_kept_change(&self, parent: Option<&Self>, path: &str) -> bool {
+        let is_same_tree = parent.is_some_and(|parent| parent.tree == self.tree);
+        let is_of_path = |record: Record| record.noted.is_some() && record.path == path;
+        is_same_tree && self.data.contains_str(NOTED) && self.record().is_some_and(is_of_path)
+    }
+
+    /// What the commit says of itself, if it is one of ours.
+    fn record(&self) -> Option<Record> {
+        let message = self.data.split_once_str(b"\n\n")?.1;
+        Record::parse(&message.to_str_lossy())
+    }
+
+    /// What the commit made of the document, which held `before`.
+    fn version(&self, before: Option<ObjectId>) -> Version {
+        let (mut author, mut time) = (String::new(), DateTime::default());
+        for token in CommitRefIter::from_bytes(&self.data, self.id.kind()).map_while(Result::ok) {
+            if let Token::Author { signature } = token {
+                author = signature.name.to_str_lossy().into_owned();
+                time = signature.time().map_or(time, moment);
+            }
+        }
+        let record = self.record();
+        if let Some(record) = &record {
+            time = record.time.fixed_offset();
+        }
+        let contents = [before, self.content].map(|id| id.map(|id| id.to_string()));
+        let is_that_change = |record: &Record| {
+            self.parents.len() < 2
+                && record
+                    .noted
+                    .as_ref()
+                    .is_some_and(|noted| noted.contents == contents)
+        };
+        let [_, content] = contents.clone();
+        Version {
+            commit: self.id.to_string(),
+            author,
+            time,
+            content,
+            entry: record.filter(is_that_change).and_then(entry),
+        }
+    }
+}
+
+/// What the log keeps of a tool's change, if the tool wanted something to be kept.
+pub(super) fn entry(record: Record) -> Option<VersionEntry> {
+    let Noted { details, .. } = record.noted?;
+    Some(VersionEntry {
+        tool: record.tool?,
+        operation: record.operation,
+        details,
+    })
+}
+
+fn moment(time: gix::date::Time) -> DateTime<FixedOffset> {
+    let offset = FixedOffset::east_opt(time.offset);
+    let zone = offset.or_else(|| FixedOffset::east_opt(0));
+    zone.and_then(|zone| zone.timestamp_opt(time.seconds, 0).single())
+        .unwrap_or_default()
+}
+
+/// The id that a text is.
+pub(super) fn content_id(id: &str) -> Result<ObjectId, Failure> {
+    ObjectId::from_hex(id.as_bytes()).reading("an id")
+}
+
+/// The bytes of a content.
+pub(super) fn content(git: &gix::Repository, id: ObjectId) -> Result<Vec<u8>, Failure> {
+    Ok(git.find_blob(id).reading("an earlier content")?.detach().data)
+}

@@ -1,0 +1,98 @@
+//! A new section.
+
+use super::super::{lines, target::Written};
+use super::{Parsed, SectionError, SectionPlan, check_below, splice, text};
+
+/// Puts a new section at `position`, before the one that is there, or at the end of the document.
+///
+/// Its level is that of the section it displaces, at the end that of the last one, so that what follows stays below what
+/// it was below; a heading that is given with `#` says its level itself. The new section is set apart by blank lines.
+/// Content that begins with the section's own heading is understood.
+///
+/// # Errors
+/// [`SectionError`].
+pub fn insert(
+    document: &Parsed<'_>,
+    position: usize,
+    heading: &str,
+    content: &str,
+) -> Result<SectionPlan, SectionError> {
+    let sections = document.sections();
+    if position > sections.len() {
+        return Err(SectionError::Position {
+            position,
+            most: sections.len(),
+            moved: 0,
+        });
+    }
+    let displaced = sections.get(position);
+    let level = displaced.or(sections.last()).map_or(1, |section| section.level);
+    let heading = Heading::parse(heading, level)?;
+    let content = text::given(content, document.flavor, heading.level, &heading.title);
+
+    let at = displaced.map_or(document.text.len(), |section| section.heading.start);
+    let (left, right) = document.text.split_at(at);
+    let ending = lines::ending_of(document.text);
+    let mut piece = String::new();
+    if !left.trim_start_matches(lines::BOM).is_empty() && !text::ends_blank(left) {
+        // Where the last line has no ending, the splice gives it one.
+        piece.push_str(ending);
+    }
+    piece.push_str(&heading.line);
+    piece.push_str(ending);
+    if !content.is_empty() {
+        piece.extend([ending, content, ending]);
+    }
+    if !right.is_empty() {
+        piece.push_str(ending);
+    }
+
+    let done = splice(document, at..at, &piece)?;
+    let after = done.outline.sections();
+    let came = after.len() - sections.len();
+    let new = after.get(position).filter(|section| {
+        came > 0 && section.level == heading.level && text::title(&done.text, section) == heading.title
+    });
+    if new.is_none_or(|section| !done.inserted.contains(&section.heading.start)) {
+        return Err(SectionError::NoHeading {
+            heading: super::super::shown::one_line(&heading.line),
+        });
+    }
+    check_below(&after[position + 1..position + came], &done.text, heading.level)?;
+    Ok(SectionPlan {
+        text: done.text,
+        position,
+        sections: came,
+    })
+}
+
+/// A heading to be written.
+struct Heading {
+    level: u8,
+    /// Its text.
+    title: String,
+    /// Its line.
+    line: String,
+}
+
+impl Heading {
+    /// Reads a heading as a caller gives it: a text, or a whole line with its `#`.
+    fn parse(given: &str, level: u8) -> Result<Self, SectionError> {
+        if given.trim().contains(['\n', '\r']) {
+            return Err(SectionError::HeadingLines);
+        }
+        let written = Written::parse(given.trim());
+        let (level, title) = (written.level.unwrap_or(level), written.text);
+        if title.is_empty() {
+            return Err(SectionError::HeadingEmpty);
+        }
+        let marks = "#".repeat(level.into());
+        let line = format!("{marks} {title}");
+        // A text that ends with `#` would lose it as a closing sequence, were there no other one behind it.
+        let line = match Written::parse(&line).text == title {
+            true => line,
+            false => format!("{line} {marks}"),
+        };
+        Ok(Self { level, title, line })
+    }
+}

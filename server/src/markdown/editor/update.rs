@@ -1,0 +1,105 @@
+//! Another text for a section.
+
+use std::ops::Range;
+
+use super::super::lines;
+use super::error::shown;
+use super::{Parsed, SectionError, SectionPlan, check_below, splice, text};
+
+/// Exchanges the own text of the section at `position`. Its heading and its children stay, and so do the blank lines
+/// around the text. Content that begins with the section's own heading is understood.
+///
+/// # Errors
+/// [`SectionError`].
+///
+/// # Panics
+/// When there is no section at `position`.
+pub fn update(document: &Parsed<'_>, position: usize, content: &str) -> Result<SectionPlan, SectionError> {
+    let sections = document.sections();
+    let section = &sections[position];
+    let old = text::content(document.text, section);
+    let same = SectionPlan {
+        text: document.text.into(),
+        position,
+        sections: 0,
+    };
+    if content[text::core(content)] == *old {
+        return Ok(same);
+    }
+    let title = text::title(document.text, section);
+    let content = text::given(content, document.flavor, section.level, &title);
+    if content == old {
+        return Ok(same);
+    }
+
+    let body = section.heading.end..section.body_end;
+    let (removed, piece) = match (old.is_empty(), content.is_empty()) {
+        (_, true) => (emptied(document.text, body), String::new()),
+        (false, false) => replaced(document.text, body, content),
+        (true, false) => filled(document.text, body, content),
+    };
+    let done = splice(document, removed, &piece)?;
+    let after = done.outline.sections();
+    let came = after.len() - sections.len();
+    check_below(
+        &after[position + 1..position + 1 + came],
+        &done.text,
+        section.level,
+    )?;
+    let moved = |index: usize| if index <= position { index } else { index + came };
+    for (index, before) in sections.iter().enumerate().skip(position + 1) {
+        if after[moved(index)].parent != before.parent.map(moved) {
+            return Err(SectionError::Reparents {
+                heading: shown(document.text, before),
+            });
+        }
+    }
+    Ok(SectionPlan {
+        text: done.text,
+        position,
+        sections: came,
+    })
+}
+
+/// What goes when a body is to be empty: all but the blank lines on one side, or all of it at the document's end.
+fn emptied(text: &str, body: Range<usize>) -> Range<usize> {
+    let core = text::core(&text[body.clone()]);
+    let (start, end) = (body.start + core.start, body.start + core.end);
+    if body.end == text.len() {
+        body
+    } else if start > body.start {
+        start..body.end
+    } else {
+        start..end + text::ending_at_start(&text[end..]).len()
+    }
+}
+
+/// The lines of a body that has text are exchanged; the last one keeps its ending.
+fn replaced(text: &str, body: Range<usize>, content: &str) -> (Range<usize>, String) {
+    let core = text::core(&text[body.clone()]);
+    let (start, end) = (body.start + core.start, body.start + core.end);
+    let ending = text::ending_at_start(&text[end..]);
+    (start..end + ending.len(), format!("{content}{ending}"))
+}
+
+/// A body without text gets one, with a blank line on either side that has something.
+fn filled(text: &str, body: Range<usize>, content: &str) -> (Range<usize>, String) {
+    let ending = lines::ending_of(text);
+    let is_blank = text::starts_blank(&text[body.clone()]);
+    let at = if is_blank {
+        let blank = text[body.clone()].find(['\n', '\r']).unwrap_or_default();
+        body.start + blank + text::ending_at_start(&text[body.start + blank..]).len()
+    } else {
+        // A heading that ends the document may lack an ending, or have blanks after it.
+        body.end
+    };
+    let right = &text[at..];
+    let before = if is_blank { "" } else { ending };
+    let after = match right {
+        "" if !text.ends_with(['\n', '\r']) => String::new(),
+        "" => ending.into(),
+        right if text::starts_blank(right) => ending.into(),
+        _ => ending.repeat(2),
+    };
+    (at..at, format!("{before}{content}{after}"))
+}

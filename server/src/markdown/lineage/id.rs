@@ -1,0 +1,125 @@
+//! Ids of sections, and the digest of a history that they come from.
+
+use std::{collections::HashMap, collections::HashSet, fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use sha1::{Digest, Sha1};
+
+use super::matching::Likeness;
+
+/// What an id begins with.
+const PREFIX: &str = "s-";
+
+/// The id of a section: `s-` and sixteen hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SectionId(u64);
+
+/// A text is no id of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an id of a section is `s-` and sixteen hexadecimal digits")]
+pub struct NoSectionId;
+
+impl fmt::Display for SectionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{:016x}", self.0)
+    }
+}
+
+impl FromStr for SectionId {
+    type Err = NoSectionId;
+
+    /// Reads exactly what [`Display`](fmt::Display) writes.
+    fn from_str(text: &str) -> Result<Self, NoSectionId> {
+        let digits = text.strip_prefix(PREFIX).ok_or(NoSectionId)?;
+        let id = u64::from_str_radix(digits, 16)
+            .map(Self)
+            .map_err(|_| NoSectionId)?;
+        if id.to_string() == text {
+            Ok(id)
+        } else {
+            Err(NoSectionId)
+        }
+    }
+}
+
+impl TryFrom<String> for SectionId {
+    type Error = NoSectionId;
+
+    fn try_from(text: String) -> Result<Self, NoSectionId> {
+        text.parse()
+    }
+}
+
+impl From<SectionId> for String {
+    fn from(id: SectionId) -> Self {
+        id.to_string()
+    }
+}
+
+/// The digest of all contents that a document has had, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seed([u8; 20]);
+
+impl Seed {
+    /// Of a document that has had no content yet.
+    pub(super) fn of_document(path: &str) -> Self {
+        Self(digest(&[b"document", path.as_bytes()]))
+    }
+
+    /// The same after one more version.
+    pub(super) fn then(self, content: Option<&str>) -> Self {
+        Self(digest(&[&self.0, content.unwrap_or_default().as_bytes()]))
+    }
+
+    /// An id that is new in the next version: one for each purpose and number.
+    pub(super) fn id(self, purpose: &[&str], number: usize) -> SectionId {
+        let number = number.to_string();
+        let mut parts: Vec<&[u8]> = vec![&self.0];
+        parts.extend(purpose.iter().map(|part| part.as_bytes()));
+        parts.push(number.as_bytes());
+        let digest = digest(&parts);
+        SectionId(digest[..8].iter().fold(0, |id, byte| id << 8 | u64::from(*byte)))
+    }
+
+    /// The ids of the `new` sections of the next version: those of the old ones that they are paired with, and new ones.
+    ///
+    /// A new section is known by its heading, so that it keeps its id while somebody writes on it; among several with the
+    /// same one by its text too, so that none of them is ever taken for another.
+    pub(super) fn born(self, pairs: &[Option<usize>], old: &[SectionId], new: &[Likeness]) -> Vec<SectionId> {
+        let mut used: HashSet<SectionId> = pairs.iter().flatten().map(|old_one| old[*old_one]).collect();
+        let mut namesakes: HashMap<&str, usize> = HashMap::new();
+        for (section, pair) in new.iter().zip(pairs) {
+            *namesakes.entry(&section.title).or_default() += usize::from(pair.is_none());
+        }
+        let mut twins: HashMap<[&str; 3], usize> = HashMap::new();
+        let ids = new.iter().zip(pairs).map(|(section, pair)| {
+            if let Some(old_one) = pair {
+                return old[*old_one];
+            }
+            let purpose = match namesakes[&*section.title] {
+                1 => ["heading", &section.title, ""],
+                _ => ["section", &section.title, &section.digest],
+            };
+            let number = twins.entry(purpose).or_default();
+            loop {
+                let id = self.id(&purpose, *number);
+                *number += 1;
+                if used.insert(id) {
+                    return id;
+                }
+            }
+        });
+        ids.collect()
+    }
+}
+
+/// The digest of a list of texts, which no other list has.
+fn digest(parts: &[&[u8]]) -> [u8; 20] {
+    let mut sha1 = Sha1::new();
+    for part in parts {
+        sha1.update((part.len() as u64).to_le_bytes());
+        sha1.update(part);
+    }
+    sha1.finalize().into()
+}

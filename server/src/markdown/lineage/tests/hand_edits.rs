@@ -1,0 +1,165 @@
+//! Which sections are recognised after somebody has changed the document by hand.
+
+use super::*;
+
+/// What becomes of the sections of `old` in `new`, in which each is named by its place in `old`, or `_` for a new one.
+#[track_caller]
+fn check(old: &str, new: &str, expected: &str) {
+    let mut lineage = Lineage::new(PATH);
+    follow(&mut lineage, &[by_hand(old)]);
+    let before = ids(&lineage, old);
+    let uncommitted = match lineage.ids_uncommitted(&parsed(new), load) {
+        Ok(ids) => ids,
+        Err(never) => match never {},
+    };
+    follow(&mut lineage, &[by_hand(new)]);
+    let after: Vec<SectionId> = ids(&lineage, new).into_iter().map(|(_, id)| id).collect();
+    assert_eq!(uncommitted, after, "before and after the commit of {new:?}");
+    let names = after.iter().map(|id| {
+        let place = before.iter().position(|(_, other)| other == id);
+        place.map_or("_".to_owned(), |place| place.to_string())
+    });
+    assert_eq!(
+        names.collect::<Vec<_>>().join(" "),
+        expected,
+        "{old:?} to {new:?}"
+    );
+}
+
+const LONG: &str = "a text that is long enough to say which section it is";
+
+#[test]
+fn what_stays_is_recognised() {
+    check("# A\na\n## B\nb\n", "# A\na\n## B\nb\n", "0 1");
+    check("# A\na\n## B\nb\n", "# A\r\na\r\n## B\r\nb\r\n", "0 1");
+    check("# A\na\n# B\nb\n", "text\n\n# A\n\n\na\n\n# B\nb", "0 1");
+    check("# A\n# A\n# A\n", "# A\n# A\n# A\n", "0 1 2");
+    check("# A\nx\n# A\ny\n", "# A\nx\n# A\ny\n# B\n", "0 1 _");
+}
+
+#[test]
+fn another_text_is_the_same_section() {
+    check("# A\na\n# B\nb\n", "# A\nother\n# B\nb\n", "0 1");
+    check("# A\na\n# B\nb\n", "# A\nother\n# B\nothers\n# C\n", "0 1 _");
+    check(
+        "# A\n## Notes\na\n# B\n## Notes\nb\n",
+        "# A\n## Notes\nx\n# B\n## Notes\ny\n",
+        "0 1 2 3",
+    );
+    check("# A\nx\n# A\ny\n", "# A\nx\n# A\nz\n", "0 1");
+    check("# A\nx\n# A\ny\n", "# A\nv\n# A\nz\n", "0 1");
+}
+
+#[test]
+fn another_heading_is_the_same_section_where_something_else_tells() {
+    check(
+        &format!("# A\n{LONG}\n# B\n"),
+        &format!("# C\n{LONG}\n# B\n"),
+        "0 1",
+    );
+    check("# A\na\n# B\nb\n", "# C\na\n# B\nb\n", "0 1");
+    check("# A\n## B\nb\n## C\nc\n", "# X\n## B\nb\n## C\nc\n", "0 1 2");
+    check("# A\n## B\nb\n## C\nc\n", "# X\n## B\nb\n## C\nother\n", "0 1 2");
+    check("# A\na\n# B\nb\n", "# A\na\n# C\nc\n", "0 _");
+}
+
+#[test]
+fn what_moves_is_recognised() {
+    check("# A\na\n# B\nb\n# C\nc\n", "# C\nc\n# A\na\n# B\nb\n", "2 0 1");
+    check("# A\n## X\nx\n# B\n", "# A\n# B\n## X\nx\n", "0 2 1");
+    check("# A\n# B\nb\n", "# A\n### B\nb\n", "0 1");
+    check(
+        "# A\n## X\nx\n## Y\n# B\n",
+        "# B\n# A\n## Y\n## X\nx\n",
+        "3 0 2 1",
+    );
+}
+
+#[test]
+fn what_comes_and_goes_changes_no_other() {
+    check("# A\na\n# B\nb\n", "# A\na\n# X\nx\n# B\nb\n", "0 _ 1");
+    check("# A\na\n# B\nb\n# C\nc\n", "# A\na\n# C\nc\n", "0 2");
+    check(
+        "# A\n## Notes\nsame\n# B\n## Notes\nsame\n",
+        "# B\n## Notes\nsame\n",
+        "2 3",
+    );
+    check(
+        "# A\n## Notes\n# B\n## Notes\n",
+        "# X\n## Notes\n# A\n## Notes\n# B\n## Notes\n",
+        "_ _ 0 1 2 3",
+    );
+    check("", "# A\n", "_");
+    check("# A\n", "", "");
+}
+
+#[test]
+fn what_is_ambiguous_is_not_guessed() {
+    check("# A\nx\n# A\ny\n", "# A\nz\n", "_");
+    check("# A\n# A\n", "# A\n", "_");
+    check("# A\n# A\n", "# A\n# A\n# A\n", "_ _ _");
+    check("# A\n## Notes\na\n# B\n", "# A\n# B\n## Notes\nb\n", "0 2 _");
+    check("# A\nTODO\n## C\n# B\n", "# A\n## C\n# X\nTODO\n", "0 1 _");
+}
+
+/// While somebody writes, a new section keeps its id; and none takes another's.
+#[test]
+fn a_section_that_is_not_committed_keeps_its_id_and_no_other_gets_it() {
+    let mut lineage = Lineage::new(PATH);
+    follow(&mut lineage, &[by_hand("# A\n")]);
+    let id = |text: &str, heading: &str| -> Vec<SectionId> {
+        let document = parsed(text);
+        let ids = match lineage.ids_uncommitted(&document, load) {
+            Ok(ids) => ids,
+            Err(never) => match never {},
+        };
+        let named = document.sections().iter().zip(ids);
+        named
+            .filter(|(section, _)| section.text == heading)
+            .map(|(_, id)| id)
+            .collect()
+    };
+    let first = id("# A\n# X\n", "X");
+    assert_eq!(id("# A\n# X\nmore\n", "X"), first);
+    assert_eq!(id("# X\nmore\n# B\n# A\n", "X"), first);
+    let two = id("# A\n# X\none\n# X\ntwo\n", "X");
+    assert!(two[0] != two[1] && !two.contains(&first[0]));
+    assert_eq!(id("# A\n# X\ntwo\n# X\none\n", "X"), [two[1], two[0]]);
+    assert!(!two.contains(&id("# A\n# X\ntwo\n", "X")[0]));
+}
+
+#[test]
+fn a_path_a_content_and_their_order_make_the_ids() {
+    let made = |path: &str, contents: &[&str]| {
+        let mut lineage = Lineage::new(path);
+        follow(
+            &mut lineage,
+            &contents
+                .iter()
+                .map(|content| by_hand(content))
+                .collect::<Vec<_>>(),
+        );
+        ids(&lineage, contents[contents.len() - 1])
+    };
+    let some = made(PATH, &["# A\n"]);
+    assert_eq!(some, made(PATH, &["# A\n"]));
+    assert_ne!(some, made("other.md", &["# A\n"]));
+    assert_ne!(some, made(PATH, &["", "# A\n"]));
+    assert_ne!(
+        some,
+        made(PATH, &["# A\n", "", "# A\n"]),
+        "gone and come again by hand"
+    );
+}
+
+#[test]
+fn matching_is_linear() {
+    let text = |salt: &str| {
+        (0..40_000)
+            .map(|n| format!("{} same\n\n{}{salt}\n\n", "#".repeat(1 + n % 6), n % 7))
+            .collect::<String>()
+    };
+    let mut lineage = Lineage::new(PATH);
+    follow(&mut lineage, &[by_hand(&text("")), by_hand(&text("x"))]);
+    assert_eq!(ids(&lineage, &text("x")).len(), 40_000);
+}

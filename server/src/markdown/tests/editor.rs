@@ -1,0 +1,317 @@
+//! The editor of sections: the exact bytes that each change makes, and what it refuses.
+
+use super::super::Flavor;
+use super::super::editor::{self, Parsed, SectionError, SectionPlan};
+
+/// A change of sections, for tables.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    /// At a position, with a heading and content.
+    Insert(usize, &'static str, &'static str),
+    /// Of the section at a position.
+    Update(usize, &'static str),
+    Delete(usize),
+    /// From a position to one.
+    Move(usize, usize),
+}
+use Change::{Delete, Insert, Move, Update};
+
+fn plan(old: &str, change: Change) -> Result<SectionPlan, SectionError> {
+    let document = Parsed::new(old, Flavor::CommonMark).expect("a small document");
+    match change {
+        Insert(position, heading, content) => editor::insert(&document, position, heading, content),
+        Update(position, content) => editor::update(&document, position, content),
+        Delete(position) => editor::delete(&document, position),
+        Move(from, to) => editor::relocate(&document, from, to),
+    }
+}
+
+#[track_caller]
+fn check(cases: &[(&str, Change, &str)]) {
+    for (old, change, new) in cases {
+        let plan = plan(old, *change).unwrap_or_else(|error| panic!("{change:?} of {old:?}: {error}"));
+        assert_eq!(plan.text, *new, "{change:?} of {old:?}");
+    }
+}
+
+#[track_caller]
+fn refuse(cases: &[(&str, Change, &str)]) {
+    for (old, change, part) in cases {
+        match plan(old, *change) {
+            Ok(plan) => panic!("{change:?} of {old:?} became {:?}", plan.text),
+            Err(error) => assert!(error.to_string().contains(part), "{change:?} of {old:?}: {error}"),
+        }
+    }
+}
+
+const TREE: &str = "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n";
+
+#[test]
+fn a_new_section_has_the_level_of_the_one_it_displaces() {
+    check(&[
+        (
+            TREE,
+            Insert(0, "X", "x"),
+            "# X\n\nx\n\n# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n",
+        ),
+        (
+            TREE,
+            Insert(1, "X", "x"),
+            "# A\n\na\n\n## X\n\nx\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n",
+        ),
+        (
+            TREE,
+            Insert(2, "X", ""),
+            "# A\n\na\n\n## B\n\nb\n\n### X\n\n### C\n\nc\n\n## D\n\nd\n",
+        ),
+        (
+            TREE,
+            Insert(4, "X", "x\n"),
+            "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n\n## X\n\nx\n",
+        ),
+        (
+            TREE,
+            Insert(4, "# X", "\n\nx\n\n"),
+            "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n\n# X\n\nx\n",
+        ),
+        ("", Insert(0, "X", "x"), "# X\n\nx\n"),
+        ("", Insert(0, "### X", ""), "### X\n"),
+        ("only text", Insert(0, "X", "x"), "only text\n\n# X\n\nx\n"),
+        ("only text\n", Insert(0, "X", "x"), "only text\n\n# X\n\nx\n"),
+        ("only text\n\n", Insert(0, "X", "x"), "only text\n\n# X\n\nx\n"),
+        ("\n\n", Insert(0, "X", "x"), "\n\n# X\n\nx\n"),
+        ("text\n# A\n", Insert(0, "X", "x"), "text\n\n# X\n\nx\n\n# A\n"),
+        ("A\n===\n", Insert(0, "X", "x"), "# X\n\nx\n\nA\n===\n"),
+        ("# A\n# B\n", Insert(1, "X", ""), "# A\n\n# X\n\n# B\n"),
+    ]);
+}
+
+#[test]
+fn line_endings_mark_and_front_matter_stay() {
+    check(&[
+        ("\u{feff}", Insert(0, "X", "x"), "\u{feff}# X\n\nx\n"),
+        ("\u{feff}# A\n", Insert(0, "X", "x"), "\u{feff}# X\n\nx\n\n# A\n"),
+        (
+            "---\na: b\n---\n",
+            Insert(0, "X", "x"),
+            "---\na: b\n---\n\n# X\n\nx\n",
+        ),
+        (
+            "---\na: b\n---",
+            Insert(0, "X", "x"),
+            "---\na: b\n---\n\n# X\n\nx\n",
+        ),
+        (
+            "---\na: b\n---\n# A\n",
+            Insert(0, "X", "x"),
+            "---\na: b\n---\n\n# X\n\nx\n\n# A\n",
+        ),
+        (
+            "# A\r\n\r\na\r\n",
+            Insert(1, "X", "x"),
+            "# A\r\n\r\na\r\n\r\n# X\r\n\r\nx\r\n",
+        ),
+        (
+            "# A\r\n\r\na",
+            Insert(1, "X", "x"),
+            "# A\r\n\r\na\r\n\r\n# X\r\n\r\nx\r\n",
+        ),
+        ("# A\ra\r", Insert(0, "X", "x"), "# X\r\rx\r\r# A\ra\r"),
+        (
+            "# A\r\n\r\na\r\n\r\n# B\r\n",
+            Update(0, "x"),
+            "# A\r\n\r\nx\r\n\r\n# B\r\n",
+        ),
+        ("# A\r\n# B\r\n", Update(0, "x"), "# A\r\n\r\nx\r\n\r\n# B\r\n"),
+        ("# A\r\n\r\na\r\n# B", Move(1, 0), "# B\r\n# A\r\n\r\na\r\n"),
+    ]);
+}
+
+#[test]
+fn a_heading_is_what_was_given() {
+    check(&[
+        ("", Insert(0, " X ", ""), "# X\n"),
+        ("", Insert(0, "## X ##", ""), "## X\n"),
+        ("", Insert(0, "C#", ""), "# C#\n"),
+        ("", Insert(0, "about #", ""), "# about # #\n"),
+        ("", Insert(0, "#tag", ""), "# #tag\n"),
+        ("", Insert(0, "####### seven", ""), "# ####### seven\n"),
+        ("", Insert(0, "*a* `b`", ""), "# *a* `b`\n"),
+        ("", Insert(0, "- a", ""), "# - a\n"),
+    ]);
+    refuse(&[
+        ("", Insert(0, "", "x"), "empty"),
+        ("", Insert(0, " \t", "x"), "empty"),
+        ("", Insert(0, "##", "x"), "empty"),
+        ("", Insert(0, "a\nb", "x"), "line break"),
+        ("", Insert(0, "a\r\n# b", "x"), "line break"),
+    ]);
+}
+
+#[test]
+fn content_takes_the_place_of_the_own_text_alone() {
+    check(&[
+        (
+            TREE,
+            Update(0, "x"),
+            "# A\n\nx\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n",
+        ),
+        (
+            TREE,
+            Update(1, "x\n\ny\n"),
+            "# A\n\na\n\n## B\n\nx\n\ny\n\n### C\n\nc\n\n## D\n\nd\n",
+        ),
+        (
+            TREE,
+            Update(3, "x"),
+            "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nx\n",
+        ),
+        (
+            TREE,
+            Update(1, ""),
+            "# A\n\na\n\n## B\n\n### C\n\nc\n\n## D\n\nd\n",
+        ),
+        (
+            TREE,
+            Update(3, ""),
+            "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n",
+        ),
+        ("# A\na\n# B\n", Update(0, "x"), "# A\nx\n# B\n"),
+        ("# A\na\n# B\n", Update(0, ""), "# A\n# B\n"),
+        ("# A\n# B\n", Update(0, "x"), "# A\n\nx\n\n# B\n"),
+        ("# A\n\n# B\n", Update(0, "x"), "# A\n\nx\n\n# B\n"),
+        ("# A\n\n\n\n# B\n", Update(0, "x"), "# A\n\nx\n\n\n# B\n"),
+        ("# A\n\n# B\n", Update(1, "x"), "# A\n\n# B\n\nx\n"),
+        ("# A", Update(0, "x"), "# A\n\nx"),
+        ("# A\n\na", Update(0, "x"), "# A\n\nx"),
+        ("# A\n\n    code\n", Update(0, "    other"), "# A\n\n    other\n"),
+        (
+            "# A\n\n    code\n",
+            Update(0, "\n    code\n\n"),
+            "# A\n\n    code\n",
+        ),
+        (
+            "# A\n\na\n## C\nc\n",
+            Update(0, "x\n\n## B\n\nb"),
+            "# A\n\nx\n\n## B\n\nb\n## C\nc\n",
+        ),
+    ]);
+}
+
+#[test]
+fn the_own_heading_in_content_is_not_doubled() {
+    check(&[
+        (
+            TREE,
+            Update(1, "## B\n\nx\n"),
+            "# A\n\na\n\n## B\n\nx\n\n### C\n\nc\n\n## D\n\nd\n",
+        ),
+        (
+            TREE,
+            Update(1, "\n## B ##\nx"),
+            "# A\n\na\n\n## B\n\nx\n\n### C\n\nc\n\n## D\n\nd\n",
+        ),
+        (
+            TREE,
+            Update(1, "## B"),
+            "# A\n\na\n\n## B\n\n### C\n\nc\n\n## D\n\nd\n",
+        ),
+        (TREE, Update(1, "## B\n\nb"), TREE),
+        ("A\n===\n\na\n", Update(0, "A\n===\n\nx"), "A\n===\n\nx\n"),
+        ("A\n===\n\na\n", Update(0, "# A\n\nx"), "A\n===\n\nx\n"),
+        ("", Insert(0, "X", "# X\n\nx"), "# X\n\nx\n"),
+        ("", Insert(0, "## X", "## X\nx"), "## X\n\nx\n"),
+        ("", Insert(0, "X", "## X\n\nx"), "# X\n\n## X\n\nx\n"),
+    ]);
+}
+
+#[test]
+fn a_section_goes_with_all_below_it() {
+    check(&[
+        (TREE, Delete(0), ""),
+        (TREE, Delete(1), "# A\n\na\n\n## D\n\nd\n"),
+        (TREE, Delete(2), "# A\n\na\n\n## B\n\nb\n\n## D\n\nd\n"),
+        (TREE, Delete(3), "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n"),
+        ("a\n# X\nB\n===\n", Delete(0), "a\n\nB\n===\n"),
+        ("\u{feff}# A\n", Delete(0), "\u{feff}"),
+    ]);
+}
+
+#[test]
+fn a_section_moves_to_where_it_then_is() {
+    check(&[
+        (
+            TREE,
+            Move(3, 1),
+            "# A\n\na\n\n## D\n\nd\n## B\n\nb\n\n### C\n\nc\n\n",
+        ),
+        (
+            TREE,
+            Move(1, 2),
+            "# A\n\na\n\n## D\n\nd\n## B\n\nb\n\n### C\n\nc\n\n",
+        ),
+        (
+            TREE,
+            Move(2, 3),
+            "# A\n\na\n\n## B\n\nb\n\n## D\n\nd\n### C\n\nc\n\n",
+        ),
+        (TREE, Move(1, 1), TREE),
+        ("# A\na\n# B\nb", Move(1, 0), "# B\nb\n# A\na\n"),
+        ("# A\na\n# B\nb", Move(0, 1), "# B\nb\n# A\na\n"),
+        ("text\n# A\n# B\n", Move(1, 0), "text\n# B\n# A\n"),
+        ("# A\na\n\nB\n===\nb\n", Move(1, 0), "B\n===\nb\n# A\na\n\n"),
+        ("A\n===\na\n# B\nb\n", Move(0, 1), "# B\nb\n\nA\n===\na\n"),
+        (
+            "# A\n# B\nb\n# C\nC\n===\n",
+            Move(2, 1),
+            "# A\n# C\n# B\nb\n\nC\n===\n",
+        ),
+        ("# A\n## A1\n# B\n", Move(0, 1), "# B\n# A\n## A1\n"),
+    ]);
+}
+
+#[test]
+fn positions_outside_are_refused() {
+    refuse(&[
+        (TREE, Insert(5, "X", ""), "there are 0 to 4"),
+        ("", Insert(1, "X", ""), "the only one is 0"),
+        (TREE, Move(3, 4), "there are 0 to 3"),
+        (
+            TREE,
+            Move(1, 3),
+            "there are 0 to 2, since the 1 below it move with the section and it can't stand in itself",
+        ),
+        (TREE, Move(0, 1), "the only one is 0, since the 3 below it"),
+    ]);
+}
+
+#[test]
+fn what_would_change_another_section_is_refused() {
+    refuse(&[
+        (
+            TREE,
+            Update(0, "```\nx"),
+            "\"B\" (line 5) would become part of the text before it",
+        ),
+        (TREE, Update(1, "<!-- x"), "\"C\" (line 9)"),
+        (TREE, Insert(1, "X", "~~~"), "\"B\" (line 5)"),
+        (
+            TREE,
+            Update(1, "# X"),
+            "the heading \"X\" of level 1, which would end the section (level 2); use level 3 or below",
+        ),
+        (TREE, Update(1, "x\n\n## B\n"), "heading \"B\" of level 2"),
+        (TREE, Insert(1, "X", "x\n\nY\n---\n"), "heading \"Y\" of level 2"),
+        ("# A\n### B\n", Update(0, "## X"), "would take \"B\" in"),
+        (
+            "# A\n```\na\n",
+            Insert(1, "X", ""),
+            "\"# X\" would be no heading there",
+        ),
+        (
+            "---\ntext\n",
+            Insert(0, "X", "x\n\n---\n\ny"),
+            "front matter and does not close it",
+        ),
+    ]);
+}

@@ -1,0 +1,102 @@
+//! Resources, prompts and completions.
+
+use super::*;
+
+fn read(desk: &mut Desk, name: &str) -> Value {
+    let resources = desk.ask("resources/list", json!({}));
+    let resources = resources["resources"].as_array().cloned().expect("resources");
+    let found = resources.iter().find(|resource| resource["name"] == name);
+    let uri = found.unwrap_or_else(|| panic!("no resource {name}"))["uri"].clone();
+    let read = desk.ask("resources/read", json!({ "uri": uri }));
+    let contents = &read["contents"][0];
+    assert_eq!(contents["mimeType"], "application/json");
+    serde_json::from_str(contents["text"].as_str().expect("text")).expect("JSON")
+}
+
+#[test]
+fn the_resources_say_what_the_document_is_and_was() {
+    let mut desk = Desk::with(TREE);
+    assert_eq!(read(&mut desk, "document"), json!({ "document": TREE }));
+    assert_eq!(read(&mut desk, "history"), json!({ "history": [] }));
+    let metadata = read(&mut desk, "metadata");
+    assert_eq!(metadata["title"], "A");
+    assert_eq!(metadata["created"], metadata["modified"]);
+
+    desk.edit("insert_section", insert("X", "x", 1));
+    desk.edit("undo", json!({}));
+    desk.restart();
+    let history = read(&mut desk, "history");
+    let history = history["history"].as_array().expect("a history");
+    let tools: Vec<_> = history
+        .iter()
+        .map(|entry| entry["operation"].as_str().expect("a tool"))
+        .collect();
+    assert_eq!(tools, ["insert_section", "undo"]);
+    assert_eq!(history[0]["details"]["heading"], "X");
+    assert_eq!(history[1]["details"]["undoes"], history[0]["details"]["commit"]);
+    let metadata = read(&mut desk, "metadata");
+    assert_eq!(metadata["modified"], history[1]["timestamp"]);
+
+    let front_matter = "---\ntitle: The plan\nauthor: A. B.\ncreated: 2020-01-02\n---\n\n# A\n";
+    desk.library.put(PATH, front_matter);
+    let metadata = read(&mut desk, "metadata");
+    assert_eq!(
+        (&metadata["title"], &metadata["author"], &metadata["created"]),
+        (
+            &json!("The plan"),
+            &json!("A. B."),
+            &json!("2020-01-02T00:00:00Z")
+        )
+    );
+}
+
+#[test]
+fn prompts_hold_the_sections_own_text() {
+    let mut desk = Desk::with(TREE);
+    let id = desk.id("B");
+    for (name, arguments, text) in [
+        (
+            "summarize_section",
+            json!({ "section": id }),
+            "Summarize the following section:\nb".to_owned(),
+        ),
+        (
+            "summarize_section",
+            json!({ "section": "C" }),
+            "Summarize the following section:\nc".into(),
+        ),
+        (
+            "rewrite_section",
+            json!({ "section": "## B" }),
+            "Rewrite the following section for clarity and conciseness:\nb".into(),
+        ),
+        (
+            "generate_outline",
+            json!({}),
+            format!("Generate an outline for the following document:\n{TREE}"),
+        ),
+    ] {
+        let prompt = desk.ask("prompts/get", json!({ "name": name, "arguments": arguments }));
+        assert_eq!(prompt["messages"][0]["content"]["text"], text, "{name}");
+    }
+}
+
+#[test]
+fn completion_offers_headings_and_ids_that_name_one_section() {
+    let mut desk = Desk::with("# Plan\n\n## Notes\n\n## Places\n\n# Other\n\n## Notes\n");
+    let list = desk.list();
+    let id = |position: usize| list[position].0.clone();
+    for (value, expected) in [
+        ("pl", vec!["Plan".into(), "Places".into(), id(0), id(2)]),
+        ("Notes", vec![id(1), id(4)]),
+        (&id(3), vec![id(3)]),
+        ("nothing", vec![]),
+    ] {
+        let params = json!({
+            "ref": { "type": "ref/prompt", "name": "summarize_section" },
+            "argument": { "name": "section", "value": value },
+        });
+        let completion = desk.ask("completion/complete", params);
+        assert_eq!(completion["completion"]["values"], json!(expected), "{value}");
+    }
+}

@@ -1,0 +1,266 @@
+//! What each tool does, and what it refuses.
+
+use super::*;
+
+#[test]
+fn each_tool_does_what_it_says_to_the_bytes() {
+    for (before, tool, arguments, after) in [
+        (
+            TREE,
+            "insert_section",
+            insert("X", "x", 1),
+            "# A\n\na\n\n## X\n\nx\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n",
+        ),
+        ("", "insert_section", insert("X", "x", 0), "# X\n\nx\n"),
+        (
+            "---\ntitle: T\n---\n",
+            "insert_section",
+            insert("## X", "", 0),
+            "---\ntitle: T\n---\n\n## X\n",
+        ),
+        (
+            "\u{feff}# A\r\n",
+            "insert_section",
+            insert("X", "x", 1),
+            "\u{feff}# A\r\n\r\n# X\r\n\r\nx\r\n",
+        ),
+        (
+            TREE,
+            "delete_section",
+            json!({ "section_id": "@B" }),
+            "# A\n\na\n\n## D\n\nd\n",
+        ),
+        (
+            TREE,
+            "delete_section",
+            json!({ "heading": "B" }),
+            "# A\n\na\n\n## D\n\nd\n",
+        ),
+        (
+            TREE,
+            "delete_section",
+            json!({ "heading": "## D", "section_id": "@D" }),
+            "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n",
+        ),
+        (
+            TREE,
+            "update_section",
+            json!({ "section_id": "@B", "content": "x\n" }),
+            "# A\n\na\n\n## B\n\nx\n\n### C\n\nc\n\n## D\n\nd\n",
+        ),
+        (
+            TREE,
+            "update_section",
+            json!({ "section_id": "@B", "content": "## B\n\nb" }),
+            TREE,
+        ),
+        (
+            TREE,
+            "move_section",
+            json!({ "section_id": "@D", "new_position": 1 }),
+            "# A\n\na\n\n## D\n\nd\n## B\n\nb\n\n### C\n\nc\n\n",
+        ),
+        (
+            TREE,
+            "move_section",
+            json!({ "section_id": "@B", "new_position": 2 }),
+            "# A\n\na\n\n## D\n\nd\n## B\n\nb\n\n### C\n\nc\n\n",
+        ),
+    ] {
+        let mut desk = Desk::with(before);
+        desk.edit(tool, arguments.clone());
+        assert_eq!(desk.text(), after, "{tool} {arguments} of {before:?}");
+        let read = desk.call("get_document", json!({})).expect("the document");
+        assert_eq!(read["document"], after);
+        desk.server.close();
+    }
+}
+
+#[test]
+fn what_can_not_be_done_is_refused_and_changes_nothing() {
+    let twice = "# A\n\n## Notes\n\n# B\n\n## Notes\n";
+    for (document, tool, arguments, code, part) in [
+        (
+            TREE,
+            "get_section",
+            json!({ "section_id": "abc123" }),
+            -32000,
+            "Section not found",
+        ),
+        (
+            TREE,
+            "get_section",
+            json!({ "section_id": "s-0000000000000000" }),
+            -32000,
+            "Section not found",
+        ),
+        (TREE, "get_section", json!({}), -32602, "section_id"),
+        (
+            TREE,
+            "update_section",
+            json!({ "section_id": "abc123", "content": "" }),
+            -32000,
+            "Section not found",
+        ),
+        (
+            TREE,
+            "update_section",
+            json!({ "section_id": "@B", "content": "# X" }),
+            -32000,
+            "would end the section",
+        ),
+        (
+            TREE,
+            "update_section",
+            json!({ "section_id": "@B", "content": "```" }),
+            -32000,
+            "\"C\" (line 9)",
+        ),
+        (
+            TREE,
+            "insert_section",
+            insert("X", "", 5),
+            -32602,
+            "there are 0 to 4",
+        ),
+        (
+            TREE,
+            "insert_section",
+            json!({ "heading": "X", "content": "", "position": -1 }),
+            -32602,
+            "0",
+        ),
+        (
+            TREE,
+            "insert_section",
+            json!({ "heading": "X", "content": "", "position": 1_000_000 }),
+            -32602,
+            "outside",
+        ),
+        (
+            TREE,
+            "insert_section",
+            insert("X\n# Y", "", 0),
+            -32602,
+            "one line",
+        ),
+        (TREE, "insert_section", insert("##", "", 0), -32602, "text"),
+        (
+            TREE,
+            "insert_section",
+            insert("X", "<!--", 0),
+            -32000,
+            "\"A\" (line 1)",
+        ),
+        (
+            TREE,
+            "move_section",
+            json!({ "section_id": "@B", "new_position": 3 }),
+            -32602,
+            "it can't stand in itself",
+        ),
+        (
+            TREE,
+            "move_section",
+            json!({ "section_id": "@A", "new_position": 1 }),
+            -32602,
+            "the only one is 0",
+        ),
+        (
+            TREE,
+            "move_section",
+            json!({ "section_id": "nothing", "new_position": 1 }),
+            -32000,
+            "Section not found",
+        ),
+        (TREE, "delete_section", json!({}), -32602, "section_id"),
+        (
+            TREE,
+            "delete_section",
+            json!({ "heading": "Bb" }),
+            -32000,
+            "did you mean",
+        ),
+        (
+            TREE,
+            "delete_section",
+            json!({ "heading": "D", "section_id": "@B" }),
+            -32602,
+            "not \"D\"",
+        ),
+        (
+            twice,
+            "delete_section",
+            json!({ "heading": "Notes" }),
+            -32000,
+            "2 sections have the heading",
+        ),
+        (TREE, "undo", json!({}), -32000, "nothing to undo"),
+        (TREE, "redo", json!({}), -32000, "nothing to redo"),
+    ] {
+        let mut desk = Desk::with(document);
+        let refusal = desk.refuse(tool, arguments.clone());
+        assert_eq!(refusal.code, code, "{tool} {arguments}: {}", refusal.message);
+        assert!(
+            refusal.message.contains(part),
+            "{tool} {arguments}: {}",
+            refusal.message
+        );
+        desk.server.close();
+    }
+}
+
+/// Candidates are for a program to go on with.
+#[test]
+fn an_unclear_heading_is_answered_with_ids() {
+    let mut desk = Desk::with("# A\n\n## Notes\n\na\n\n# B\n\n## Notes\n\nb\n");
+    let refusal = desk.refuse("delete_section", json!({ "heading": "Notes" }));
+    let candidates = refusal.data["candidates"]
+        .as_array()
+        .cloned()
+        .expect("candidates");
+    assert_eq!(candidates.len(), 2);
+    assert_eq!(
+        (&candidates[1]["position"], &candidates[1]["line"]),
+        (&json!(3), &json!(9))
+    );
+    desk.edit(
+        "delete_section",
+        json!({ "section_id": candidates[1]["section_id"], "heading": "Notes" }),
+    );
+    assert_eq!(desk.text(), "# A\n\n## Notes\n\na\n\n# B\n\n");
+}
+
+#[test]
+fn what_is_read_and_written_back_changes_nothing() {
+    let text = "intro\n\n# A #\n\n\n  indented\n\n    code\n\n\nB\n===\r\n\r\ntext  \r\n## C\n## D\n\n```\n# no\n```";
+    let mut desk = Desk::with(text);
+    for (id, heading) in desk.list() {
+        let read = desk
+            .call("get_section", json!({ "section_id": id }))
+            .expect("a section");
+        assert_eq!(read["heading"], heading);
+        desk.edit(
+            "update_section",
+            json!({ "section_id": id, "content": read["content"] }),
+        );
+        assert_eq!(desk.text(), text);
+    }
+}
+
+#[test]
+fn a_document_that_is_not_there_is_made_by_the_first_section() {
+    let mut desk = Desk::over(Library::empty());
+    assert_eq!(
+        desk.call("get_document", json!({})).expect("nothing")["document"],
+        ""
+    );
+    assert_eq!(desk.list(), []);
+    desk.edit("insert_section", insert("Plan", "text", 0));
+    assert_eq!(desk.text(), "# Plan\n\ntext\n");
+    desk.edit("undo", json!({}));
+    assert!(!desk.library.path(PATH).exists());
+    desk.restart();
+    desk.edit("redo", json!({}));
+    assert_eq!(desk.text(), "# Plan\n\ntext\n");
+}
