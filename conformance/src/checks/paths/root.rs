@@ -173,7 +173,16 @@ fn make(scene: &Scene<'_>, client: &mut Client<'_>, call: &Call, path: &str) -> 
     if scene.read(path).as_deref() != Some(DOCUMENT.as_bytes()) {
         scene.put(path, DOCUMENT)?;
         scene.git(&["add", "--", path])?;
-        scene.git(&["commit", "--quiet", "--allow-empty", "-m", "a document"])?;
+        let commit = [
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "-m",
+            "a document",
+            "--",
+            path,
+        ];
+        scene.git(&commit)?;
     }
     match client.make_if_possible(call)? {
         None => Ok(()),
