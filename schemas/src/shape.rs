@@ -80,7 +80,7 @@ impl Shape {
     /// Checks `value` against the enforced schema.
     ///
     /// # Errors
-    /// The first eight violations.
+    /// The first violations, eight at most. A rule is violated once at one place, however many of its keywords are.
     pub fn check(&self, value: &Value) -> Result<(), Vec<Violation>> {
         let validator = self.validator.get_or_init(|| {
             let schema = serde_json::from_str(self.enforced).expect("generated schemas are JSON");
@@ -89,11 +89,17 @@ impl Shape {
         if validator.is_valid(value) {
             return Ok(());
         }
-        Err(validator
-            .iter_errors(value)
-            .take(MOST)
-            .map(|error| self.violation(&error))
-            .collect())
+        let mut violations = Vec::with_capacity(MOST);
+        for error in validator.iter_errors(value) {
+            let violation = self.violation(&error);
+            if !violations.contains(&violation) {
+                violations.push(violation);
+            }
+            if violations.len() == MOST {
+                break;
+            }
+        }
+        Err(violations)
     }
 
     fn violation(&self, error: &ValidationError<'_>) -> Violation {

@@ -20,6 +20,9 @@ fn every_example_is_judged_as_it_says() {
             assert!(example.at.is_none_or(at), "{case}: {violations:?}");
             let alone = |rule: &str| violations.iter().all(|found| found.rule == rule);
             assert!(example.rule.is_none_or(alone), "{case}: {violations:?}");
+            let mut twice = violations.iter().enumerate();
+            let twice = twice.find(|(at, found)| violations[..*at].contains(found));
+            assert!(twice.is_none(), "{case}: {violations:?}");
             judged += 1;
         }
     }
