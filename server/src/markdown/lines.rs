@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr_iter;
+
 /// U+FEFF at the start of a file: not part of its text, never moved.
 pub(super) const BOM: char = '\u{feff}';
 
@@ -41,9 +43,7 @@ pub(super) fn line_end(masked: &str, position: usize) -> usize {
 /// Returns the line ending that most lines of the text have; `\n` before `\r\n` before `\r` when equally many do,
 /// so `\n` for a text without any.
 pub(super) fn ending_of(text: &str) -> &'static str {
-    let crlf = text.matches("\r\n").count();
-    let lf = text.matches('\n').count() - crlf;
-    let cr = text.matches('\r').count() - crlf;
+    let (crlf, lf, cr) = endings(text);
     if lf >= crlf && lf >= cr {
         "\n"
     } else if crlf >= cr {
@@ -51,6 +51,16 @@ pub(super) fn ending_of(text: &str) -> &'static str {
     } else {
         "\r"
     }
+}
+
+/// How many lines end with `\r\n`, with `\n` alone, and with `\r` alone.
+pub(super) fn endings(text: &str) -> (usize, usize, usize) {
+    let bytes = text.as_bytes();
+    let crlf = memchr_iter(b'\r', bytes)
+        .filter(|at| bytes.get(at + 1) == Some(&b'\n'))
+        .count();
+    let count = |byte| memchr_iter(byte, bytes).count() - crlf;
+    (crlf, count(b'\n'), count(b'\r'))
 }
 
 /// Whether `left` and `right`, put side by side, would run into each other: text on one line, or a `\r` and a `\n`
