@@ -23,6 +23,9 @@ use super::{
     trouble::{At, InRepository},
 };
 
+/// So often the folder of an object is made for it, when others remove it.
+const MOST_FOLDERS: usize = 100;
+
 /// The id that git gives to a blob of these bytes.
 pub(super) fn blob_id(bytes: &[u8]) -> Result<ObjectId, Failure> {
     hash(Kind::Blob, bytes)
@@ -171,16 +174,8 @@ impl StagedObjects {
 
     /// Gives the objects their names in the database.
     pub(super) fn place(&self) -> Result<(), Failure> {
-        for object in self.0.iter().filter(|object| object.at != object.home) {
-            let folder = object.folder();
-            match fs::create_dir(folder) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(error).at("create", folder);
-                }
-                _ => fs::rename(&object.at, &object.home).at("create", &object.home)?,
-            }
-        }
-        Ok(())
+        let mut new = self.0.iter().filter(|object| object.at != object.home);
+        new.try_for_each(StagedObject::place)
     }
 
     /// The objects and the folders that they are in.
@@ -192,6 +187,24 @@ impl StagedObjects {
 }
 
 impl StagedObject {
+    /// Gives the object its name. Git removes a folder of the database when it finds it empty, as this one is at first.
+    fn place(&self) -> Result<(), Failure> {
+        let folder = self.folder();
+        for left in (0..MOST_FOLDERS).rev() {
+            match fs::create_dir(folder) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(error).at("create", folder);
+                }
+                _ => {}
+            }
+            match fs::rename(&self.at, &self.home) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && left > 0 => {}
+                placed => return placed.at("create", &self.home),
+            }
+        }
+        Ok(())
+    }
+
     fn folder(&self) -> &Path {
         self.home
             .parent()

@@ -74,7 +74,10 @@ impl Call {
                 let commit = answer.response["git_commit_sha"].as_str();
                 End::Commit(commit.expect("a commit").to_owned())
             }
-            Err(refusal) => End::Refused(refusal.name),
+            Err(refusal) => {
+                println!("refused: {refusal:?}");
+                End::Refused(refusal.name)
+            }
         };
     }
 
