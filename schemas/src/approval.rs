@@ -1,8 +1,8 @@
 //! A person's approval of exactly what a call is about to change.
 //!
-//! The runtime works out the change without holding any lock, shows it, and waits. Only then does it take its turn and
-//! work the change out once more; what would be published must be what was shown, byte for byte, else the caller is
-//! told to repeat. Who is asked, and how, is an [`Approver`]'s affair.
+//! The runtime works out the change, lets others have their turns, shows it, and waits. Only then does it take a turn
+//! again and work the change out once more; what would be published must be what was shown, byte for byte, else the
+//! caller is told to repeat. Who is asked, and how, is an [`Approver`]'s affair.
 
 use std::fmt::Debug;
 

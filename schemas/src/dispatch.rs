@@ -1,8 +1,9 @@
 //! A request's way to a handler and back.
 //!
 //! Reading: validate → judge the path → decode → call → encode → validate. Mutating: the same, after a person's approval
-//! where it is needed, between [`Store::begin`] and [`Session::publish`](crate::Session::publish), with the commit prepared before the answer is made, so that an
-//! answer that breaks its schema has written nothing and the commit that an answer names is the one that was made.
+//! where it is needed, between [`Store::begin`] and [`Session::publish`](crate::Session::publish), with the commit
+//! prepared before the answer is made, so that an answer that breaks its schema has written nothing and the commit that
+//! an answer names is the one that was made.
 
 use std::{future::Future, pin::Pin};
 
@@ -15,7 +16,7 @@ use crate::{
     failure::{ContractError, ErrorAnswer, Failure, FailureKind},
     offer,
     shape::Violation,
-    spec::{ContractSpec, Shows, ToolSpec},
+    spec::{ContractSpec, ToolSpec},
     store::{Entry, Setback, Snapshot, Store},
 };
 
@@ -187,11 +188,19 @@ where
         .transpose()?;
     let refuse = |failure| declared::<Error>(tool, failure);
     let shows = approval::needed(tool, call.approver.as_deref());
-    let approved = match shows {
-        Some(shows) if !was_made(store, call, normal.as_deref()).await.map_err(refuse)? => {
-            Some(approve(tool, shows, service, store, call, request.clone(), method).await?)
-        }
-        _ => None,
+    let proposed = propose(
+        tool,
+        service,
+        store,
+        call,
+        request.clone(),
+        normal.as_deref(),
+        method,
+    )
+    .await?;
+    let approved = match proposed {
+        Some(proposal) => Some(approve::<Error>(tool, call, proposal).await?),
+        None => None,
     };
 
     for attempt in 0..ATTEMPTS {
@@ -289,37 +298,38 @@ where
     Err(refuse(Failure::new(FailureKind::Conflict, message)))
 }
 
-/// Whether a call with this idempotency key has been made before, and so needs no approval.
-async fn was_made(store: &dyn Store, call: &CallContext, request: Option<&str>) -> Result<bool, Failure> {
-    let (Some(key), Some(request)) = (&call.idempotency_key, request) else {
-        return Ok(false);
-    };
-    match store.begin(0).await?.replay(key, request) {
-        Ok(replay) => Ok(replay.is_some()),
-        Err(Setback::Moved) => Ok(false),
-        Err(Setback::Failure(failure)) => Err(failure),
-    }
-}
-
-/// Works out what the call would change now, and has it approved. Nobody waits for the store meanwhile.
-async fn approve<S, Request, Response, Error: ContractError>(
+/// Works out what the call would change now, to have it approved. `None` where nobody need approve, or where the call has
+/// been made before.
+async fn propose<S, Request, Response, Error: ContractError>(
     tool: &'static ToolSpec,
-    shows: Shows,
     service: &S,
     store: &dyn Store,
     call: &CallContext,
     request: Request,
+    normal: Option<&str>,
     method: MutatingMethod<S, Request, Response, Error>,
-) -> Result<Proposal, Rejection> {
+) -> Result<Option<Proposal>, Rejection> {
+    let Some(shows) = approval::needed(tool, call.approver.as_deref()) else {
+        return Ok(None);
+    };
     let refuse = |failure| declared::<Error>(tool, failure);
+    // Nobody changes the document between the method's look at it and ours. Whoever is asked is not waited for here.
+    let session = store.begin(0).await.map_err(refuse)?;
+    if let (Some(key), Some(normal)) = (&call.idempotency_key, normal) {
+        match session.replay(key, normal) {
+            Ok(None) | Err(Setback::Moved) => {}
+            Ok(Some(_)) => return Ok(None),
+            Err(Setback::Failure(failure)) => return Err(refuse(failure)),
+        }
+    }
     let cx = WriteCx {
         call,
-        snapshot: store,
+        snapshot: &*session,
         notes: &Notes::default(),
     };
     let staged = method(service, &cx, request).await;
     let Staged { change, .. } = staged.map_err(|error| checked(tool, error.answer()))?;
-    let old = store.read(&change.path).map_err(refuse)?;
+    let old = session.read(&change.path).map_err(refuse)?;
     let base = old.as_ref().map(|document| document.id.clone());
     if let Some(expected) = &call.if_base
         && *expected != base
@@ -327,15 +337,23 @@ async fn approve<S, Request, Response, Error: ContractError>(
         return Err(refuse(stale(&change.path, expected.as_deref(), base)));
     }
     let old = old.as_ref().map(|document| document.bytes.as_slice());
-    let proposal =
-        approval::proposal(tool, shows, store, old, &change).map_err(|detail| breach(tool, detail))?;
+    let proposal = approval::proposal(tool, shows, store, old, &change);
+    proposal.map(Some).map_err(|detail| breach(tool, detail))
+}
+
+/// Has a proposal approved.
+async fn approve<Error: ContractError>(
+    tool: &'static ToolSpec,
+    call: &CallContext,
+    proposal: Proposal,
+) -> Result<Proposal, Rejection> {
     let decision = match &call.approver {
         Some(approver) => approver.decide(&proposal).await,
         None => Decision::Declined("a person must approve of this, and there is nobody to ask".into()),
     };
     match decision {
         Decision::Granted => Ok(proposal),
-        Decision::Declined(why) => Err(refuse(approval::declined(&proposal, &why))),
+        Decision::Declined(why) => Err(declared::<Error>(tool, approval::declined(&proposal, &why))),
         Decision::Ask => Err(Rejection::InputRequired(Box::new(proposal))),
     }
 }

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU32, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     },
 };
 
@@ -131,6 +131,8 @@ struct Memory {
     state: Mutex<State>,
     /// How many publications somebody else will be faster than.
     races: AtomicU32,
+    /// Whether somebody else appends to the document right after it is first read outside of a turn.
+    slips: AtomicBool,
 }
 
 #[derive(Default, Clone)]
@@ -166,7 +168,12 @@ fn id(bytes: &[u8]) -> String {
 
 impl Snapshot for Memory {
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
-        Ok(document(&self.state.lock().unwrap().documents, path))
+        let mut state = self.state.lock().unwrap();
+        let read = document(&state.documents, path);
+        if self.slips.swap(false, Ordering::Relaxed) {
+            state.documents.entry(path.into()).or_default().extend(b", new");
+        }
+        Ok(read)
     }
 }
 
@@ -666,6 +673,14 @@ fn an_approval_holds_for_what_was_shown_and_for_nothing_else() {
         let (answer, _) = asked(tool, &store, becomes(&store, "old, new"));
         assert_eq!((name(answer), text(&store).as_str()), (expected, after));
     }
+}
+
+#[test]
+fn a_proposal_is_of_one_state_of_the_document() {
+    let store = holding("old");
+    store.slips.store(true, Ordering::Relaxed);
+    let (answer, shown) = asked(&SHOWS_APPENDED, &store, person(Decision::Granted));
+    assert_eq!((name(answer), shown), ("accepted", vec!["x".to_owned()]));
 }
 
 #[test]
