@@ -218,6 +218,45 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::spec::ArgumentSpec;
+
+    #[test]
+    fn a_prompt_takes_its_arguments_and_no_others_as_texts() {
+        const fn argument(name: &'static str, required: bool) -> ArgumentSpec {
+            ArgumentSpec {
+                name,
+                description: "",
+                required,
+                completes: false,
+            }
+        }
+        const PROMPT: PromptSpec = PromptSpec {
+            name: "tidy",
+            description: "",
+            arguments: &[argument("name", true), argument("style", false)],
+            template: "",
+        };
+        for (arguments, expected) in [
+            (json!({ "name": "a" }), &[][..]),
+            (json!({ "name": "a", "style": "b" }), &[]),
+            (json!({ "style": "b" }), &[("required", "")]),
+            (json!({ "name": 1 }), &[("type", "/name")]),
+            (json!({ "name": "a", "style": null }), &[("type", "/style")]),
+            (
+                json!({ "name": "a", "a/b": "c" }),
+                &[("additionalProperties", "/a~1b")],
+            ),
+            (
+                json!({ "other": 1 }),
+                &[("required", ""), ("additionalProperties", "/other")],
+            ),
+            (json!([]), &[("type", "")]),
+        ] {
+            let found = violations(&PROMPT, &arguments);
+            let found: Vec<_> = found.iter().map(|it| (&*it.rule, &*it.pointer)).collect();
+            assert_eq!(found, expected, "{arguments}");
+        }
+    }
 
     #[test]
     fn a_prompt_is_its_template_and_values_are_taken_as_they_are() {

@@ -76,6 +76,10 @@ static SHOWS_APPENDED: ToolSpec = append(
     COMMIT_AT,
 );
 static SHOWS_DIFF: ToolSpec = append(None, Some(Approval { shows: Shows::Diff }), COMMIT_AT);
+static ANOTHER: ToolSpec = ToolSpec {
+    name: "another",
+    ..append(None, Some(Approval { shows: Shows::Diff }), COMMIT_AT)
+};
 static SILENT: ToolSpec = append(None, None, None);
 
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -676,6 +680,24 @@ fn an_approval_holds_for_what_was_shown_and_for_nothing_else() {
 }
 
 #[test]
+fn nobody_is_asked_about_a_document_that_is_no_longer_the_one_meant() {
+    let store = holding("old");
+    let conditions = json!({ "tabellion/ifBase": "of another text" });
+    let person = Arc::new(person(Decision::Granted));
+    let call = CallContext::from_meta(None, conditions.as_object().unwrap()).unwrap();
+    let call = call.with_approver(Arc::clone(&person) as Arc<dyn Approver>);
+    let answer = call_tool(
+        &SHOWS_DIFF,
+        &store,
+        GOOD,
+        json!({ "path": "a", "text": "x" }),
+        call,
+    );
+    assert_eq!((name(answer), commits(&store)), ("CONFLICT", 0));
+    assert_eq!(person.shown.lock().unwrap().len(), 0);
+}
+
+#[test]
 fn a_proposal_is_of_one_state_of_the_document() {
     let store = holding("old");
     store.slips.store(true, Ordering::Relaxed);
@@ -724,6 +746,7 @@ fn a_digest_stands_for_tool_path_and_bytes() {
         shown.clone(),
         digest(&SHOWS_APPENDED, Some("old"), "b", "x"),
         digest(&SHOWS_APPENDED, Some("old"), "a", "y"),
+        digest(&ANOTHER, Some("old"), "a", "x"),
         digest(&SHOWS_DIFF, Some("older"), "a", "x"),
         digest(&SHOWS_DIFF, Some(""), "a", "x"),
         digest(&SHOWS_DIFF, None, "a", "x"),
