@@ -37,8 +37,17 @@ const fn append(
     approval: Option<Approval>,
     commit: Option<&'static str>,
 ) -> ToolSpec {
+    named("append", paths, approval, commit)
+}
+
+const fn named(
+    name: &'static str,
+    paths: Option<PathPolicy>,
+    approval: Option<Approval>,
+    commit: Option<&'static str>,
+) -> ToolSpec {
     ToolSpec {
-        name: "append",
+        name,
         description: "",
         annotations: Annotations {
             read_only: false,
@@ -76,10 +85,7 @@ static SHOWS_APPENDED: ToolSpec = append(
     COMMIT_AT,
 );
 static SHOWS_DIFF: ToolSpec = append(None, Some(Approval { shows: Shows::Diff }), COMMIT_AT);
-static ANOTHER: ToolSpec = ToolSpec {
-    name: "another",
-    ..append(None, Some(Approval { shows: Shows::Diff }), COMMIT_AT)
-};
+static ANOTHER: ToolSpec = named("another", None, Some(Approval { shows: Shows::Diff }), COMMIT_AT);
 static SILENT: ToolSpec = append(None, None, None);
 
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
