@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use gix::{
+    ObjectId,
     attrs::State,
     bstr::ByteSlice,
     filter::{
@@ -24,6 +25,7 @@ use super::{
     Library,
     attributes::{Attributes, is},
     index_file,
+    objects::blob_id,
     pending::Index,
     trouble::{InRepository, refused},
 };
@@ -47,6 +49,19 @@ pub(super) fn to_git<'a>(library: &Library, path: &str, bytes: &'a [u8]) -> Resu
         }
     }
     Ok(kept)
+}
+
+/// The id of what git keeps of `bytes`, whose own id is `id`, at `path`.
+pub(super) fn kept_id(
+    library: &Library,
+    path: &str,
+    bytes: &[u8],
+    id: ObjectId,
+) -> Result<ObjectId, Failure> {
+    match to_git(library, path, bytes)? {
+        Cow::Borrowed(_) => Ok(id),
+        Cow::Owned(kept) => blob_id(&kept),
+    }
 }
 
 /// # Errors

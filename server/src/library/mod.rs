@@ -48,7 +48,6 @@ mod versions;
 pub mod walk;
 
 use std::{
-    borrow::Cow,
     fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -403,10 +402,7 @@ impl Library {
             None => None,
         };
         let blob = blob_id(&file.bytes)?;
-        let as_kept = match conversion::to_git(self, &git_path, &file.bytes)? {
-            Cow::Borrowed(_) => blob,
-            Cow::Owned(bytes) => blob_id(&bytes)?,
-        };
+        let as_kept = conversion::kept_id(self, &git_path, &file.bytes, blob)?;
         Ok(FileState {
             blob: blob.to_string(),
             modified: file.modified.into(),

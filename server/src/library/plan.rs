@@ -4,6 +4,8 @@
 //! index. If the document's bytes are not HEAD's, they are
 //! first recorded as a commit of their own, the parent of ours: both become visible in one step, with ours.
 
+use std::borrow::Cow;
+
 use gix::{
     ObjectId,
     objs::tree::{EntryKind, EntryMode},
@@ -69,12 +71,32 @@ pub(super) struct Plan {
     pub(super) versions: Vec<Version>,
 }
 
-/// Works out `change` to the document at `path`, which holds `old`, after all that is `pending`.
+/// A document as its change found it.
+#[derive(Debug)]
+pub(super) struct Before {
+    pub(super) file: FileBytes,
+    /// Id of its bytes.
+    pub(super) id: ObjectId,
+}
+
+impl Before {
+    pub(super) fn new(file: FileBytes) -> Result<Self, Failure> {
+        let id = blob_id(&file.bytes)?;
+        Ok(Self { file, id })
+    }
+
+    /// Id of what git keeps of it at `git_path`.
+    pub(super) fn kept(&self, library: &Library, git_path: &str) -> Result<ObjectId, Failure> {
+        conversion::kept_id(library, git_path, &self.file.bytes, self.id)
+    }
+}
+
+/// Works out `change` to the document at `path`, which is `old`, after all that is `pending`.
 pub(super) fn plan(
     library: &Library,
     pending: &Pending,
     path: LibraryPath,
-    old: Option<&FileBytes>,
+    old: Option<&Before>,
     change: &Change,
     entry: &Entry<'_>,
 ) -> Result<Plan, Failure> {
@@ -119,10 +141,11 @@ pub(super) fn plan(
     let mode = on_disk
         .or(kept_before)
         .map_or(EntryKind::Blob.into(), |kept| kept.mode);
-    let kept_after = content
+    let (kept_after, new) = content
         .as_deref()
         .map(|bytes| planner.keep(bytes, mode))
-        .transpose()?;
+        .transpose()?
+        .unzip();
     let (tree, mut folders) = planner.with(base_tree, kept_after)?;
     if base_tree != pending.tree() {
         (_, folders) = planner.with(pending.tree(), kept_after)?;
@@ -141,10 +164,10 @@ pub(super) fn plan(
         tree,
         objects: planner.objects,
         folders,
-        old: old.map(|file| blob_id(&file.bytes)).transpose()?,
-        new: content.as_deref().map(blob_id).transpose()?,
+        old: old.map(|before| before.id),
+        new,
         content,
-        mode: old.map_or(NEW_FILE, |file| file.mode),
+        mode: old.map_or(NEW_FILE, |before| before.file.mode),
         kept_before,
         kept_after,
         key: entry.call.idempotency_key.clone(),
@@ -211,7 +234,7 @@ impl Planner<'_> {
     }
 
     /// What the document must be for `content` to be possible.
-    fn check(&self, old: Option<&FileBytes>, content: &Content, kept: Option<Kept>) -> Result<(), Failure> {
+    fn check(&self, old: Option<&Before>, content: &Content, kept: Option<Kept>) -> Result<(), Failure> {
         let path = self.path;
         let size = match content {
             Content::Write(bytes) => bytes.len(),
@@ -221,7 +244,7 @@ impl Planner<'_> {
             self.library,
             self.git,
             path,
-            old.map(|file| file.mode),
+            old.map(|before| before.file.mode),
             size,
             kept,
         )?;
@@ -290,33 +313,35 @@ impl Planner<'_> {
     }
 
     /// How git would keep the document that is on the disk.
-    fn kept_of(&mut self, old: Option<&FileBytes>, kept: Option<Kept>) -> Result<Option<Kept>, Failure> {
-        let Some(file) = old else { return Ok(None) };
+    fn kept_of(&mut self, old: Option<&Before>, kept: Option<Kept>) -> Result<Option<Kept>, Failure> {
+        let Some(before) = old else { return Ok(None) };
         let mode: EntryMode = match kept {
             Some(kept) if !self.library.repository.keeps_modes() => kept.mode,
-            _ if file.mode & OWNER_EXECUTES != 0 && self.library.repository.keeps_modes() => {
+            _ if before.file.mode & OWNER_EXECUTES != 0 && self.library.repository.keeps_modes() => {
                 EntryKind::BlobExecutable.into()
             }
             _ => EntryKind::Blob.into(),
         };
         // Not added to the objects: most often HEAD has it.
-        let blob = blob_id(&conversion::to_git(self.library, &self.git_path(), &file.bytes)?)?;
+        let blob = before.kept(self.library, &self.git_path())?;
         Ok(Some(Kept { blob, mode }))
     }
 
-    /// How git keeps a document of these bytes, which are added to the objects.
-    fn keep(&mut self, bytes: &[u8], mode: EntryMode) -> Result<Kept, Failure> {
-        let bytes = conversion::to_git(self.library, &self.git_path(), bytes)?;
-        Ok(Kept {
-            blob: self.objects.add_blob(&bytes)?,
-            mode,
-        })
+    /// How git keeps a document of these bytes, which is added to the objects; and the id of the bytes as they are.
+    fn keep(&mut self, bytes: &[u8], mode: EntryMode) -> Result<(Kept, ObjectId), Failure> {
+        let kept = conversion::to_git(self.library, &self.git_path(), bytes)?;
+        let blob = self.objects.add_blob(&kept)?;
+        let id = match kept {
+            Cow::Borrowed(_) => blob,
+            Cow::Owned(_) => blob_id(bytes)?,
+        };
+        Ok((Kept { blob, mode }, id))
     }
 
     /// A commit that records what a person left uncommitted at the path; returns it and its tree.
     fn adopt(
         &mut self,
-        old: Option<&FileBytes>,
+        old: Option<&Before>,
         on_disk: Option<Kept>,
         authorship: &Authorship,
     ) -> Result<(ObjectId, ObjectId), Failure> {
@@ -326,8 +351,8 @@ impl Planner<'_> {
                 format!("`{path}` has changes that are not committed; commit them (`git commit`) first");
             return Err(Failure::new(FailureKind::Conflict, message));
         }
-        if let (Some(file), Some(kept)) = (old, on_disk) {
-            self.keep(&file.bytes, kept.mode)?;
+        if let (Some(before), Some(kept)) = (old, on_disk) {
+            self.keep(&before.file.bytes, kept.mode)?;
         }
         let (tree, _) = self.with(self.pending.tree(), on_disk)?;
         let summary = match on_disk {

@@ -17,11 +17,9 @@ use tabellion_schemas::{
 };
 
 use super::{
-    Library, blocking, conversion,
-    objects::blob_id,
+    Library, blocking,
     pending::Pending,
-    plan::{self, Plan},
-    root::FileBytes,
+    plan::{self, Before, Plan},
     transaction, tree,
     trouble::{InRepository, invalid_path, refused},
     versions,
@@ -33,6 +31,9 @@ const MOST: usize = 64;
 
 /// What became of a change; unset until it was published.
 type Outcome = OnceLock<Result<(), Setback>>;
+
+/// Documents as they were handed out; `None` where there was none.
+type Seen = HashMap<LibraryPath, Option<Arc<Before>>>;
 
 /// Changes that wait to be published together.
 #[derive(Debug, Default)]
@@ -88,7 +89,7 @@ pub(super) struct Turn<'a> {
     /// Whether the change is to be made by itself.
     alone: bool,
     /// The documents as they were handed out.
-    seen: Mutex<HashMap<LibraryPath, Option<FileBytes>>>,
+    seen: Mutex<Seen>,
     plan: Option<Plan>,
 }
 
@@ -119,21 +120,22 @@ impl<'a> Turn<'a> {
         self.batch.as_ref()?.pending.as_ref()
     }
 
-    fn seen(&self) -> MutexGuard<'_, HashMap<LibraryPath, Option<FileBytes>>> {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The document as it was handed out, or as it is now if it was not yet.
-    fn document(&self, path: &LibraryPath) -> Result<Option<FileBytes>, Failure> {
-        if let Some(file) = self.seen().get(path) {
-            return Ok(file.clone());
+    fn document(&self, path: &LibraryPath) -> Result<Option<Arc<Before>>, Failure> {
+        if let Some(before) = self.seen().get(path) {
+            return Ok(before.clone());
         }
         let file = match self.pending().and_then(|pending| pending.document(path)) {
             Some(file) => file,
             None => self.library.read_unwritten(path)?,
         };
-        self.seen().insert(path.clone(), file.clone());
-        Ok(file)
+        let before = file.map(Before::new).transpose()?.map(Arc::new);
+        self.seen().insert(path.clone(), before.clone());
+        Ok(before)
     }
 }
 
@@ -150,7 +152,7 @@ impl Drop for Turn<'_> {
 impl Snapshot for Turn<'_> {
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
-        self.document(&path)?.map(document).transpose()
+        Ok(self.document(&path)?.as_deref().map(document))
     }
 
     fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<schemas::Past, Failure> {
@@ -159,7 +161,7 @@ impl Snapshot for Turn<'_> {
         let document = self.document(&path)?;
         let now = document
             .as_ref()
-            .map(|file| blob_id(&conversion::to_git(library, &git_path, &file.bytes)?))
+            .map(|before| before.kept(library, &git_path))
             .transpose()?;
         let git = library.repository.git();
         let (head, newest) = match self.pending() {
@@ -171,7 +173,7 @@ impl Snapshot for Turn<'_> {
             line.follow(pending.versions(&path), known);
         }
         blocking(|| line.go_back(&git, head, &git_path, known))?;
-        Ok(line.past(document.map(self::document).transpose()?, now, newest))
+        Ok(line.past(document.as_deref().map(self::document), now, newest))
     }
 
     fn past_content(&self, _: &str, id: &str) -> Result<Vec<u8>, Failure> {
@@ -217,7 +219,7 @@ impl Session for Turn<'_> {
             Some(pending) => pending,
             none => none.insert(Pending::begin(library)?),
         };
-        let plan = plan::plan(library, pending, path, old.as_ref(), change, entry)?;
+        let plan = plan::plan(library, pending, path, old.as_deref(), change, entry)?;
         let prepared = Prepared {
             commit: plan.logged.commit.to_string(),
             base: plan.old.map(|id| id.to_string()),
@@ -347,11 +349,9 @@ impl Snapshot for Past {
     }
 }
 
-/// What a file holds, as a document.
-pub(super) fn document(file: FileBytes) -> Result<Document, Failure> {
-    let id = blob_id(&file.bytes)?.to_string();
-    Ok(Document {
-        bytes: file.bytes,
-        id,
-    })
+fn document(before: &Before) -> Document {
+    Document {
+        bytes: before.file.bytes.clone(),
+        id: before.id.to_string(),
+    }
 }

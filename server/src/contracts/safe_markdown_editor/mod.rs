@@ -7,6 +7,7 @@
 mod errors;
 mod front_matter;
 mod known;
+mod parsed;
 mod seen;
 
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use tabellion_schemas::{
     store::Content,
 };
 
-use self::{known::Known, seen::Seen};
+use self::{known::Known, parsed::LastParsed, seen::Seen};
 use crate::{
     library::Library,
     markdown::{
@@ -41,6 +42,7 @@ pub(super) fn over(library: Arc<Library>, path: &LibraryPath) -> Arc<dyn Contrac
         path: path.clone(),
         library: Arc::clone(&library),
         known: Known::default(),
+        last_parsed: LastParsed::default(),
     };
     Arc::new(Service::new(editor, library))
 }
@@ -49,9 +51,16 @@ struct Editor {
     path: LibraryPath,
     library: Arc<Library>,
     known: Known,
+    last_parsed: LastParsed,
 }
 
 impl Editor {
+    /// The document as a plan leaves it, which the next call will most likely find.
+    fn written(&self, plan: SectionPlan) -> Content {
+        self.last_parsed.keep(&plan.text, &plan.outline);
+        Content::Write(plan.text.into_bytes())
+    }
+
     /// Stages what a step makes of the document.
     fn stage<T>(
         &self,
@@ -82,10 +91,6 @@ impl Editor {
         let seen = Seen::by(self, cx)?;
         Ok(seen.list(cx)?.like(value))
     }
-}
-
-fn written(plan: SectionPlan) -> Content {
-    Content::Write(plan.text.into_bytes())
 }
 
 fn acknowledged(message: &'static str) -> impl FnOnce() -> Acknowledged + Send + 'static {
@@ -121,7 +126,7 @@ impl SafeMarkdownEditor for Editor {
             sections: plan.sections,
         };
         Ok(
-            self.stage(cx, written(plan), &step, move || InsertSectionResponse {
+            self.stage(cx, self.written(plan), &step, move || InsertSectionResponse {
                 section_id: section_id.to_string(),
                 message: "Section inserted.".into(),
             }),
@@ -143,7 +148,7 @@ impl SafeMarkdownEditor for Editor {
             position,
             sections: plan.sections,
         };
-        Ok(self.stage(cx, written(plan), &step, acknowledged("Section deleted.")))
+        Ok(self.stage(cx, self.written(plan), &step, acknowledged("Section deleted.")))
     }
 
     async fn update_section(
@@ -161,7 +166,7 @@ impl SafeMarkdownEditor for Editor {
             position,
             sections: plan.sections,
         };
-        Ok(self.stage(cx, written(plan), &step, acknowledged("Section updated.")))
+        Ok(self.stage(cx, self.written(plan), &step, acknowledged("Section updated.")))
     }
 
     async fn move_section(
@@ -180,7 +185,7 @@ impl SafeMarkdownEditor for Editor {
             position: plan.position,
             sections: plan.sections,
         };
-        Ok(self.stage(cx, written(plan), &step, acknowledged("Section moved.")))
+        Ok(self.stage(cx, self.written(plan), &step, acknowledged("Section moved.")))
     }
 
     async fn get_section(

@@ -57,7 +57,7 @@ pub(super) fn text(editor: &Editor, cx: &ReadCx<'_>) -> Result<String, Failure> 
 
 /// The document as a call finds it.
 pub(super) struct Seen<'e> {
-    path: &'e LibraryPath,
+    editor: &'e Editor,
     text: String,
     /// Whether there is a document.
     exists: bool,
@@ -82,7 +82,7 @@ impl<'e> Seen<'e> {
             .document
             .map_or_else(Default::default, |document| (document.bytes, Some(document.id)));
         Ok(Self {
-            path,
+            editor,
             text: failures::utf8(path, bytes)?,
             exists,
             converted: id != past.now,
@@ -91,12 +91,27 @@ impl<'e> Seen<'e> {
         })
     }
 
+    fn path(&self) -> &'e LibraryPath {
+        &self.editor.path
+    }
+
     /// Parses it.
     pub(super) fn parse(&self) -> Result<Parsed<'_>, Failure> {
-        Parsed::new(&self.text, Flavor::of_path(self.path.as_str())).map_err(|error| {
-            let message = format!("`{}` can't be edited by its sections: {error}", self.path);
+        let (path, last) = (self.path(), &self.editor.last_parsed);
+        let flavor = Flavor::of_path(path.as_str());
+        if let Some(outline) = last.outline(&self.text) {
+            return Ok(Parsed {
+                text: &self.text,
+                flavor,
+                outline,
+            });
+        }
+        let parsed = Parsed::new(&self.text, flavor).map_err(|error| {
+            let message = format!("`{path}` can't be edited by its sections: {error}");
             Failure::new(FailureKind::TooLarge, message)
-        })
+        })?;
+        last.keep(&self.text, &parsed.outline);
+        Ok(parsed)
     }
 
     /// Its sections.
@@ -106,7 +121,9 @@ impl<'e> Seen<'e> {
         let ids = if lineage.content() == self.now.as_deref() {
             lineage.ids(&document)
         } else {
-            lineage.ids_uncommitted(&document, |content| cx.past_content(self.path.as_str(), content))?
+            lineage.ids_uncommitted(&document, |content| {
+                cx.past_content(self.path().as_str(), content)
+            })?
         };
         Ok(List { document, ids })
     }
@@ -129,7 +146,7 @@ impl<'e> Seen<'e> {
         let Some(content) = content else {
             return Ok(Content::Delete);
         };
-        let bytes = cx.past_content(self.path.as_str(), content)?;
+        let bytes = cx.past_content(self.path().as_str(), content)?;
         Ok(Content::Write(if self.converted {
             with_crlf(&bytes)
         } else {
@@ -145,7 +162,7 @@ impl<'e> Seen<'e> {
     /// Who wrote what when: as the front matter says, else as the history does.
     pub(super) fn metadata(&self, library: &Library) -> Result<MetadataResource, Failure> {
         if !self.exists {
-            let message = format!("there is no file `{}` yet; insert a section first", self.path);
+            let message = format!("there is no file `{}` yet; insert a section first", self.path());
             return Err(Failure::new(FailureKind::NotFound, message));
         }
         let document = self.parse()?;
@@ -159,7 +176,9 @@ impl<'e> Seen<'e> {
         let is_committed = self.followed.lineage.content() == self.now.as_deref();
         let on_disk = match (&self.followed.created, is_committed) {
             (Some(_), true) => None,
-            _ => library.read(self.path)?.map(|file| file.modified.fixed_offset()),
+            _ => library
+                .read(self.path())?
+                .map(|file| file.modified.fixed_offset()),
         };
         let (created, author) = self.followed.created.clone().unzip();
         let modified = on_disk.or(self.followed.modified);

@@ -14,6 +14,7 @@ pub fn delete(document: &Parsed<'_>, position: usize) -> Result<SectionPlan, Sec
     let done = splice(document, section.heading.start..section.end, "")?;
     Ok(SectionPlan {
         text: done.text,
+        outline: done.outline.into(),
         position,
         sections: document.size(position),
     })

@@ -61,6 +61,7 @@ pub fn insert(
     check_below(&after[position + 1..position + came], &done.text, heading.level)?;
     Ok(SectionPlan {
         text: done.text,
+        outline: done.outline.into(),
         position,
         sections: came,
     })

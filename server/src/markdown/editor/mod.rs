@@ -16,6 +16,8 @@ mod relocate;
 mod text;
 mod update;
 
+use std::sync::Arc;
+
 pub use self::{
     delete::delete, error::SectionError, insert::insert, relocate::relocate, text::content, text::title,
     update::update,
@@ -35,7 +37,7 @@ pub struct Parsed<'t> {
     /// How it was parsed.
     pub flavor: Flavor,
     /// Its sections.
-    pub outline: Outline,
+    pub outline: Arc<Outline>,
 }
 
 impl<'t> Parsed<'t> {
@@ -48,7 +50,7 @@ impl<'t> Parsed<'t> {
         Ok(Self {
             text,
             flavor,
-            outline: Outline::parse(text, flavor),
+            outline: Arc::new(Outline::parse(text, flavor)),
         })
     }
 
@@ -69,6 +71,8 @@ impl<'t> Parsed<'t> {
 pub struct SectionPlan {
     /// The new text.
     pub text: String,
+    /// The outline of the new text.
+    pub outline: Arc<Outline>,
     /// Where the section is afterwards; of one that is deleted, where it was.
     pub position: usize,
     /// How many sections come (the new one with those in its content, or those in its new content alone), go, or move.

@@ -1,6 +1,6 @@
 //! A section that moves.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::super::{lines, outline::Section, seams};
 use super::{Parsed, SectionError, SectionPlan};
@@ -33,6 +33,7 @@ pub fn relocate(
     if new_position == position {
         return Ok(SectionPlan {
             text: text.into(),
+            outline: Arc::clone(&document.outline),
             position,
             sections: size,
         });
@@ -60,6 +61,7 @@ pub fn relocate(
         match exchange.disturbs(document, &done, first.len() + seam.len()) {
             None => Ok(SectionPlan {
                 text: done.text,
+                outline: done.outline.into(),
                 position: new_position,
                 sections: size,
             }),

@@ -1,6 +1,6 @@
 //! Another text for a section.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::super::lines;
 use super::error::shown;
@@ -20,6 +20,7 @@ pub fn update(document: &Parsed<'_>, position: usize, content: &str) -> Result<S
     let old = text::content(document.text, section);
     let same = SectionPlan {
         text: document.text.into(),
+        outline: Arc::clone(&document.outline),
         position,
         sections: 0,
     };
@@ -56,6 +57,7 @@ pub fn update(document: &Parsed<'_>, position: usize, content: &str) -> Result<S
     }
     Ok(SectionPlan {
         text: done.text,
+        outline: done.outline.into(),
         position,
         sections: came,
     })

@@ -73,10 +73,10 @@ impl Seed {
     }
 
     /// An id that is new in the next version: one for each purpose and number.
-    pub(super) fn id(self, purpose: &[&str], number: usize) -> SectionId {
+    pub(super) fn id(self, purpose: &[&[u8]], number: usize) -> SectionId {
         let number = number.to_string();
         let mut parts: Vec<&[u8]> = vec![&self.0];
-        parts.extend(purpose.iter().map(|part| part.as_bytes()));
+        parts.extend(purpose);
         parts.push(number.as_bytes());
         let digest = digest(&parts);
         SectionId(digest[..8].iter().fold(0, |id, byte| id << 8 | u64::from(*byte)))
@@ -92,14 +92,16 @@ impl Seed {
         for (section, pair) in new.iter().zip(pairs) {
             *namesakes.entry(&section.title).or_default() += usize::from(pair.is_none());
         }
-        let mut twins: HashMap<[&str; 3], usize> = HashMap::new();
+        let mut twins: HashMap<[&[u8]; 3], usize> = HashMap::new();
         let ids = new.iter().zip(pairs).map(|(section, pair)| {
             if let Some(old_one) = pair {
                 return old[*old_one];
             }
-            let purpose = match namesakes[&*section.title] {
-                1 => ["heading", &section.title, ""],
-                _ => ["section", &section.title, &section.digest],
+            let title = section.title.as_bytes();
+            let text: &[u8] = section.digest.as_ref().map_or(&[], |digest| digest);
+            let purpose: [&[u8]; 3] = match namesakes[&*section.title] {
+                1 => [b"heading", title, &[]],
+                _ => [b"section", title, text],
             };
             let number = twins.entry(purpose).or_default();
             loop {

@@ -24,8 +24,8 @@ const ROUNDS: usize = 12;
 pub struct Likeness {
     /// The heading as written, without `#`.
     pub title: String,
-    /// The digest of its own text, whatever the line endings; empty for no text.
-    pub digest: String,
+    /// The digest of its own text, whatever the line endings; `None` for no text.
+    pub digest: Option<[u8; 20]>,
     /// The length of its own text in bytes.
     length: usize,
     level: u8,
@@ -51,16 +51,16 @@ impl Likeness {
 }
 
 /// The digest of a text's lines.
-fn digest(text: &str) -> String {
+fn digest(text: &str) -> Option<[u8; 20]> {
     if text.is_empty() {
-        return String::new();
+        return None;
     }
     let mut sha1 = Sha1::new();
     for line in text.split('\n') {
         sha1.update(line.strip_suffix('\r').unwrap_or(line));
         sha1.update(b"\n");
     }
-    sha1.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    Some(sha1.finalize().into())
 }
 
 /// For each section of `new`, the index of the one in `old` that it is.
@@ -71,14 +71,12 @@ pub fn pairs(old: &[Likeness], new: &[Likeness]) -> Vec<Option<usize>> {
         of_old: vec![None; old.len()],
         of_new: vec![None; new.len()],
     };
-    pairing.pair_only(|section, _| Some((section.level, &*section.title, &*section.digest)));
+    pairing.pair_only(|section, _| Some((section.level, &*section.title, section.digest)));
     pairing.pair_below();
-    pairing.pair_only(|section, _| {
-        Some((&*section.title, &*section.digest)).filter(|(_, text)| !text.is_empty())
-    });
-    pairing.pair_only(|section, _| Some(&*section.digest).filter(|_| section.length >= TELLING));
+    pairing.pair_only(|section, _| Some((&*section.title, section.digest?)));
+    pairing.pair_only(|section, _| section.digest.filter(|_| section.length >= TELLING));
     pairing.pair_below();
-    pairing.pair_only(|section, place| Some((place?, &*section.digest)).filter(|(_, text)| !text.is_empty()));
+    pairing.pair_only(|section, place| Some((place?, section.digest?)));
     pairing.pair_above();
     pairing.pair_below();
     pairing.of_new
@@ -166,8 +164,8 @@ impl<'s> Pairing<'s> {
     /// Pairs those in the same place with the same heading, as long as that makes further places known.
     fn pair_below(&mut self) {
         for _ in 0..ROUNDS {
-            let found = self.pair_only(|section, place| Some((place?, &*section.title, &*section.digest)))
-                | self.pair_equally_many(|section, place| Some((place?, &*section.title, &*section.digest)))
+            let found = self.pair_only(|section, place| Some((place?, &*section.title, section.digest)))
+                | self.pair_equally_many(|section, place| Some((place?, &*section.title, section.digest)))
                 | self.pair_equally_many(|section, place| Some((place?, &*section.title)));
             if !found {
                 return;

@@ -146,7 +146,8 @@ impl Lineage {
 
     /// An id for a section that is new in a version made of `content`, which follows the newest one or is it.
     pub fn fresh(&self, content: Option<&str>) -> SectionId {
-        self.seed.id(&["insert", content.unwrap_or_default()], 0)
+        self.seed
+            .id(&[b"insert", content.unwrap_or_default().as_bytes()], 0)
     }
 
     /// How the sections of a content look.

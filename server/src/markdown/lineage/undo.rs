@@ -73,14 +73,19 @@ impl Lineage {
             Step::Insert {
                 section_id, sections, ..
             } => {
-                let below =
-                    (1..*sections).map(|number| self.seed.id(&["below", &section_id.to_string()], number));
+                let below = (1..*sections).map(|number| {
+                    self.seed
+                        .id(&[b"below", section_id.to_string().as_bytes()], number)
+                });
                 std::iter::once(*section_id).chain(below).collect()
             }
             Step::Update {
                 section_id, sections, ..
             } => (1..=*sections)
-                .map(|number| self.seed.id(&["below", &section_id.to_string()], number))
+                .map(|number| {
+                    self.seed
+                        .id(&[b"below", section_id.to_string().as_bytes()], number)
+                })
                 .collect(),
             _ => Vec::new(),
         };

@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use proptest::test_runner::TestCaseResult;
+use proptest::test_runner::{TestCaseError, TestCaseResult};
 
 use super::super::Flavor;
 use super::super::editor::{self, Parsed, SectionError, SectionPlan};
@@ -26,6 +26,13 @@ fn sketches(document: &Parsed<'_>) -> Vec<Sketch> {
 
 fn parsed(text: &str, flavor: Flavor) -> Parsed<'_> {
     Parsed::new(text, flavor).expect("a small document")
+}
+
+/// The document that a plan makes: the outline that it gives is the one of its text.
+fn as_planned(plan: &SectionPlan, flavor: Flavor) -> Result<Parsed<'_>, TestCaseError> {
+    let after = parsed(&plan.text, flavor);
+    prop_assert_eq!(&plan.outline, &after.outline);
+    Ok(after)
 }
 
 /// The new text is the old one with one run of bytes exchanged, none of them outside of `within`.
@@ -56,7 +63,7 @@ fn inserts(old: &str, flavor: Flavor, position: usize, heading: &str, content: &
         .get(position)
         .map_or(old.len(), |section| section.heading.start);
     one_splice(old, &plan.text, at..at)?;
-    let after = parsed(&plan.text, flavor);
+    let after = as_planned(&plan, flavor)?;
     prop_assert_eq!(plan.position, position);
     prop_assert_eq!(after.sections().len(), sections.len() + plan.sections);
     let new = &after.sections()[position];
@@ -101,7 +108,7 @@ fn updates(old: &str, flavor: Flavor, position: usize, content: &str) -> TestCas
         Err(error) => return refusal(&error),
     };
     one_splice(old, &plan.text, section.heading.end..section.body_end)?;
-    let after = parsed(&plan.text, flavor);
+    let after = as_planned(&plan, flavor)?;
     let mut now = sketches(&after);
     now.drain(position + 1..position + 1 + plan.sections);
     let mut expected = sketches(&before);
@@ -129,7 +136,7 @@ fn deletes(old: &str, flavor: Flavor, position: usize) -> TestCaseResult {
     one_splice(old, &plan.text, section.heading.start..section.end)?;
     let mut expected = sketches(&before);
     expected.drain(position..position + plan.sections);
-    prop_assert_eq!(sketches(&parsed(&plan.text, flavor)), expected);
+    prop_assert_eq!(sketches(&as_planned(&plan, flavor)?), expected);
     Ok(())
 }
 
@@ -147,7 +154,7 @@ fn moves(old: &str, flavor: Flavor, from: usize, to: usize) -> TestCaseResult {
     };
     let section = &before.sections()[from];
     let bytes = &old[section.heading.start..section.end];
-    let after = parsed(&plan.text, flavor);
+    let after = as_planned(&plan, flavor)?;
     let new = &after.sections()[to];
     prop_assert!(plan.text[new.heading.start..].starts_with(bytes));
     let mut expected = sketches(&before);
