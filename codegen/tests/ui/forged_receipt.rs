@@ -10,5 +10,5 @@ fn main() {
         operation: "delete",
         summary: receipt.commit().into(),
     };
-    let _ = Staged { change, respond: Box::new(|_| ()) };
+    let _ = Staged { change, details: Default::default(), respond: Box::new(|_| ()) };
 }
