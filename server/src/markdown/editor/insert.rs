@@ -50,10 +50,13 @@ pub fn insert(
     let done = splice(document, at..at, &piece)?;
     let after = done.outline.sections();
     let came = after.len() - sections.len();
-    let new = after.get(position).filter(|section| {
-        came > 0 && section.level == heading.level && text::title(&done.text, section) == heading.title
-    });
-    if new.is_none_or(|section| !done.inserted.contains(&section.heading.start)) {
+    // What the splice puts before the heading are line endings.
+    let inserted = &done.text[done.inserted.clone()];
+    let heading_at = done.inserted.end - inserted.trim_start_matches(['\n', '\r']).len();
+    if after
+        .get(position)
+        .is_none_or(|new| new.heading.start != heading_at)
+    {
         return Err(SectionError::NoHeading {
             heading: super::super::shown::one_line(&heading.line),
         });

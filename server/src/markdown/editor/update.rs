@@ -18,19 +18,15 @@ pub fn update(document: &Parsed<'_>, position: usize, content: &str) -> Result<S
     let sections = document.sections();
     let section = &sections[position];
     let old = text::content(document.text, section);
-    let same = SectionPlan {
-        text: document.text.into(),
-        outline: Arc::clone(&document.outline),
-        position,
-        sections: 0,
-    };
-    if content[text::core(content)] == *old {
-        return Ok(same);
-    }
     let title = text::title(document.text, section);
     let content = text::given(content, document.flavor, section.level, &title);
     if content == old {
-        return Ok(same);
+        return Ok(SectionPlan {
+            text: document.text.into(),
+            outline: Arc::clone(&document.outline),
+            position,
+            sections: 0,
+        });
     }
 
     let body = section.heading.end..section.body_end;

@@ -309,6 +309,18 @@ fn what_would_change_another_section_is_refused() {
             "\"# X\" would be no heading there",
         ),
         (
+            "```\n",
+            Insert(0, "X", "```\n# X"),
+            "\"# X\" would be no heading there",
+        ),
+        (
+            "<!--\n",
+            Insert(0, "X", "-->\n\n## X"),
+            "\"# X\" would be no heading there",
+        ),
+        ("", Insert(0, "X\nY", ""), "has a line break"),
+        ("", Insert(0, "X\rY", ""), "has a line break"),
+        (
             "---\ntext\n",
             Insert(0, "X", "x\n\n---\n\ny"),
             "front matter and does not close it",
