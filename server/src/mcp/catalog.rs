@@ -11,7 +11,10 @@ use tabellion_schemas::{Contract, PromptSpec, ResourceSpec, Shape, ToolSpec};
 
 /// Two contracts have something of the same name, so that a request could mean either.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} `{name}` is in contract `{first}` and in contract `{second}`; serve only one of them")]
+#[error(
+    "{kind} `{name}` is in contract `{first}` {}; serve only one of them",
+    other(first, second)
+)]
 pub struct NameClash {
     /// What it is.
     pub kind: Kind,
@@ -21,6 +24,15 @@ pub struct NameClash {
     pub first: &'static str,
     /// Id of the other one.
     pub second: &'static str,
+}
+
+/// How a message goes on after the first contract.
+fn other(first: &str, second: &str) -> String {
+    if first == second {
+        "which is given twice".into()
+    } else {
+        format!("and in contract `{second}`")
+    }
 }
 
 /// What a contract can have.

@@ -217,15 +217,21 @@ fn two_contracts_with_something_of_one_name_are_refused() {
     let cases: [(Vec<Arc<dyn Contract>>, _); 4] = [
         (
             vec![Memory::new(&RPC), Memory::new(&NOTES), Memory::new(&NOTES)],
-            Some((Kind::Tool, "echo", "notes", "notes")),
+            Some((Kind::Tool, "echo", "notes", "notes", "which is given twice")),
         ),
         (
             vec![Page::new(), Page::of(&RESOURCE)],
-            Some((Kind::Resource, "memory://page", "page", "resource")),
+            Some((
+                Kind::Resource,
+                "memory://page",
+                "page",
+                "resource",
+                "and in contract `resource`",
+            )),
         ),
         (
             vec![Page::of(&PROMPT), Page::new()],
-            Some((Kind::Prompt, "greet", "prompt", "page")),
+            Some((Kind::Prompt, "greet", "prompt", "page", "and in contract `page`")),
         ),
         (
             vec![Page::of(&PROMPT), Page::of(&RESOURCE), Memory::new(&NOTES)],
@@ -239,7 +245,10 @@ fn two_contracts_with_something_of_one_name_are_refused() {
             instructions: None,
         };
         let clash = Adapter::new(contracts, info, ApprovalPolicy::default()).err();
-        let expected = expected.map(|(kind, name, first, second)| NameClash {
+        let message = clash.as_ref().map(ToString::to_string).unwrap_or_default();
+        let said = expected.is_none_or(|(.., said)| message.contains(said));
+        assert!(said, "{message}");
+        let expected = expected.map(|(kind, name, first, second, _)| NameClash {
             kind,
             name,
             first,
