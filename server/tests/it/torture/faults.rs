@@ -90,7 +90,7 @@ fn a_fault_at_any_point_of_a_mutation() {
             report.add(sweep, fault, struck);
         }
     });
-    report.finish();
+    report.finish(effort);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_fault_at_any_point_of_a_recovery() {
             }
         },
     );
-    report.finish();
+    report.finish(effort);
 }
 
 /// Libraries in which a server died, by case and by what is left there.
@@ -519,14 +519,15 @@ impl Report {
     }
 
     /// Prints what was tried; fails if anything was bad.
-    fn finish(self) {
+    fn finish(self, effort: Effort) {
         let found = self.found.into_inner().expect("no panic");
         let all: usize = found.points.values().map(|(tried, _)| tried).sum();
-        println!(
-            "{}: {all} points in {} s",
-            self.of,
-            self.since.elapsed().as_secs()
-        );
+        let seconds = self.since.elapsed().as_secs();
+        let end = match effort.is_over() {
+            true => ", when the time was over",
+            false => "",
+        };
+        println!("{}: {all} points in {seconds} s{end}", self.of);
         for ((case, effect), (tried, bad)) in &found.points {
             println!("  {case}, {effect}: {tried} points, {bad} bad");
         }
