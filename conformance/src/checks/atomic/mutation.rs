@@ -148,7 +148,7 @@ pub(super) fn must(
         return Err(fail(format!("a valid call was refused: {}", refusal.message)));
     }
     let after = ledger::files(&scene.library())?;
-    let path = semantics::path(call.tool, &call.arguments);
+    let path = &*call.path();
     semantics::allowed(call, document(before, path), document(&after, path))?;
     Ok(after)
 }
@@ -173,7 +173,7 @@ pub(super) fn next(subject: &Subject) -> Result<Call, Stop> {
 /// # Errors
 /// When it is neither.
 pub(super) fn is_made(call: &Call, before: &Files, after: &Files) -> Result<bool, Stop> {
-    let path = semantics::path(call.tool, &call.arguments);
+    let path = &*call.path();
     let (before, after) = (document(before, path), document(after, path));
     if before == after {
         return Ok(false);

@@ -13,7 +13,6 @@ use crate::{
     reply::Reply,
     request::Call,
     scene::Scene,
-    semantics,
     settled::{self, Baseline},
     stepper::{Counting, Effect, Stepper},
 };
@@ -78,7 +77,7 @@ pub(super) fn judge_at_once(
     let was = &before.view.library.files;
     let is_made = is_made(call, was, &files)?;
     for (path, expected) in was {
-        let is_of_call = path.to_str() == Some(semantics::path(call.tool, &call.arguments));
+        let is_of_call = path.to_str() == Some(&call.path());
         let found = files.get(path);
         ensure(is_of_call || found == Some(expected), || {
             format!("`{}` has changed, and nobody was to change it", path.display())
@@ -121,7 +120,7 @@ pub(super) fn judge_later<'a>(
     let mut client = scene.start()?;
     settled::log(bench.subject, &mut client)?;
     let (mut files, mutations) = expected(scene, call, before, reply)?;
-    put(&mut files, &later, semantics::path(next.tool, &next.arguments));
+    put(&mut files, &later, &next.path());
     before.judge(bench, scene, &mut client, &files, mutations + 1)
 }
 
@@ -137,7 +136,7 @@ fn expected(
     let is_made = is_made(call, &files, &found)?;
     ensure_as_answered(reply, is_made)?;
     if is_made {
-        put(&mut files, &found, semantics::path(call.tool, &call.arguments));
+        put(&mut files, &found, &call.path());
     }
     Ok((files, usize::from(is_made)))
 }
