@@ -83,8 +83,23 @@ pub fn change(call: &Call, before: Option<&[u8]>) -> Result<Change, Impossible> 
                 _ => end..end,
             }
         }
-        EffectKind::InsertSection
-        | EffectKind::UpdateSection
+        EffectKind::InsertSection => {
+            // How deep the section is, and what stands between its heading and its text, is the server's to say.
+            let heading = text(arguments, effect.target);
+            let position = effect.position.and_then(|at| arguments.pointer(at)?.as_u64());
+            let sections = markdown::sections(document()?);
+            let section = position.and_then(|at| sections.get(usize::try_from(at).ok()?));
+            match section {
+                Some(section) if heading.starts_with('#') && content().is_empty() => {
+                    return Ok(Change::Splice(
+                        section.heading.start..section.heading.start,
+                        heading.as_bytes().to_vec(),
+                    ));
+                }
+                _ => return Err(Impossible::NotDeclared),
+            }
+        }
+        EffectKind::UpdateSection
         | EffectKind::DeleteSection
         | EffectKind::MoveSection
         | EffectKind::Undo

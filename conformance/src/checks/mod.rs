@@ -12,6 +12,7 @@ mod concurrent;
 pub(crate) mod http;
 mod model;
 mod mutation;
+mod outline;
 mod patch;
 mod paths;
 mod person;
@@ -20,6 +21,7 @@ mod preview;
 mod pure;
 mod schema;
 mod table;
+mod undo;
 mod wire;
 
 use tabellion_schemas::{ContractSpec, generated};
@@ -31,6 +33,7 @@ use crate::check::{Check, Severity};
 pub static CONTRACTS: &[&ContractSpec] = &[
     &generated::braindrive_markdown::CONTRACT,
     &generated::learning_os::CONTRACT,
+    &generated::safe_markdown_editor::CONTRACT,
 ];
 
 /// The checks, in the order in which they run.
@@ -48,6 +51,8 @@ pub const FAMILIES: &[&[Check]] = &[
     append::CHECKS,
     approval::CHECKS,
     policy::CHECKS,
+    outline::CHECKS,
+    undo::CHECKS,
     model::CHECKS,
     budget::CHECKS,
 ];

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    mutation::{DOCUMENTS, document, ensure_as_answered, is_made, must, next},
+    mutation::{document, ensure_as_answered, is_made, library_in_memory, must, next},
     points::Point,
 };
 use crate::{
@@ -33,8 +33,9 @@ pub(super) fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<(Client<
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let point: Point = case.read()?;
     let call = point.mutation.call(bench.subject)?;
-    let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
+    let scene = library_in_memory(bench)?;
     let (mut client, stepper) = start(bench, &scene)?;
+    point.mutation.prepare(bench.subject, &mut client)?;
     let before = Baseline::of(bench, &scene, &mut client)?;
 
     stepper.arm(Some(point.fault()));
@@ -101,7 +102,10 @@ pub(super) fn judge_later<'a>(
     reply: Option<&Reply>,
     up: Option<Client<'a>>,
 ) -> Judgement {
-    let mut client = match up {
+    let next = next(bench.subject, call)?;
+    let is_same = next.path() == call.path();
+    // Once another mutation is made of the same document, it can't be told whether the first one was.
+    let mut client = match up.filter(|_| !is_same) {
         Some(client) => client,
         None => {
             let mut client = scene.start()?;
@@ -112,14 +116,19 @@ pub(super) fn judge_later<'a>(
             client
         }
     };
-    let next = next(bench.subject)?;
+    let made = is_same
+        .then(|| expected(scene, call, before, reply))
+        .transpose()?;
     let earlier = ledger::files(&scene.library())?;
     let later = must(&mut client, &next, scene, &earlier)?;
     drop(client);
 
     let mut client = scene.start()?;
     settled::log(bench.subject, &mut client)?;
-    let (mut files, mutations) = expected(scene, call, before, reply)?;
+    let (mut files, mutations) = match made {
+        Some(made) => made,
+        None => expected(scene, call, before, reply)?,
+    };
     put(&mut files, &later, &next.path());
     before.judge(bench, scene, &mut client, &files, mutations + 1)
 }
