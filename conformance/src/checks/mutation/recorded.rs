@@ -16,7 +16,12 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     id: "mutation/recorded",
     severity: Severity::Must,
-    guarantees: &["log-entry-per-entry", "log-entry-per-edit"],
+    guarantees: &[
+        "log-entry-per-entry",
+        "commit-per-entry",
+        "log-entry-per-edit",
+        "commit-per-edit",
+    ],
     states: "An accepted mutation is recorded once, a refused one not at all.",
     explains: "A mutation of every effect that takes no section's id is made, with calls that must be refused in between. A \
                contract that has a resource with a list of what happened at which time has its log there: it must have one \
