@@ -8,6 +8,7 @@ use tabellion_schemas::ToolSpec;
 use crate::{
     Subject, Target, WireError,
     check::{Stop, fail},
+    person::{self, Pending, Person},
     reply::Reply,
     request::Call,
     subject::Era,
@@ -16,29 +17,51 @@ use crate::{
 /// Why there is no other client of the same server.
 pub(crate) const ONE_CLIENT: &str = "a server that speaks over standard input and output has one client";
 
+/// So often a call is made again because the server asks once more.
+const MOST_QUESTIONS: usize = 50;
+
 /// A client with an open session, or none in an era that has none.
 #[derive(Debug)]
 pub struct Client<'a> {
     subject: &'a Subject,
     root: PathBuf,
+    person: Person,
+    /// What the person was asked: the parameters of each question.
+    pub questions: Vec<Value>,
     /// The raw connection, for what a well-behaved client would not say.
     pub target: Target,
 }
 
 impl<'a> Client<'a> {
-    /// Begins to speak with the server behind `target`, which serves the library at `root`.
+    /// Begins to speak with the server behind `target`, which serves the library at `root`, for somebody who approves of
+    /// everything.
     ///
     /// # Errors
     /// When the server does not answer, or not in the revision that was asked for.
     pub fn open(subject: &'a Subject, target: Target, root: PathBuf) -> Result<Self, Stop> {
+        Self::open_for(Person::Accepts, subject, target, root)
+    }
+
+    /// As [`open`](Self::open), for another person.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_for(
+        person: Person,
+        subject: &'a Subject,
+        target: Target,
+        root: PathBuf,
+    ) -> Result<Self, Stop> {
         let mut client = Self {
             subject,
             root,
+            person,
+            questions: Vec::new(),
             target,
         };
         if subject.era == Era::Session {
             let revision = subject.era.revision();
-            let response = client.target.initialize(revision)?;
+            let response = client.target.initialize_as(revision, &person.capabilities())?;
             if let Some(error) = response.get("error") {
                 return Err(fail(format!("`initialize` was answered with {error}")));
             }
@@ -53,7 +76,7 @@ impl<'a> Client<'a> {
     pub fn beside(&self) -> Result<Self, Stop> {
         let target = self.target.beside(self.subject.era);
         let target = target.ok_or_else(|| Stop::NotApplicable(ONE_CLIENT.into()))?;
-        Self::open(self.subject, target, self.root.clone())
+        Self::open_for(self.person, self.subject, target, self.root.clone())
     }
 
     /// A request with what the era wants in its `_meta`; the whole response message.
@@ -61,8 +84,22 @@ impl<'a> Client<'a> {
     /// # Errors
     /// When no response comes.
     pub fn request(&mut self, method: &str, mut params: Value) -> Result<Value, WireError> {
-        prepare(self.subject.era, &mut params);
-        self.target.request(method, params)
+        prepare(self.subject.era, &mut params, &self.person.capabilities());
+        self.ask(method, params)
+    }
+
+    /// Sends a request and waits for the response. What the server asks meanwhile is answered as the person does.
+    fn ask(&mut self, method: &str, params: Value) -> Result<Value, WireError> {
+        let id = self.target.post(method, params)?;
+        loop {
+            let message = self.target.receive()?;
+            if let Some(response) = self.person.respond(&message) {
+                self.questions.extend(person::question(&message).cloned());
+                self.target.send(response.to_string())?;
+            } else if message["id"] == id {
+                return Ok(message);
+            }
+        }
     }
 
     /// Calls a tool.
@@ -97,8 +134,19 @@ impl<'a> Client<'a> {
         arguments: &Value,
         meta: Map<String, Value>,
     ) -> Result<Value, Stop> {
-        let params = self.params(tool, arguments, meta)?;
-        Ok(self.target.request("tools/call", params)?)
+        let mut params = self.params(tool, arguments, meta)?;
+        for _ in 0..MOST_QUESTIONS {
+            let message = self.ask("tools/call", params.clone())?;
+            let Some(pending) = Pending::of(&message).filter(|_| self.person != Person::Absent) else {
+                return Ok(message);
+            };
+            let asked = pending.questions.values();
+            self.questions.extend(asked.filter_map(person::question).cloned());
+            pending.repeat(&mut params, self.person);
+        }
+        Err(fail(format!(
+            "the server has asked {MOST_QUESTIONS} times, and asks again"
+        )))
     }
 
     /// Sends the call of a tool without waiting for the response; returns the request's id.
@@ -148,23 +196,32 @@ impl<'a> Client<'a> {
         self.target.close().map(drop)
     }
 
-    fn params(&self, tool: &ToolSpec, arguments: &Value, meta: Map<String, Value>) -> Result<Value, Stop> {
+    /// The parameters of a call, with what the era wants in them.
+    ///
+    /// # Errors
+    /// When the server has nothing for this tool.
+    pub fn params(
+        &self,
+        tool: &ToolSpec,
+        arguments: &Value,
+        meta: Map<String, Value>,
+    ) -> Result<Value, Stop> {
         let called = self.subject.adapter.call(tool, arguments, &self.root);
         let mut params = called.map_err(Stop::NotApplicable)?;
         if !meta.is_empty() {
             params["_meta"] = meta.into();
         }
-        prepare(self.subject.era, &mut params);
+        prepare(self.subject.era, &mut params, &self.person.capabilities());
         Ok(params)
     }
 }
 
 /// Adds what the era wants in every request.
-pub(crate) fn prepare(era: Era, params: &mut Value) {
+pub(crate) fn prepare(era: Era, params: &mut Value, capabilities: &Value) {
     if era == Era::Stateless {
         let meta = &mut params["_meta"];
         meta["io.modelcontextprotocol/protocolVersion"] = era.revision().into();
-        meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        meta["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
         meta["io.modelcontextprotocol/clientInfo"] =
             json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") });
     }

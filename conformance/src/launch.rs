@@ -19,14 +19,15 @@ use crate::{
     check::Stop,
     http::Url,
     stepper::{Counting, Stepper},
-    subject::Era,
+    subject::{DOCUMENT, Era},
     target::free_port,
 };
 
 /// How a server is started.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// Program and arguments; `{library}` in them is the folder of the library, `{port}` where it is to listen.
+    /// Program and arguments; `{library}` in them is the folder of the library, `{document}` the path in it of the document
+    /// of a contract that is about one, `{port}` where it is to listen.
     pub command: Vec<String>,
     /// Variables added to the environment; with the same in them.
     pub environment: Vec<(String, String)>,
@@ -121,6 +122,7 @@ impl Launch {
     fn command(&self, root: &Path, port: Option<u16>) -> Command {
         let filled = |text: &str| {
             let text = text.replace("{library}", &root.to_string_lossy());
+            let text = text.replace("{document}", DOCUMENT);
             match port {
                 Some(port) => text.replace("{port}", &port.to_string()),
                 None => text,

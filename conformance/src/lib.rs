@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`subject`], [`launch`], [`adapter`] | the server: how it is started and reached, and how its tools are named and shaped |
 //! | [`target`], [`http`], [`talk`], [`official`] | the wire: raw messages in lines or over HTTP, conversations in which anything can be said, MCP's own schemas |
-//! | [`client`], [`reply`] | calls of the contract's tools in either era |
+//! | [`client`], [`person`], [`reply`] | calls of the contract's tools in either era, and who approves of them |
 //! | [`scene`], [`ledger`] | the disk: a throw-away library with what lies around it, and what it holds, from its files and git |
 //! | [`stepper`] | a program that dies, or a system call that fails, at any point that one names |
 //! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`], [`attacks`], [`traps`] | what is tried, and on what |
@@ -39,6 +39,7 @@ pub mod ledger;
 pub mod markdown;
 pub mod moment;
 pub mod official;
+pub mod person;
 pub mod probe;
 pub mod reference;
 pub mod replay;

@@ -71,7 +71,7 @@ pub fn probe(subject: &Subject) -> Result<Spoken, String> {
     let mut stateless = start()?;
     let discover = |server: &mut Server| {
         let mut params = json!({});
-        prepare(Era::Stateless, &mut params);
+        prepare(Era::Stateless, &mut params, &json!({}));
         server.ask(1, "server/discover", params);
     };
     discover(&mut stateless);
@@ -120,7 +120,7 @@ fn over_http(subject: &Subject, scene: &Scene<'_>) -> Result<Spoken, String> {
             Era::Session => target.request("initialize", initialize()),
             Era::Stateless => {
                 let mut params = json!({});
-                prepare(era, &mut params);
+                prepare(era, &mut params, &json!({}));
                 target.request("server/discover", params)
             }
         };
@@ -168,7 +168,13 @@ fn does_commit(subject: &Subject) -> Result<bool, Stop> {
         content: "# Another library\n",
         target: "",
     };
-    let mut kinds = [EffectKind::Write, EffectKind::Append, EffectKind::Delete].into_iter();
+    let mut kinds = [
+        EffectKind::Write,
+        EffectKind::Append,
+        EffectKind::Delete,
+        EffectKind::InsertSection,
+    ]
+    .into_iter();
     let Some(call) = kinds.find_map(|kind| subject.request(kind, with)) else {
         return Ok(true);
     };

@@ -49,6 +49,12 @@ impl Refusal {
             });
         }
         let result = &message["result"];
+        if result["resultType"] == "input_required" {
+            return Some(Self {
+                code: None,
+                message: "the server asks for something first".to_owned(),
+            });
+        }
         (result["isError"] == true).then(|| Self {
             code: result
                 .pointer("/_meta/tabellion~1error/code")

@@ -6,7 +6,7 @@ use tabellion_schemas::{
     spec::{Effect, EffectKind},
 };
 
-use crate::Subject;
+use crate::{Subject, subject::DOCUMENT};
 
 /// A tool and a request to it.
 #[derive(Debug, Clone)]
@@ -17,10 +17,23 @@ pub struct Call {
     pub arguments: Value,
 }
 
+impl Call {
+    /// The document that it is about, from the library's root on; empty if it is about none.
+    pub fn path(&self) -> String {
+        let Self { tool, arguments } = self;
+        match tool.path {
+            Some(_) => tool.path_of(arguments).unwrap_or_default(),
+            // Only what is about the contract's one document has effects without a path.
+            None if tool.effects.is_empty() => String::new(),
+            None => DOCUMENT.to_owned(),
+        }
+    }
+}
+
 /// What an effect is to be made with; what it has no place for is left out.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct With<'a> {
-    /// The document.
+    /// The document, where the contract leaves that open.
     pub path: &'a str,
     /// The text that comes.
     pub content: &'a str,
@@ -37,16 +50,20 @@ pub fn with_effect(tool: &'static ToolSpec, effect: &Effect, with: With<'_>) -> 
     };
     let alike = |it: &Effect| (it.content, it.target) == (effect.content, effect.target);
     let mut arguments = example(&|it| it == effect).or_else(|| example(&alike))?;
-    set(&mut arguments, tool.path?, with.path);
+    tool.path
+        .into_iter()
+        .for_each(|at| set(&mut arguments, at, with.path));
     effect
         .when
         .into_iter()
         .for_each(|when| set(&mut arguments, when.at, when.is));
-    if effect.kind != EffectKind::Read {
-        effect
-            .content
-            .into_iter()
-            .for_each(|at| set(&mut arguments, at, with.content));
+    match (effect.kind, effect.content) {
+        (EffectKind::AppendLine, Some(at)) => {
+            // What such an object may hold besides is for its owner to say.
+            set(&mut arguments, &format!("{at}/conformance"), with.content);
+        }
+        (kind, Some(at)) if !kind.reads() => set(&mut arguments, at, with.content),
+        _ => {}
     }
     effect
         .target
@@ -81,20 +98,26 @@ pub fn invalid_examples(tool: &'static ToolSpec) -> impl Iterator<Item = Value> 
 
 /// Puts `text` where `pointer` points to, if the way there exists.
 pub fn set(value: &mut Value, pointer: &str, text: &str) {
+    put(value, pointer, text.into());
+}
+
+/// Puts `new` where `pointer` points to, if the way there exists.
+pub fn put(value: &mut Value, pointer: &str, new: Value) {
     let Some((parent, name)) = pointer.rsplit_once('/') else {
         return;
     };
     let name = name.replace("~1", "/").replace("~0", "~");
     if let Some(Value::Object(parent)) = value.pointer_mut(parent) {
-        parent.insert(name, text.into());
+        parent.insert(name, new);
     }
 }
 
 impl Subject {
-    /// A request that has an effect of this kind; `None` if the server has no tool for it.
+    /// A request that has an effect of this kind on the document that `with` names; `None` if the server has no tool for
+    /// it, or only one for other documents.
     pub fn request(&self, kind: EffectKind, with: With<'_>) -> Option<Call> {
         let (tool, effect) = self.tool_with(kind)?;
-        with_effect(tool, effect, with)
+        with_effect(tool, effect, with).filter(|call| call.path() == with.path)
     }
 
     /// Requests of all tools, of every effect that a tool has or the plain example of one that has none, all about the

@@ -18,6 +18,7 @@ use crate::{
     client::Client,
     launch::{AROUND, Place, not_ours},
     ledger::{self, git},
+    person::Person,
     stepper::{Counting, Stepper},
     subject::Era,
     trace::Trace,
@@ -196,6 +197,14 @@ impl<'a> Scene<'a> {
     /// When it does not start or answer.
     pub fn start(&self) -> Result<Client<'a>, Stop> {
         self.start_at(&self.library())
+    }
+
+    /// As [`start`](Self::start), with another person behind the client than one who approves of everything.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_for(&self, person: Person) -> Result<Client<'a>, Stop> {
+        Client::open_for(person, self.subject, self.connect()?, self.library())
     }
 
     /// As [`start`](Self::start), over the library that `root` names.

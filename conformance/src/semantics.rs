@@ -6,10 +6,7 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use tabellion_schemas::{
-    ToolSpec,
-    spec::{Effect, EffectKind},
-};
+use tabellion_schemas::spec::{Effect, EffectKind};
 
 use crate::{
     check::{Judgement, Stop, fail},
@@ -86,8 +83,23 @@ pub fn change(call: &Call, before: Option<&[u8]>) -> Result<Change, Impossible> 
                 _ => end..end,
             }
         }
-        EffectKind::InsertSection
-        | EffectKind::UpdateSection
+        EffectKind::InsertSection => {
+            // How deep the section is, and what stands between its heading and its text, is the server's to say.
+            let heading = text(arguments, effect.target);
+            let position = effect.position.and_then(|at| arguments.pointer(at)?.as_u64());
+            let sections = markdown::sections(document()?);
+            let section = position.and_then(|at| sections.get(usize::try_from(at).ok()?));
+            match section {
+                Some(section) if heading.starts_with('#') && content().is_empty() => {
+                    return Ok(Change::Splice(
+                        section.heading.start..section.heading.start,
+                        heading.as_bytes().to_vec(),
+                    ));
+                }
+                _ => return Err(Impossible::NotDeclared),
+            }
+        }
+        EffectKind::UpdateSection
         | EffectKind::DeleteSection
         | EffectKind::MoveSection
         | EffectKind::Undo
@@ -101,7 +113,7 @@ pub fn change(call: &Call, before: Option<&[u8]>) -> Result<Change, Impossible> 
 /// # Errors
 /// The failure, which shows the document.
 pub fn allowed(call: &Call, before: Option<&[u8]>, after: Option<&[u8]>) -> Judgement {
-    let path = path(call.tool, &call.arguments).to_owned();
+    let path = call.path();
     let change = match change(call, before) {
         Ok(change) => change,
         Err(Impossible::NotDeclared) => return Ok(()),
@@ -165,11 +177,6 @@ fn is_within_line_endings(content: &[u8], middle: &[u8]) -> bool {
                 .strip_prefix(content)
                 .is_some_and(|end| end.len() <= MOST_BETWEEN && end.iter().all(is_ending))
     })
-}
-
-/// The path in a request; empty if it has none.
-pub fn path<'a>(tool: &ToolSpec, arguments: &'a Value) -> &'a str {
-    text(arguments, tool.path)
 }
 
 /// The words for what is done.

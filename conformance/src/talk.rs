@@ -110,7 +110,7 @@ impl<'a> Talk<'a> {
     /// A request's line, with what the era wants in it.
     pub fn request(&mut self, id: &Value, method: &str, mut params: Value) -> String {
         if params.is_object() {
-            prepare(self.subject.era, &mut params);
+            prepare(self.subject.era, &mut params, &json!({}));
         }
         self.asked.insert(id.to_string(), method.to_owned());
         json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()

@@ -24,8 +24,7 @@ impl PathPolicy {
     pub fn judge(&self, path: &str) -> Result<(), Failure> {
         let lower = path.to_lowercase();
         let segments: Vec<&str> = lower.split('/').collect();
-        let denied = |glob: &&&str| (1..=segments.len()).any(|len| matches(glob, &segments[..len]));
-        if let Some(glob) = self.deny.iter().find(denied) {
+        if let Some(glob) = self.deny.iter().find(|glob| matches_beginning(glob, &segments)) {
             let message = format!("`{path}` is denied: the contract denies `{glob}`");
             return Err(Failure::new(FailureKind::AccessDenied, message)
                 .with("path", path)
@@ -47,20 +46,38 @@ impl PathPolicy {
 fn matches(glob: &str, segments: &[&str]) -> bool {
     let glob = glob.to_lowercase();
     let globs: Vec<&str> = glob.split('/').collect();
-    sequence(&globs, segments, "**", &|glob, segment| {
-        let (glob, segment): (Vec<char>, Vec<char>) = (glob.chars().collect(), segment.chars().collect());
-        sequence(&glob, &segment, '*', &|one, other| one == other)
-    })
+    sequence(&globs, segments, "**", &of_segment).all
 }
 
-/// Whether `items` are what `pattern` says, in which `any` stands for any number of them. Takes time in the product of
+/// Whether `glob` matches `segments`, which are in lower case, or the first of them: a folder that they are in.
+fn matches_beginning(glob: &str, segments: &[&str]) -> bool {
+    let glob = glob.to_lowercase();
+    let globs: Vec<&str> = glob.split('/').collect();
+    sequence(&globs, segments, "**", &of_segment).beginning
+}
+
+fn of_segment(glob: &str, segment: &str) -> bool {
+    let (glob, segment): (Vec<char>, Vec<char>) = (glob.chars().collect(), segment.chars().collect());
+    sequence(&glob, &segment, '*', &|one, other| one == other).all
+}
+
+/// How much of some items a pattern matches.
+#[derive(Debug, Clone, Copy)]
+struct Matched {
+    /// All of them.
+    all: bool,
+    /// All of them, or the first ones, one at least.
+    beginning: bool,
+}
+
+/// How far `items` are what `pattern` says, in which `any` stands for any number of them. Takes time in the product of
 /// the two lengths, whatever the pattern.
 fn sequence<P: PartialEq + Copy, T: Copy>(
     pattern: &[P],
     items: &[T],
     any: P,
     same: &dyn Fn(P, T) -> bool,
-) -> bool {
+) -> Matched {
     // After each item: which beginnings of the pattern match all items so far.
     let mut reached = vec![false; pattern.len() + 1];
     reached[0] = true;
@@ -72,6 +89,7 @@ fn sequence<P: PartialEq + Copy, T: Copy>(
         }
     };
     skip_any(&mut reached);
+    let mut beginning = false;
     for item in items {
         let mut next = vec![false; reached.len()];
         for (i, part) in pattern.iter().enumerate() {
@@ -83,8 +101,12 @@ fn sequence<P: PartialEq + Copy, T: Copy>(
         }
         skip_any(&mut next);
         reached = next;
+        beginning |= reached[pattern.len()];
     }
-    reached[pattern.len()]
+    Matched {
+        all: reached[pattern.len()],
+        beginning,
+    }
 }
 
 #[cfg(test)]
@@ -152,5 +174,13 @@ mod tests {
         assert!(!matches(&glob, &[&path]));
         let (path, glob) = (vec!["a"; 10_000], "**/a/".repeat(50) + "b");
         assert!(!matches(&glob, &path));
+        let policy = PathPolicy {
+            allow: &["docs/**"],
+            deny: &["**/.env*", "**/secrets*", "**/*.key", "**/*.pem", "**/.git"],
+        };
+        // Were each beginning of the path judged by itself, this would take hours.
+        let path = "d/".repeat(50_000) + "a.md";
+        let judged = policy.judge(&path).err().map(|failure| failure.kind);
+        assert_eq!(judged, Some(FailureKind::PathNotAllowed));
     }
 }

@@ -59,7 +59,9 @@ impl<'a> Values<'a> {
             tool: self.tool,
             arguments: self.request.clone(),
         };
-        let path = self.root.join(semantics::path(self.tool, self.request));
+        let path = self
+            .root
+            .join(self.tool.path_of(self.request).unwrap_or_default());
         let before = ledger::bytes(&path);
         let change = semantics::change(&call, before.as_deref()).map_err(|impossible| match impossible {
             Impossible::NoDocument => "there is no such document to work out the edit from",

@@ -3,6 +3,8 @@
 //! A check names no tool: it asks the contract which tool has which effect. A contract is judged once it stands in
 //! [`CONTRACTS`], which this crate does not compile with as long as one of its guarantees has no check.
 
+mod append;
+mod approval;
 mod atomic;
 mod budget;
 mod bytes;
@@ -10,13 +12,16 @@ mod concurrent;
 pub(crate) mod http;
 mod model;
 mod mutation;
+mod outline;
 mod patch;
 mod paths;
 mod person;
+mod policy;
 mod preview;
 mod pure;
 mod schema;
 mod table;
+mod undo;
 mod wire;
 
 use tabellion_schemas::{ContractSpec, generated};
@@ -25,7 +30,11 @@ use crate::check::{Check, Severity};
 
 /// The contracts that this suite judges: those of whose guarantees each has a check. What another one promises is not
 /// tried, and the suite does not offer to.
-pub static CONTRACTS: &[&ContractSpec] = &[&generated::braindrive_markdown::CONTRACT];
+pub static CONTRACTS: &[&ContractSpec] = &[
+    &generated::braindrive_markdown::CONTRACT,
+    &generated::learning_os::CONTRACT,
+    &generated::safe_markdown_editor::CONTRACT,
+];
 
 /// The checks, in the order in which they run.
 pub const FAMILIES: &[&[Check]] = &[
@@ -39,6 +48,11 @@ pub const FAMILIES: &[&[Check]] = &[
     bytes::CHECKS,
     atomic::CHECKS,
     concurrent::CHECKS,
+    append::CHECKS,
+    approval::CHECKS,
+    policy::CHECKS,
+    outline::CHECKS,
+    undo::CHECKS,
     model::CHECKS,
     budget::CHECKS,
 ];

@@ -19,7 +19,12 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "pure/reads-change-nothing",
         severity: Severity::Must,
-        guarantees: &["pure-unless-stated", "no-write-without-call"],
+        guarantees: &[
+            "pure-unless-stated",
+            "no-write-without-call",
+            "no-side-effects",
+            "reading-changes-nothing",
+        ],
         states: "A call of a tool that is not said to change anything changes nothing, whatever it is called with.",
         explains: "Every such tool is called with the contract's examples, right and wrong, and with paths that are missing, \
                    odd or hostile, on a library with staged and unstaged changes of a person. Afterwards every file with \
@@ -32,7 +37,11 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "pure/start-changes-nothing",
         severity: Severity::Must,
-        guarantees: &["no-write-without-call"],
+        guarantees: &[
+            "no-write-without-call",
+            "no-side-effects",
+            "reading-changes-nothing",
+        ],
         states: "Starting the server, asking for its tools and closing it changes nothing.",
         explains: "The server is started over a library with staged and unstaged changes of a person, asked for its tools, \
                    and closed, twice. Nothing in the library or its history may have changed.",
@@ -43,7 +52,11 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "pure/no-write-without-call",
         severity: Severity::Must,
-        guarantees: &["no-write-without-call"],
+        guarantees: &[
+            "no-write-without-call",
+            "no-side-effects",
+            "reading-changes-nothing",
+        ],
         states: "A session in which no changing tool is called changes nothing, at no time.",
         explains: "A long session lists, reads, previews and waits, while a person saves a document, stages it and commits. \
                    Whenever one looks, all is as the person left it.",
@@ -54,7 +67,12 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "pure/refusals-change-nothing",
         severity: Severity::Must,
-        guarantees: &["errors-write-nothing", "no-partial-application"],
+        guarantees: &[
+            "errors-write-nothing",
+            "no-partial-application",
+            "refusals-write-nothing",
+            "errors-change-nothing",
+        ],
         states: "A call that must be refused is refused, and changes nothing.",
         explains: "Every changing tool is called with each of the contract's invalid examples, about a document that is not \
                    there, and about headings that are missing, that stand in a fence, or that stand there twice, on a \
@@ -196,6 +214,7 @@ fn refusal_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             let known = effects.filter(|effect| bench.subject.adapter.has(tool, Some(effect)));
             known
                 .filter_map(|effect| with_effect(tool, effect, with))
+                .filter(|call| call.path() == path)
                 .map(|Call { arguments, .. }| arguments)
                 .collect()
         };

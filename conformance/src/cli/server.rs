@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(super) struct Server {
-    /// The contract that the server is held to; may be left out if there is but one
+    /// The contract that the server is held to; braindrive-markdown, if not given
     #[arg(long)]
     contract: Option<String>,
     /// How the server's tools are named and shaped where they are not the contract's: a TOML file, which `template` begins
@@ -50,7 +50,8 @@ pub(super) struct Server {
     /// Show what it writes to standard error
     #[arg(long, short)]
     verbose: bool,
-    /// The command that serves a library, which `{library}` in it stands for; the adapter's, if not given
+    /// The command that serves a library, which `{library}` in it stands for, as `{document}` does for the path in it of a
+    /// contract's one document; the adapter's, if not given
     #[arg(last = true, required_unless_present_any = ["adapter", "library"])]
     command: Vec<String>,
 }
@@ -82,14 +83,15 @@ impl Server {
                 ));
             }
         };
-        told_all(&launch)?;
+        let contract = match &mapping {
+            Some(mapping) => self.adapted(mapping, other)?,
+            None => self.contract(other)?,
+        };
+        told_all(&launch, contract)?;
         let named = theirs.map_or(program, |server| server.name.clone());
         Ok(Subject {
             name: self.name.clone().unwrap_or(named),
-            contract: match &mapping {
-                Some(mapping) => self.adapted(mapping, other)?,
-                None => self.contract(other)?,
-            },
+            contract,
             launch,
             adapter: mapping.map_or(Adapter::Native, Adapter::Mapped),
             era: Era::Session,
@@ -171,7 +173,8 @@ impl Server {
         } else {
             format!(
                 "of the {all} tools of {}, the server has {found}; it lacks {names}. If it has others for the same, give an \
-                 adapter. This begins one:\n\n    {} > adapter.toml\n\nLook at it, then run again with `--adapter adapter.toml`.",
+                 adapter; if it keeps another contract, name that with `--contract`. This begins an \
+                 adapter:\n\n    {} > adapter.toml\n\nLook at it, then run again with `--adapter adapter.toml`.",
                 subject.contract.id,
                 self.line("template")
             )
@@ -184,19 +187,9 @@ impl Server {
     }
 
     fn contract(&self, other: Option<&str>) -> Result<&'static ContractSpec, Trouble> {
-        match (self.contract.as_deref().or(other), CONTRACTS) {
-            (Some(id), _) => Ok(in_tests::contract(id)?),
-            (None, [only]) => Ok(only),
-            (None, all) => {
-                let ids: Vec<_> = all
-                    .iter()
-                    .map(|contract| format!("\n  --contract {}", contract.id))
-                    .collect();
-                let ids = ids.concat();
-                Err(Trouble::Usage(format!(
-                    "say which contract the server is held to:{ids}"
-                )))
-            }
+        match self.contract.as_deref().or(other) {
+            Some(id) => Ok(in_tests::contract(id)?),
+            None => Ok(CONTRACTS[0]),
         }
     }
 
@@ -247,7 +240,7 @@ impl Server {
 }
 
 /// Whether a server that we start is told what it has to know.
-fn told_all(launch: &Launch) -> Result<(), Trouble> {
+fn told_all(launch: &Launch, contract: &ContractSpec) -> Result<(), Trouble> {
     if launch.running().is_some() {
         return Ok(());
     }
@@ -256,6 +249,13 @@ fn told_all(launch: &Launch) -> Result<(), Trouble> {
         return Err(Trouble::Usage(format!(
             "nothing tells the server which library to serve; put `{{library}}` into the command, as in \
              `-- {command} {{library}}`, or into `--env` or `--dir`"
+        )));
+    }
+    if contract.document && !launch.names("{document}") {
+        return Err(Trouble::Usage(format!(
+            "{} is about one document, and nothing tells the server which; put `{{document}}`, its path in the library, into \
+             the command, as in `-- {command} --document {{document}}`, or into `--env`",
+            contract.id
         )));
     }
     match &launch.reach {

@@ -17,6 +17,7 @@
 //! | `change` | the one way to change a document |
 //! | `journal` | the lock, and what is left of a change that was cut off |
 //! | `folder`, `git` | the disk and the git program |
+//! | [`small`] | servers of the other contracts, with less to them |
 
 mod change;
 mod folder;
@@ -28,6 +29,7 @@ mod markdown;
 pub mod mutant;
 mod path;
 mod preview;
+pub mod small;
 mod tools;
 mod wire;
 

@@ -285,8 +285,17 @@ impl Target {
     /// # Errors
     /// When no response comes.
     pub fn initialize(&mut self, revision: &str) -> Result<Value, WireError> {
+        self.initialize_as(revision, &json!({}))
+    }
+
+    /// As [`initialize`](Self::initialize), by a client with these capabilities.
+    ///
+    /// # Errors
+    /// As [`initialize`](Self::initialize).
+    pub fn initialize_as(&mut self, revision: &str, capabilities: &Value) -> Result<Value, WireError> {
         let client = json!({ "name": "tabellion-conformance", "version": env!("CARGO_PKG_VERSION") });
-        let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": client });
+        let params =
+            json!({ "protocolVersion": revision, "capabilities": capabilities, "clientInfo": client });
         let response = self.request("initialize", params)?;
         self.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string())?;
         Ok(response)

@@ -5,3 +5,4 @@ mod cli;
 mod http;
 mod reports;
 mod sample;
+mod small;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
-use tabellion_schemas::generated::braindrive_markdown::CONTRACT;
+use tabellion_schemas::generated::{braindrive_markdown::CONTRACT, learning_os, safe_markdown_editor};
 
 use crate::support::{Library, exited};
 
@@ -101,4 +101,26 @@ fn every_guarantee_has_the_documents_words() {
 fn every_guarantee_is_kept() {
     let serve = [env!("CARGO_BIN_EXE_tabellion"), "serve", "--library", "{library}"];
     tabellion_conformance::check(CONTRACT.id, serve);
+}
+
+#[test]
+fn every_guarantee_of_the_learning_os_is_kept() {
+    let serve = [env!("CARGO_BIN_EXE_tabellion"), "serve", "--library", "{library}"];
+    let contract = ["--contract", learning_os::CONTRACT.id];
+    tabellion_conformance::check(learning_os::CONTRACT.id, serve.into_iter().chain(contract));
+}
+
+#[test]
+fn every_guarantee_of_the_safe_markdown_editor_is_kept() {
+    let serve = [env!("CARGO_BIN_EXE_tabellion"), "serve", "--library", "{library}"];
+    let contract = [
+        "--contract",
+        safe_markdown_editor::CONTRACT.id,
+        "--document",
+        "{document}",
+    ];
+    tabellion_conformance::check(
+        safe_markdown_editor::CONTRACT.id,
+        serve.into_iter().chain(contract),
+    );
 }

@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    mutation::{DOCUMENTS, Mutation},
+    mutation::{Mutation, library},
     struck::{judge_at_once, judge_later},
 };
 use crate::{
@@ -37,7 +37,13 @@ struct Full {
 }
 
 pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let mutations = Mutation::of(bench)?;
+    let mut mutations = Mutation::of(bench)?;
+    // What is too large for an entry is refused for that.
+    mutations
+        .retain(|mutation| ![Mutation::AppendEntry, Mutation::AppendText, Mutation::Undo].contains(mutation));
+    if mutations.is_empty() {
+        return Err(Stop::NotApplicable("the server takes no large texts".into()));
+    }
     let full = |left, mutation| Full { mutation, left };
     let pairs: Vec<_> = if bench.pick(true, false) {
         let most = LEFT.len().max(mutations.len());
@@ -60,7 +66,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let line = "More than there is room for.\n";
     let content = line.repeat(CONTENT / line.len());
     let call = full.mutation.call_with(bench.subject, &content)?;
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let _mount = Mount::over_library(&scene)?;
     let mut client = scene.start()?;
     let before = Baseline::of(bench, &scene, &mut client)?;

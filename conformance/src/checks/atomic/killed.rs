@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    mutation::{DOCUMENTS, Mutation, must},
+    mutation::{Mutation, library, must},
     struck::{judge_at_once, judge_later, put},
 };
 use crate::{
@@ -35,7 +35,17 @@ struct Moment {
 
 /// Moments all over the time that a mutation takes, and somewhat later.
 pub(super) fn moments(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let mutations = Mutation::of(bench)?;
+    let mut mutations = Mutation::of(bench)?;
+    // What waits for a person is not under way.
+    mutations.retain(|it| {
+        it.call(bench.subject)
+            .is_ok_and(|call| call.tool.approval.is_none())
+    });
+    if mutations.is_empty() {
+        return Err(Stop::NotApplicable(
+            "all of the server's changes wait for a person".into(),
+        ));
+    }
     let took = mutations.iter().map(|mutation| took(bench, *mutation));
     let took: Vec<_> = took.collect::<Result<_, _>>()?;
     let all = bench.pick(MOMENTS[0], MOMENTS[1]);
@@ -58,9 +68,10 @@ pub(super) fn moments(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 /// How long a mutation takes.
 fn took(bench: &Bench<'_>, mutation: Mutation) -> Result<Duration, Stop> {
     let call = mutation.call(bench.subject)?;
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let mut client = scene.start()?;
     settled::log(bench.subject, &mut client)?;
+    mutation.prepare(bench.subject, &mut client)?;
     let since = Instant::now();
     match client.make(&call)? {
         Reply::Done(_) => Ok(since.elapsed()),
@@ -72,8 +83,9 @@ fn took(bench: &Bench<'_>, mutation: Mutation) -> Result<Duration, Stop> {
 pub(super) fn at_a_moment(bench: &Bench<'_>, case: &Case) -> Judgement {
     let moment: Moment = case.read()?;
     let call = moment.mutation.call(bench.subject)?;
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let mut client = start(bench, &scene)?;
+    moment.mutation.prepare(bench.subject, &mut client)?;
     let before = Baseline::of(bench, &scene, &mut client)?;
     let id = client.post(call.tool, &call.arguments)?;
     thread::sleep(Duration::from_micros(moment.microseconds));
@@ -106,7 +118,9 @@ fn last_reply(
 
 /// How many mutations are made, each by a server that is killed after its answer.
 pub(super) fn lives(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let mutations = Mutation::of(bench)?;
+    let mut mutations = Mutation::of(bench)?;
+    // Its effect is known right after an insertion alone.
+    mutations.retain(|mutation| *mutation != Mutation::Undo);
     let mut cases: Vec<_> = mutations
         .iter()
         .map(|mutation| Case::new(mutation.to_string(), [mutation]))
@@ -122,7 +136,7 @@ pub(super) fn lives(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 /// Kills servers after their answers, and looks at what others find.
 pub(super) fn after_answers(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mutations: Vec<Mutation> = case.read()?;
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let mut client = start(bench, &scene)?;
     let before = Baseline::of(bench, &scene, &mut client)?;
     let mut files = before.view.library.files.clone();
@@ -131,7 +145,7 @@ pub(super) fn after_answers(bench: &Bench<'_>, case: &Case) -> Judgement {
         let after = must(&mut client, &call, &scene, &files)?;
         kill(bench, &client)?;
         drop(client);
-        put(&mut files, &after, mutation.path());
+        put(&mut files, &after, &call.path());
         client = start(bench, &scene)?;
         before.judge(bench, &scene, &mut client, &files, number + 1)?;
     }

@@ -15,7 +15,15 @@ use points::Happening;
 use crate::check::{Check, Severity, as_small_as_can_be};
 
 /// What a mutation that is cut off may break.
-const WHOLE: &[&str] = &["no-partial-application", "errors-write-nothing"];
+const WHOLE: &[&str] = &[
+    "no-partial-application",
+    "errors-write-nothing",
+    "append-only",
+    "one-entry-per-line",
+    "refusals-write-nothing",
+    "atomic-mutation",
+    "errors-change-nothing",
+];
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -72,6 +80,10 @@ pub(super) const CHECKS: &[Check] = &[
             "no-partial-application",
             "commit-per-mutation",
             "log-entry-per-mutation",
+            "append-only",
+            "commit-per-entry",
+            "atomic-mutation",
+            "commit-per-edit",
         ],
         states: "What was acknowledged is there after a kill and a restart: the change, its commit and its log entry.",
         explains: "The server is killed as soon as it has answered, and another one is started, again and again. Each \

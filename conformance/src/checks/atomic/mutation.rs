@@ -11,13 +11,13 @@ use crate::{
     client::Client,
     ledger::{self, Files},
     reply::Reply,
-    request::{Call, With},
+    request::{Call, With, with_effect},
     scene::Scene,
     semantics,
 };
 
-/// What each library begins with.
-pub(super) const DOCUMENTS: &[(&str, &str)] = &[
+/// Documents of every library.
+const DOCUMENTS: &[(&str, &str)] = &[
     (
         DOCUMENT,
         "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n",
@@ -43,6 +43,14 @@ pub(super) enum Mutation {
     Delete,
     Append,
     ReplaceSection,
+    /// An object at the end of a file that the contract names.
+    AppendEntry,
+    /// A text at the end of a file that the contract names.
+    AppendText,
+    /// A section before the first.
+    Insert,
+    /// Of such an insertion.
+    Undo,
 }
 
 impl fmt::Display for Mutation {
@@ -54,18 +62,26 @@ impl fmt::Display for Mutation {
             Self::Delete => "delete",
             Self::Append => "append",
             Self::ReplaceSection => "replace a section",
+            Self::AppendEntry => "append an entry",
+            Self::AppendText => "append a text",
+            Self::Insert => "insert a section",
+            Self::Undo => "undo",
         })
     }
 }
 
 impl Mutation {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 10] = [
         Self::Create,
         Self::CreateWithFolder,
         Self::Overwrite,
         Self::Delete,
         Self::Append,
         Self::ReplaceSection,
+        Self::AppendEntry,
+        Self::AppendText,
+        Self::Insert,
+        Self::Undo,
     ];
 
     /// Those that the server has a tool for, and a folder made only if it makes folders.
@@ -85,8 +101,8 @@ impl Mutation {
         Ok(all)
     }
 
-    /// The document that it is about.
-    pub(super) fn path(self) -> &'static str {
+    /// The document that it is about, where the contract leaves that open.
+    fn path(self) -> &'static str {
         match self {
             Self::Create => NEW,
             Self::CreateWithFolder => DEEP,
@@ -105,7 +121,26 @@ impl Mutation {
     /// As [`call`](Self::call), with other text. Afterwards all others can be made.
     pub(super) fn call_with(self, subject: &Subject, text: &str) -> Result<Call, Stop> {
         let section = || format!("## Scope\n\n{text}");
+        let lacking = || Stop::NotApplicable(format!("the server has no tool to {self}"));
+        let own = |kind, content: &str, target| {
+            let (tool, effect) = subject.tool_with(kind)?;
+            let with = With {
+                path: DOCUMENT,
+                content,
+                target,
+            };
+            with_effect(tool, effect, with)
+        };
+        // Only where the contract names the file.
+        let fixed = |kind, content: &str| own(kind, content, "").filter(|call| call.path() != DOCUMENT);
         let (kind, content) = match self {
+            Self::AppendEntry => return fixed(EffectKind::AppendLine, text.trim_end()).ok_or_else(lacking),
+            Self::AppendText => return fixed(EffectKind::Append, text).ok_or_else(lacking),
+            Self::Insert => {
+                let heading = format!("# {}", text.lines().next().unwrap_or_default());
+                return own(EffectKind::InsertSection, "", &heading).ok_or_else(lacking);
+            }
+            Self::Undo => return own(EffectKind::Undo, "", "").ok_or_else(lacking),
             Self::Create | Self::CreateWithFolder | Self::Overwrite => (EffectKind::Write, section()),
             Self::Delete => (EffectKind::Delete, String::new()),
             Self::Append => (EffectKind::Append, format!("\n{text}")),
@@ -116,14 +151,61 @@ impl Mutation {
             content: &content,
             target: "## Scope",
         };
-        let call = subject.request(kind, with);
-        call.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool to {self}")))
+        subject.request(kind, with).ok_or_else(lacking)
     }
+
+    /// Makes what must have been made before it.
+    ///
+    /// # Errors
+    /// When that is refused.
+    pub(super) fn prepare(self, subject: &Subject, client: &mut Client<'_>) -> Judgement {
+        if self != Self::Undo {
+            return Ok(());
+        }
+        match client.make(&Self::Insert.call(subject)?)? {
+            Reply::Done(_) => Ok(()),
+            Reply::Refused(refusal) => Err(fail(format!("a valid call was refused: {}", refusal.message))),
+        }
+    }
+}
+
+/// What each library begins with: [`DOCUMENTS`], and the files that the contract names.
+pub(super) fn documents(subject: &Subject) -> Vec<(String, &'static str)> {
+    let mut all: Vec<_> = DOCUMENTS
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), *text))
+        .collect();
+    for mutation in [Mutation::AppendEntry, Mutation::AppendText] {
+        if let Ok(call) = mutation.call(subject) {
+            all.push((call.path(), "{}\n"));
+        }
+    }
+    all
+}
+
+/// A library with [`documents`].
+///
+/// # Errors
+/// When the disk or git fails.
+pub(super) fn library<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
+    let all = documents(bench.subject);
+    let all: Vec<_> = all.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    bench.scene(&all)
+}
+
+/// As [`library`], in memory where there is a folder in memory.
+///
+/// # Errors
+/// As [`library`].
+pub(super) fn library_in_memory<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
+    let all = documents(bench.subject);
+    let all: Vec<_> = all.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    Scene::in_memory(bench.subject, &bench.trace, &all)
 }
 
 /// Whether the server makes the folder of a new document.
 fn makes_folders(bench: &Bench<'_>) -> Result<bool, Stop> {
-    let scene = bench.scene(DOCUMENTS)?;
+    let scene = library(bench)?;
     let call = Mutation::CreateWithFolder.call(bench.subject)?;
     Ok(matches!(scene.start()?.make(&call)?, Reply::Done(_)))
 }
@@ -148,24 +230,28 @@ pub(super) fn must(
         return Err(fail(format!("a valid call was refused: {}", refusal.message)));
     }
     let after = ledger::files(&scene.library())?;
-    let path = semantics::path(call.tool, &call.arguments);
+    let path = &*call.path();
     semantics::allowed(call, document(before, path), document(&after, path))?;
     Ok(after)
 }
 
-/// A mutation of another document, to see whether the server can still make one.
+/// A mutation of another document than that of `call`, or of the same where there is but one, to see whether the server can
+/// still make one.
 ///
 /// # Errors
 /// When it has no tool for one.
-pub(super) fn next(subject: &Subject) -> Result<Call, Stop> {
+pub(super) fn next(subject: &Subject, call: &Call) -> Result<Call, Stop> {
     let mut kinds = [EffectKind::Append, EffectKind::Write, EffectKind::Delete].into_iter();
     let with = With {
         path: NEXT,
         content: "One more.\n",
         target: "",
     };
-    let call = kinds.find_map(|kind| subject.request(kind, with));
-    call.ok_or_else(|| Stop::NotApplicable("the server can't change a document".into()))
+    let found = kinds.find_map(|kind| subject.request(kind, with));
+    let own = [Mutation::AppendEntry, Mutation::AppendText, Mutation::Insert].into_iter();
+    let mut own = own.filter_map(|mutation| mutation.call_with(subject, "One more.\n").ok());
+    let found = found.or_else(|| own.find(|it| it.path() != call.path() || call.tool.path.is_none()));
+    found.ok_or_else(|| Stop::NotApplicable("the server can't change a document".into()))
 }
 
 /// Whether the call was made, by its document, which must be as before it or as after it.
@@ -173,12 +259,18 @@ pub(super) fn next(subject: &Subject) -> Result<Call, Stop> {
 /// # Errors
 /// When it is neither.
 pub(super) fn is_made(call: &Call, before: &Files, after: &Files) -> Result<bool, Stop> {
-    let path = semantics::path(call.tool, &call.arguments);
+    let path = &*call.path();
     let (before, after) = (document(before, path), document(after, path));
     if before == after {
         return Ok(false);
     }
-    match semantics::allowed(call, before, after) {
+    let is_undo = call.tool.effect(&call.arguments).map(|effect| effect.kind) == Some(EffectKind::Undo);
+    let judged = match is_undo {
+        // Nothing but an insertion was made before.
+        true => ensure(after == Some(DOCUMENTS[0].1.as_bytes()), String::new),
+        false => semantics::allowed(call, before, after),
+    };
+    match judged {
         Ok(()) => Ok(true),
         Err(_) => Err(fail(format!(
             "`{path}` is neither what it was nor what it should become"

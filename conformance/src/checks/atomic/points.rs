@@ -5,13 +5,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    mutation::{DOCUMENTS, Mutation},
+    mutation::{Mutation, library_in_memory},
     struck,
 };
 use crate::{
     check::{Bench, Case, Stop, fail},
     reply::Reply,
-    scene::Scene,
     settled,
     stepper::{Call, Effect, Errno, Fault},
 };
@@ -104,8 +103,9 @@ pub(super) fn cases(bench: &Bench<'_>, happenings: &[Happening]) -> Result<Vec<C
 /// The calls that a mutation makes when nothing happens.
 fn count(bench: &Bench<'_>, mutation: Mutation) -> Result<Vec<Call>, Stop> {
     let call = mutation.call(bench.subject)?;
-    let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
+    let scene = library_in_memory(bench)?;
     let (mut client, stepper) = struck::start(bench, &scene)?;
+    mutation.prepare(bench.subject, &mut client)?;
     // A server may do some things once, when it is first asked for something.
     settled::log(bench.subject, &mut client)?;
     stepper.arm(None);

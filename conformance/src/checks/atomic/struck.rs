@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    mutation::{DOCUMENTS, document, ensure_as_answered, is_made, must, next},
+    mutation::{document, ensure_as_answered, is_made, library_in_memory, must, next},
     points::Point,
 };
 use crate::{
@@ -13,7 +13,6 @@ use crate::{
     reply::Reply,
     request::Call,
     scene::Scene,
-    semantics,
     settled::{self, Baseline},
     stepper::{Counting, Effect, Stepper},
 };
@@ -34,8 +33,9 @@ pub(super) fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<(Client<
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let point: Point = case.read()?;
     let call = point.mutation.call(bench.subject)?;
-    let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
+    let scene = library_in_memory(bench)?;
     let (mut client, stepper) = start(bench, &scene)?;
+    point.mutation.prepare(bench.subject, &mut client)?;
     let before = Baseline::of(bench, &scene, &mut client)?;
 
     stepper.arm(Some(point.fault()));
@@ -78,7 +78,7 @@ pub(super) fn judge_at_once(
     let was = &before.view.library.files;
     let is_made = is_made(call, was, &files)?;
     for (path, expected) in was {
-        let is_of_call = path.to_str() == Some(semantics::path(call.tool, &call.arguments));
+        let is_of_call = path.to_str() == Some(&call.path());
         let found = files.get(path);
         ensure(is_of_call || found == Some(expected), || {
             format!("`{}` has changed, and nobody was to change it", path.display())
@@ -102,7 +102,10 @@ pub(super) fn judge_later<'a>(
     reply: Option<&Reply>,
     up: Option<Client<'a>>,
 ) -> Judgement {
-    let mut client = match up {
+    let next = next(bench.subject, call)?;
+    let is_same = next.path() == call.path();
+    // Once another mutation is made of the same document, it can't be told whether the first one was.
+    let mut client = match up.filter(|_| !is_same) {
         Some(client) => client,
         None => {
             let mut client = scene.start()?;
@@ -113,15 +116,20 @@ pub(super) fn judge_later<'a>(
             client
         }
     };
-    let next = next(bench.subject)?;
+    let made = is_same
+        .then(|| expected(scene, call, before, reply))
+        .transpose()?;
     let earlier = ledger::files(&scene.library())?;
     let later = must(&mut client, &next, scene, &earlier)?;
     drop(client);
 
     let mut client = scene.start()?;
     settled::log(bench.subject, &mut client)?;
-    let (mut files, mutations) = expected(scene, call, before, reply)?;
-    put(&mut files, &later, semantics::path(next.tool, &next.arguments));
+    let (mut files, mutations) = match made {
+        Some(made) => made,
+        None => expected(scene, call, before, reply)?,
+    };
+    put(&mut files, &later, &next.path());
     before.judge(bench, scene, &mut client, &files, mutations + 1)
 }
 
@@ -137,7 +145,7 @@ fn expected(
     let is_made = is_made(call, &files, &found)?;
     ensure_as_answered(reply, is_made)?;
     if is_made {
-        put(&mut files, &found, semantics::path(call.tool, &call.arguments));
+        put(&mut files, &found, &call.path());
     }
     Ok((files, usize::from(is_made)))
 }

@@ -1,6 +1,6 @@
 //! Many edits of one document at the same time, from one server process or several.
 
-use std::{path::Path, sync::Barrier, thread};
+use std::{path::PathBuf, sync::Barrier, thread};
 
 use serde::{Deserialize, Serialize};
 use tabellion_schemas::spec::EffectKind;
@@ -10,7 +10,6 @@ use crate::{
     check::{Bench, Case, Judgement, Stop, ensure, fail},
     ledger,
     scene::Scene,
-    semantics,
     settled::{self, Baseline},
 };
 
@@ -215,7 +214,7 @@ pub(in crate::checks) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         What::Several => {
             let paths = [LIST.to_owned()].into_iter().chain((0..case.servers).map(own));
             for path in paths {
-                let of = |edit: &&Edit| semantics::path(edit.call.tool, &edit.call.arguments) == path;
+                let of = |edit: &&Edit| edit.call.path() == path;
                 let edits: Vec<_> = edits.iter().filter(of).cloned().collect();
                 ensure_list(&edits, &path, &text(&path))?;
             }
@@ -227,8 +226,8 @@ pub(in crate::checks) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut files = before.view.library.files.clone();
     let found = ledger::files(&scene.library())?;
     for edit in &edits {
-        let path = Path::new(semantics::path(edit.call.tool, &edit.call.arguments));
-        let file = found.get(path).cloned();
+        let path = PathBuf::from(edit.call.path());
+        let file = found.get(&path).cloned();
         files.extend(file.map(|file| (path.to_owned(), file)));
     }
     before.judge(bench, &scene, &mut client, &files, done)

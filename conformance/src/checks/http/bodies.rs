@@ -140,7 +140,7 @@ fn notes(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         notes.push(("a response to nobody", response));
     } else {
         for (_, note) in &mut notes {
-            crate::client::prepare(Era::Stateless, &mut note["params"]);
+            crate::client::prepare(Era::Stateless, &mut note["params"], &json!({}));
         }
     }
     Ok(notes

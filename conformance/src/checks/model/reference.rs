@@ -66,7 +66,7 @@ impl Reference {
 
     /// Whether the contract leaves no reason to refuse the call.
     pub(super) fn must_be_accepted(&self, call: &Call) -> bool {
-        let path = semantics::path(call.tool, &call.arguments);
+        let path = &*call.path();
         let before = self.document(path);
         let is_text = before.is_none_or(|bytes| str::from_utf8(bytes).is_ok());
         let changes = |change| semantics::plainest(&change, before).as_deref() != before;
@@ -101,7 +101,7 @@ impl Reference {
 
     /// Judges a mutation that was accepted; `changed` are the paths that differ between the old HEAD and the new one.
     pub(super) fn accepted(&mut self, call: &Call, changed: &[&str], now: View) -> Judgement {
-        let path = semantics::path(call.tool, &call.arguments);
+        let path = &*call.path();
         semantics::allowed(call, self.document(path), bytes(&now, path))?;
         self.others(&now, Some(path))?;
 

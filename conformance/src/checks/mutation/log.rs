@@ -161,7 +161,7 @@ fn refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
     let calls = calls.chain(bench.subject.requests(with("notes/plan.md", "## Missing")));
     for call in calls.filter(|call| call.tool.mutating) {
         let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
-        let path = crate::semantics::path(call.tool, &call.arguments);
+        let path = call.path();
         let is_missing = path == "notes/missing.md" && kind != Some(EffectKind::Write);
         if !is_missing && !kind.is_some_and(on_section) {
             continue;

@@ -5,6 +5,7 @@ mod commit;
 mod content;
 mod log;
 mod others;
+mod recorded;
 mod sequence;
 mod states;
 
@@ -19,6 +20,7 @@ pub(super) const CHECKS: &[Check] = &[
     others::PERSON_UNCOMMITTED,
     log::LOG_ENTRY,
     log::REFUSED_NOTHING,
+    recorded::CHECK,
     sequence::SEQUENCE,
     states::ODD_REPOSITORY,
 ];

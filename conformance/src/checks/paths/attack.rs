@@ -160,6 +160,8 @@ fn tries(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> V
             .iter()
             .filter(|effect| adapter.has(tool, Some(effect)));
         let calls = effects.filter_map(move |effect| with_effect(tool, effect, with));
+        // Some tools choose among documents of their own.
+        let calls = calls.filter(|call| call.path() == with.path);
         calls.map(move |call| Try {
             call: Call {
                 tool: named,
@@ -176,7 +178,7 @@ fn tries(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> V
             tries.extend(effects(applies, tool));
         } else if !tool.effects.is_empty() {
             tries.extend(effects(tool, tool));
-        } else if attack.expected != Expected::Ordinary || attack.folder.is_some() {
+        } else if attack.expected != Expected::Ordinary || (attack.folder.is_some() && tool.paths.is_none()) {
             let folder = attack.folder.as_ref().map(|folder| placed(folder, scene));
             tries.extend(of_folder(tool, folder.as_deref().unwrap_or(path)));
         }

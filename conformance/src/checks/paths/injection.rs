@@ -178,7 +178,7 @@ fn call(bench: &Bench<'_>, scene: &Scene<'_>, name: &str, call: &Call) -> Result
     }
     let called = subject.adapter.call(call.tool, &call.arguments, &scene.library());
     let mut params: Value = called.map_err(Stop::NotApplicable)?;
-    client::prepare(subject.era, &mut params);
+    client::prepare(subject.era, &mut params, &json!({}));
     if subject.era == Era::Stateless {
         params["_meta"]["io.modelcontextprotocol/clientInfo"] = info;
     }

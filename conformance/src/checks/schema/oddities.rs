@@ -16,7 +16,11 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     id: "schema/json-oddities",
     severity: Severity::Must,
-    guarantees: &["errors-write-nothing"],
+    guarantees: &[
+        "errors-write-nothing",
+        "refusals-write-nothing",
+        "errors-change-nothing",
+    ],
     states: "Odd JSON is refused or handled: the server stays up, and what is refused or ignored changes nothing.",
     explains: "Into the text of a valid write odd JSON is put: members that stand twice, 10,000 nested lists, numbers that \
                are too large for any type, minus zero, halves of surrogate pairs, NUL, and what only looks like JSON. A \

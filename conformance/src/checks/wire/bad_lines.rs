@@ -44,7 +44,7 @@ enum Line {
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut params = json!({});
-    prepare(bench.subject.era, &mut params);
+    prepare(bench.subject.era, &mut params, &json!({}));
     let with = |members: Value| {
         let mut message = members;
         message["method"] = "tools/list".into();

@@ -12,7 +12,11 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     id: "wire/bad-params",
     severity: Severity::Must,
-    guarantees: &["errors-write-nothing"],
+    guarantees: &[
+        "errors-write-nothing",
+        "refusals-write-nothing",
+        "errors-change-nothing",
+    ],
     states: "A call without a name, without an object of arguments or of an unknown tool is refused, and changes nothing.",
     explains: "Each tool is called with arguments that are no object; calls without a name or of a tool that there is not \
                are sent as well. An error must come, or a result that says that it is one, and nothing on the disk may \

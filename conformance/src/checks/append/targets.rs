@@ -1,0 +1,194 @@
+//! The files that may be appended to: those of the contract, and no others by whatever name or link.
+
+use std::os::unix::fs::symlink;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Way, refused};
+use crate::{
+    attacks,
+    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    moment::Moment,
+    reply::Reply,
+    request::put,
+    scene::SECRET,
+};
+
+pub(super) const NAMES: Check = Check {
+    id: "append/other-files",
+    severity: Severity::Must,
+    guarantees: &["target-files-only"],
+    states: "A file that the contract does not list is refused by every name, and nothing changes.",
+    explains: "Where a listed file's name stands, other names come: of files that are there and that are not, the listed \
+               ones in capitals, with a path, an extension or a blank more, and all attacks on paths of the table. Whatever \
+               stands beside it in the request, each must be refused, with not a byte changed.",
+    cases: name_cases,
+    judge: names,
+    shrink: one_name,
+};
+
+pub(super) const LINKS: Check = Check {
+    id: "append/linked-file",
+    severity: Severity::Must,
+    guarantees: &["target-files-only"],
+    states: "Where a listed file, or its folder, is a link, nothing is written to what it leads to.",
+    explains: "A listed file is a symbolic link to a file outside of the library, or to another file in it, and its folder is \
+               a link to another folder. The call is refused, or the link makes way for a file; what it leads to stays.",
+    cases: link_cases,
+    judge: links,
+    shrink: as_small_as_can_be,
+};
+
+/// Names that are tried in the place of a listed one.
+#[derive(Debug, Serialize, Deserialize)]
+struct Names {
+    way: Way,
+    names: Vec<String>,
+}
+
+fn name_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let mut cases = Vec::new();
+    for way in Way::all(bench.subject)? {
+        let call = way.call_of(bench.subject, "x")?;
+        let listed = call.tool.path.and_then(|at| call.arguments.pointer(at)?.as_str());
+        let is_listed = call.tool.effects.iter().any(|effect| effect.when.is_some());
+        let Some(listed) = listed.filter(|_| is_listed) else {
+            continue;
+        };
+        let path = call.path();
+        let folder = path.strip_suffix(listed).unwrap_or_default();
+        let stem = listed.rsplit_once('.').map_or(listed, |(stem, _)| stem);
+        let mut names = vec![
+            String::new(),
+            listed.to_uppercase(),
+            format!("{listed} "),
+            format!(" {listed}"),
+            format!("{listed}/"),
+            format!("./{listed}"),
+            format!("{listed}\0"),
+            format!("{listed}\n"),
+            format!("{listed}.bak"),
+            stem.to_owned(),
+            format!("{stem}.md"),
+            format!("{stem}.json"),
+            path.clone(),
+            format!("../../{path}"),
+            format!("{folder}../{listed}"),
+            "notes/plan.md".into(),
+            "../../README.md".into(),
+            "../../../outside/secret.md".into(),
+            ".git/config".into(),
+            "../../.git/config".into(),
+        ];
+        names.extend(attacks::all().iter().map(|attack| attack.path.clone()));
+        let others = call
+            .tool
+            .effects
+            .iter()
+            .filter_map(|effect| Some(effect.when?.is));
+        let others: Vec<_> = others.collect();
+        names.retain(|name| !others.contains(&name.as_str()));
+        for (number, names) in names.chunks(30).enumerate() {
+            let names = names.to_vec();
+            cases.push(Case::new(
+                format!("instead of {listed}, {number}"),
+                Names { way, names },
+            ));
+        }
+    }
+    Ok(cases)
+}
+
+/// Each name by itself.
+fn one_name(case: &Case) -> Vec<Case> {
+    let Ok(Names { way, names }) = case.read() else {
+        return Vec::new();
+    };
+    if names.len() < 2 {
+        return Vec::new();
+    }
+    let all = names.into_iter();
+    all.map(|name| {
+        let names = vec![name];
+        Case::new(case.name.clone(), Names { way, names })
+    })
+    .collect()
+}
+
+fn names(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let Names { way, names } = case.read()?;
+    let scene = bench.scene(&[("notes/plan.md", "# Plan\n"), ("README.md", "# Library\n")])?;
+    let mut client = scene.start()?;
+    let before = Moment::of(&scene)?;
+    for name in names {
+        let mut call = way.call_of(bench.subject, "x")?;
+        let at = call.tool.path.unwrap_or_default();
+        put(&mut call.arguments, at, name.as_str().into());
+        if let Some(message) = client.attempt(call.tool, &call.arguments)? {
+            let reply = bench.subject.adapter.reply(call.tool, &message);
+            refused(&reply, &format!("`{}`", name.escape_debug()))?;
+        }
+    }
+    before.same(&Moment::of(&scene)?)
+}
+
+/// Where links lead.
+const LINKS_TO: [&str; 4] = ["outside", "inside", "nowhere", "another folder"];
+
+fn link_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let mut cases = Vec::new();
+    for way in Way::all(bench.subject)? {
+        let path = way.call_of(bench.subject, "x")?.path();
+        for to in LINKS_TO {
+            cases.push(Case::new(format!("{path}: {to}"), json!([way, to])));
+        }
+    }
+    Ok(cases)
+}
+
+fn links(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let (way, to): (Way, String) = case.read()?;
+    let call = way.call_of(bench.subject, "x")?;
+    let path = call.path();
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let up = "../".repeat(folder.split('/').filter(|part| !part.is_empty()).count());
+    let inside = format!("elsewhere/{name}");
+    let scene = bench.scene(&[(&*inside, "{}\n"), ("README.md", "# Library\n")])?;
+    let (link, leads_to) = match &*to {
+        "outside" => (path.clone(), format!("{up}../outside/secret.md")),
+        "inside" => (path.clone(), format!("{up}{inside}")),
+        "nowhere" => (path.clone(), format!("{up}../outside/new.md")),
+        _ if folder.is_empty() => return Ok(()),
+        _ => (folder.to_owned(), format!("{}elsewhere", &up[3..])),
+    };
+    scene.trace(format!("a person links `{link}` to `{leads_to}`"));
+    let link = scene.path(&link);
+    std::fs::create_dir_all(link.parent().unwrap_or(&link))?;
+    symlink(&leads_to, &link)?;
+    scene.commit_all("a link")?;
+    let mut client = scene.start()?;
+    let before = Moment::of(&scene)?;
+    let reply = client.make(&call)?;
+    let after = Moment::of(&scene)?;
+    before.same_around(&after)?;
+    if let Reply::Refused(_) = reply {
+        return before.same(&after);
+    }
+    let held = scene.read(&inside);
+    ensure(held.as_deref() == Some(b"{}\n"), || {
+        format!("`{path}` is a link, and `{inside}`, to which it leads, was written to")
+    })?;
+    let secret = scene.read("../outside/secret.md");
+    ensure(secret.as_deref() == Some(SECRET.as_bytes()), || {
+        "a file outside of the library was written to".into()
+    })?;
+    ensure(
+        !Value::is_null(&super::added(&call)) && !link.is_symlink(),
+        || {
+            format!(
+                "the call was acknowledged, and `{path}` is still a link that nothing was written through"
+            )
+        },
+    )
+}

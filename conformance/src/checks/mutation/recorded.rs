@@ -1,0 +1,149 @@
+//! That each mutation is recorded once where a contract has no tool that tells its log.
+
+use serde_json::{Value, json};
+use tabellion_schemas::spec::ResourceSpec;
+
+use crate::{
+    Subject,
+    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    client::Client,
+    moment::Moment,
+    reply::Reply,
+    request::{Call, With, invalid_examples},
+    subject::DOCUMENT,
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "mutation/recorded",
+    severity: Severity::Must,
+    guarantees: &[
+        "log-entry-per-entry",
+        "commit-per-entry",
+        "log-entry-per-edit",
+        "commit-per-edit",
+    ],
+    states: "An accepted mutation is recorded once, a refused one not at all.",
+    explains: "A mutation of every effect that takes no section's id is made, with calls that must be refused in between. A \
+               contract that has a resource with a list of what happened at which time has its log there: it must have one \
+               entry more after each mutation, also after a restart. Otherwise git's log is all there is: there must be one \
+               commit more, whose message names the document.",
+    cases: |_| Ok(Case::only()),
+    judge,
+    shrink: as_small_as_can_be,
+};
+
+/// The resource that lists what happened: one of a list whose items have a time.
+fn resource(subject: &Subject) -> Option<&'static ResourceSpec> {
+    let has_times = |schema: &Value| {
+        let mut members = schema["properties"].as_object().into_iter().flatten();
+        members.any(|(_, member)| {
+            let mut items = member["items"]["properties"].as_object().into_iter().flatten();
+            items.any(|(_, item)| item["format"] == "date-time")
+        })
+    };
+    let mut resources = subject.contract.resources.iter();
+    resources.find(|resource| has_times(&resource.shape.wire()))
+}
+
+/// What the log has.
+fn entries(client: &mut Client<'_>, resource: &ResourceSpec) -> Result<Vec<Value>, Stop> {
+    let message = client.request("resources/read", json!({ "uri": resource.uri }))?;
+    let text = message.pointer("/result/contents/0/text").and_then(Value::as_str);
+    let text = text.ok_or_else(|| fail(format!("`{}` can't be read: {}", resource.uri, message["error"])))?;
+    let told: Value =
+        serde_json::from_str(text).map_err(|_| fail(format!("`{}` is not JSON", resource.uri)))?;
+    let mut lists = told
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(_, member)| member.as_array());
+    let list = lists.next().cloned();
+    list.ok_or_else(|| fail(format!("`{}` has no list", resource.uri)))
+}
+
+fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let subject = bench.subject;
+    let with = With {
+        path: DOCUMENT,
+        content: "recorded",
+        target: "Recorded",
+    };
+    let is_tried = |call: &Call| {
+        let effect = call.tool.effect(&call.arguments);
+        call.tool.mutating && effect.is_some_and(|effect| effect.section.is_none())
+    };
+    let calls: Vec<_> = subject.requests(with).into_iter().filter(is_tried).collect();
+    if calls.is_empty() {
+        return Err(Stop::NotApplicable("the server has no such tools".into()));
+    }
+    let log = resource(subject);
+    let scene = bench.scene(&[(DOCUMENT, "# Plan\n\nIntro.\n")])?;
+    let mut client = scene.start()?;
+    let mut expected = match log {
+        Some(log) => entries(&mut client, log)?,
+        None => Vec::new(),
+    };
+    for call in &calls {
+        let before = Moment::of(&scene)?;
+        for arguments in invalid_examples(call.tool) {
+            client.call(call.tool, &arguments)?;
+        }
+        before.same(&Moment::of(&scene)?)?;
+        if let Reply::Refused(refusal) = client.make(call)? {
+            return Err(fail(format!("a valid call was refused: {}", refusal.message)));
+        }
+        let commits = scene.view()?.library.commits_since(&before.view.library).len();
+        ensure(commits == 1, || {
+            format!("`{}` made {commits} commits instead of one", call.tool.name)
+        })?;
+        match log {
+            Some(log) => one_more(&mut expected, entries(&mut client, log)?, call.tool.name)?,
+            None => {
+                let message = scene.git(&["log", "--max-count=1", "--format=%B"])?;
+                ensure(message.contains(&call.path()), || {
+                    format!(
+                        "the commit's message does not name `{}`: {message:?}",
+                        call.path()
+                    )
+                })?;
+            }
+        }
+    }
+    client.close()?;
+    let Some(log) = log else {
+        return Ok(());
+    };
+    ensure(entries(&mut scene.start()?, log)? == expected, || {
+        "after a restart the log is another".into()
+    })
+}
+
+/// Fails unless the log is what it was, and has one entry more at one of its ends.
+fn one_more(known: &mut Vec<Value>, told: Vec<Value>, tool: &str) -> Judgement {
+    let (old, new) = (known.len(), told.len());
+    ensure(new == old + 1, || {
+        format!("after `{tool}` the log has {new} entries, where it had {old}")
+    })?;
+    ensure(told[..old] == known[..] || told[1..] == known[..], || {
+        format!("after `{tool}` other entries of the log are not what they were")
+    })?;
+    *known = told;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_that_is_missing_doubled_or_changed_shows() {
+        let judged = |told: &[i32]| {
+            let mut known = vec![json!(1), json!(2)];
+            one_more(&mut known, told.iter().map(|it| json!(it)).collect(), "x").is_ok()
+        };
+        assert!(judged(&[1, 2, 3]) && judged(&[3, 1, 2]));
+        for wrong in [&[1, 2][..], &[1, 2, 3, 3], &[1, 9, 3], &[]] {
+            assert!(!judged(wrong), "{wrong:?}");
+        }
+    }
+}

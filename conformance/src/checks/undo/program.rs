@@ -1,0 +1,313 @@
+//! Random programs of edits, undo, redo, restarts and a person's edits, beside a model that is a list of texts.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    checks::outline::editor::{Editor, Entry, accepted},
+    reply::Reply,
+    scene::Scene,
+    settled,
+    subject::DOCUMENT,
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "undo/program",
+    severity: Severity::Must,
+    guarantees: &[
+        "undo-inverts",
+        "redo-inverts-undo",
+        "edit-clears-redo",
+        "history-is-kept",
+        "hand-edits-are-kept",
+        "ids-are-stable",
+        "commit-per-edit",
+        "errors-change-nothing",
+    ],
+    states: "In any order of edits, undo, redo, restarts and a person's edits, each undo and redo finds what it should.",
+    explains: "Programs are made at random from the seed, and run beside a model: the texts and lists of sections that were \
+               there, and what a person did between them. An undo must bring back exactly the last one that has not been \
+               undone, or be refused where a person's edit or nothing is there; a redo the same; each accepted call is one \
+               commit, a refused one none. A second server over the same library takes part. A failing program is made \
+               shorter.",
+    cases,
+    judge,
+    shrink,
+};
+
+pub(super) const DEEP: Check = Check {
+    id: "undo/levels",
+    severity: Severity::Must,
+    guarantees: &["undo-inverts", "redo-inverts-undo"],
+    states: "A hundred edits can be undone one by one, and done again, by other servers too.",
+    explains: "So many edits are made (fewer in the quick profile), undone up to the beginning by a server that was started \
+               since, and done again. After each step the document must be what it was at that place.",
+    cases: |bench| Ok(vec![Case::new("levels", bench.pick(10, 100))]),
+    judge: deep,
+    shrink: as_small_as_can_be,
+};
+
+/// One thing that happens. Numbers choose among what is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Step {
+    Insert(usize),
+    Update(usize),
+    Delete(usize),
+    Move(usize, usize),
+    Undo,
+    Redo,
+    /// The next calls go to the other of two servers.
+    Change,
+    Restart,
+    /// A person adds a line, and commits it or not.
+    Hand(bool),
+}
+
+const LENGTH: usize = 16;
+
+fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let mut dice = bench.dice("undo/program");
+    let mut step = || match dice.u8(..20) {
+        0..=3 => Step::Insert(dice.usize(..8)),
+        4 | 5 => Step::Update(dice.usize(..8)),
+        6 => Step::Delete(dice.usize(..8)),
+        7 => Step::Move(dice.usize(..8), dice.usize(..8)),
+        8..=12 => Step::Undo,
+        13..=15 => Step::Redo,
+        16 | 17 => Step::Change,
+        18 => Step::Restart,
+        _ => Step::Hand(dice.bool()),
+    };
+    let mut program = || -> Vec<Step> { (0..LENGTH).map(|_| step()).collect() };
+    let cases = (0..bench.pick(6, 250)).map(|number| Case::new(format!("program {number}"), program()));
+    Ok(cases.collect())
+}
+
+/// A half, or all steps but one.
+fn shrink(case: &Case) -> Vec<Case> {
+    let Ok(steps) = case.read::<Vec<Step>>() else {
+        return Vec::new();
+    };
+    let half = steps.len() / 2;
+    let halves = [steps[..half].to_vec(), steps[half..].to_vec()];
+    let without = (0..steps.len()).map(|gone| {
+        let mut fewer = steps.clone();
+        fewer.remove(gone);
+        fewer
+    });
+    let all = halves.into_iter().filter(|_| half > 1).chain(without);
+    all.filter(|fewer| !fewer.is_empty())
+        .map(|fewer| Case::new(case.name.clone(), fewer))
+        .collect()
+}
+
+const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n";
+
+/// Bytes and sections at one moment.
+type State = (Option<Vec<u8>>, Vec<Entry>);
+
+/// What an undo would find.
+#[derive(Debug, Clone)]
+enum Past {
+    /// An edit: what was before it.
+    Edit(State),
+    /// A person's edit.
+    Hand,
+}
+
+/// What there is to undo, and to redo: the states that each would bring back.
+#[derive(Debug, Default)]
+struct Model {
+    undo: Vec<Past>,
+    redo: Vec<State>,
+}
+
+fn state(scene: &Scene<'_>, editor: &mut Editor<'_>) -> Result<State, Stop> {
+    Ok((scene.read(DOCUMENT), editor.list()?))
+}
+
+fn same(expected: &State, found: &State, when: &str) -> Judgement {
+    if expected == found {
+        return Ok(());
+    }
+    let what = match expected.0 == found.0 {
+        true => format!(
+            "{when} the sections are {:?} instead of {:?}",
+            found.1, expected.1
+        ),
+        false => format!("{when} the document is not what it should be"),
+    };
+    Err(fail(what).showing(DOCUMENT, expected.0.as_deref(), found.0.as_deref()))
+}
+
+fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let steps: Vec<Step> = case.read()?;
+    let scene = bench.scene(&[(DOCUMENT, TEXT)])?;
+    let mut editor = Editor::start(bench.subject, &scene)?;
+    let mut other = match bench.subject.launch.running() {
+        // Somebody else's is the only one.
+        Some(_) => None,
+        None => Some(Editor::start(bench.subject, &scene)?),
+    };
+    let mut model = Model::default();
+    for (number, step) in steps.iter().enumerate() {
+        match step {
+            Step::Change => {
+                if let Some(other) = &mut other {
+                    std::mem::swap(&mut editor, other);
+                }
+            }
+            Step::Restart => {
+                editor.client.close()?;
+                editor = Editor::start(bench.subject, &scene)?;
+            }
+            Step::Hand(commits) => {
+                let mut text = scene.read(DOCUMENT).unwrap_or_default();
+                text.extend(format!("\nA person's line {number}.\n").as_bytes());
+                scene.put(DOCUMENT, text)?;
+                if *commits {
+                    scene.commit_all("a person's")?;
+                }
+                // A person's second edit is no more in the way than the first.
+                if !matches!(model.undo.last(), Some(Past::Hand)) {
+                    model.undo.push(Past::Hand);
+                }
+                model.redo.clear();
+            }
+            step => call(bench, &scene, &mut editor, &mut model, *step, number)?,
+        }
+    }
+    Ok(())
+}
+
+/// Makes a call and judges what became of it.
+fn call(
+    bench: &Bench<'_>,
+    scene: &Scene<'_>,
+    editor: &mut Editor<'_>,
+    model: &mut Model,
+    step: Step,
+    number: usize,
+) -> Judgement {
+    let before = state(scene, editor)?;
+    let old = settled::view(scene)?.library;
+    let ids = &before.1;
+    let chosen = |at: usize| ids.get(at % ids.len().max(1)).map(|entry| entry.id.as_str());
+    let text = format!("Text {number}.\n");
+    let when = format!("after step {number}, {step:?},");
+    let reply = match step {
+        Step::Insert(at) => editor.insert(&format!("New {number}"), &text, at % (ids.len() + 1))?,
+        Step::Update(at) => match chosen(at) {
+            Some(id) => editor.update(id, &text)?,
+            None => return Ok(()),
+        },
+        Step::Delete(at) => match chosen(at) {
+            Some(id) => editor.delete(id)?,
+            None => return Ok(()),
+        },
+        Step::Move(at, to) => match chosen(at) {
+            Some(id) => editor.relocate(id, to % ids.len())?,
+            None => return Ok(()),
+        },
+        Step::Undo => editor.undo()?,
+        _ => editor.redo()?,
+    };
+    let after = state(scene, editor)?;
+    let is_done = matches!(reply, Reply::Done(_));
+    if !is_done {
+        same(&before, &after, &when)?;
+    }
+    let new = settled::view(scene)?.library;
+    if bench.subject.should_commit() {
+        // What a person has not committed may get a commit of its own first.
+        let most = usize::from(is_done) + usize::from(is_done && !old.status.is_empty());
+        let made = new.commits.len().saturating_sub(old.commits.len());
+        ensure(new.commits.ends_with(&old.commits), || {
+            format!("{when} commits that were there are no longer what HEAD stands on")
+        })?;
+        ensure((usize::from(is_done)..=most).contains(&made), || {
+            format!("{when} there are {made} commits more")
+        })?;
+    }
+    match step {
+        Step::Undo => match (model.undo.pop(), is_done) {
+            (Some(Past::Edit(expected)), true) => {
+                same(&expected, &after, &when)?;
+                model.redo.push(before);
+            }
+            (None, false) => {}
+            (Some(Past::Hand), false) => model.undo.push(Past::Hand),
+            (Some(Past::Edit(_)), false) => accepted(&reply, "an undo of the last edit")?,
+            (None, true) => {
+                return Err(fail(format!(
+                    "{when} something was undone, and there was nothing"
+                )));
+            }
+            (Some(Past::Hand), true) => {
+                return Err(fail(format!(
+                    "{when} something was undone that came before a person's edit"
+                )));
+            }
+        },
+        Step::Redo => match (model.redo.pop(), is_done) {
+            (Some(expected), true) => {
+                same(&expected, &after, &when)?;
+                model.undo.push(Past::Edit(before));
+            }
+            (None, false) => {}
+            (Some(_), false) => accepted(&reply, "a redo of the last undo")?,
+            (None, true) => {
+                return Err(fail(format!(
+                    "{when} something was done again, and there was nothing"
+                )));
+            }
+        },
+        Step::Move(..) if !is_done => {}
+        _ => {
+            accepted(&reply, &format!("step {number}, {step:?},"))?;
+            model.undo.push(Past::Edit(before));
+            model.redo.clear();
+        }
+    }
+    Ok(())
+}
+
+fn deep(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let levels: usize = case.read()?;
+    let scene = bench.scene(&[(DOCUMENT, TEXT)])?;
+    let mut editor = Editor::start(bench.subject, &scene)?;
+    let mut states = vec![state(&scene, &mut editor)?];
+    for level in 0..levels {
+        let ids = &states[level].1;
+        let (count, last) = (ids.len(), ids[ids.len() - 1].id.clone());
+        let reply = match level % 4 {
+            0 | 1 => editor.insert(&format!("Level {level}"), "text\n", level % (count + 1))?,
+            2 => editor.update(&last, &format!("Text {level}.\n"))?,
+            _ => editor.delete(&last)?,
+        };
+        accepted(&reply, &format!("edit {level}"))?;
+        states.push(state(&scene, &mut editor)?);
+    }
+    editor.client.close()?;
+    editor = Editor::start(bench.subject, &scene)?;
+    for level in (0..levels).rev() {
+        accepted(&editor.undo()?, &format!("the undo of edit {level}"))?;
+        same(
+            &states[level],
+            &state(&scene, &mut editor)?,
+            &format!("after the undo of edit {level}"),
+        )?;
+    }
+    editor.client.close()?;
+    editor = Editor::start(bench.subject, &scene)?;
+    for level in 0..levels {
+        accepted(&editor.redo()?, &format!("the redo of edit {level}"))?;
+        same(
+            &states[level + 1],
+            &state(&scene, &mut editor)?,
+            &format!("after the redo of edit {level}"),
+        )?;
+    }
+    Ok(())
+}
