@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 
@@ -22,7 +22,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve a library to an MCP client over standard input and output
+    /// Serve a library to an MCP client over standard input and output, or to many over HTTP
     Serve(Serve),
     /// Show the whole way once, on a throw-away library of real documents
     Demo,
@@ -59,6 +59,22 @@ pub(crate) struct Serve {
     /// What to do with a file that was changed outside of the server and not committed, before changing it
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = External::Adopt)]
     pub(crate) external: External,
+
+    /// Serve over HTTP at this address, at `/mcp`, until interrupted or terminated; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) http: Option<SocketAddr>,
+
+    /// With --http: serve on standard input and output as well, and until their client is gone
+    #[arg(long, requires = "http")]
+    pub(crate) stdio: bool,
+
+    /// A name, with or without a port, that the server is called by over HTTP, beside its own address; may be repeated
+    #[arg(long = "allow-host", value_name = "HOST", requires = "http")]
+    pub(crate) hosts: Vec<String>,
+
+    /// Origin of pages that may use the server from a browser, as in `https://app.example`; may be repeated
+    #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "http")]
+    pub(crate) origins: Vec<String>,
 }
 
 /// What to do with uncommitted bytes of a file that is about to be changed.

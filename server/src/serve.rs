@@ -1,22 +1,29 @@
-//! `tabellion serve`: a library, the contracts over it, and a client on standard input and output.
+//! `tabellion serve`: a library, the contracts over it, and whoever speaks with them: a client on standard input and
+//! output, any number over HTTP, or both.
 
 use std::{
+    collections::BTreeMap,
+    convert::Infallible,
     env,
     error::Error,
     io::{self, IsTerminal},
+    net::SocketAddr,
     panic,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use futures_util::FutureExt as _;
 use tabellion_schemas::ContractSpec;
+use tokio::sync::oneshot;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
     cli::Serve,
     contracts,
+    http::{self, Guard, Site},
     library::{Library, Options},
-    mcp::{self, Adapter, ApprovalPolicy, ServerInfo},
+    mcp::{self, Adapter, ApprovalPolicy, ServerInfo, streamable::Endpoint},
     parent::Parent,
     path::LibraryPath,
     platform,
@@ -24,6 +31,9 @@ use crate::{
 
 /// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
 const LOG: &str = "TABELLION_LOG";
+
+/// The path of MCP over HTTP.
+const MCP: &str = "/mcp";
 
 /// What a model is told about the server, whatever it serves.
 const ABOUT: &str = "A library of Markdown files in git. Paths are relative to the library. Every change is one commit and \
@@ -73,14 +83,75 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
         instructions: Some(instructions(&specs)),
     };
     let adapter = Adapter::new(contracts, info, approval)?;
-    if io::stdin().is_terminal() {
-        eprintln!("{}", greeting(&what.library)?);
-    }
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(mcp::serve_stdio(adapter, parent));
+    let served = match what.http {
+        None => {
+            if io::stdin().is_terminal() {
+                eprintln!("{}", greeting(&what.library)?);
+            }
+            runtime
+                .block_on(mcp::serve_stdio(adapter, parent.gone()))
+                .map_err(Into::into)
+        }
+        Some(address) => runtime.block_on(over_http(what, address, adapter, parent)),
+    };
     // A thread may still be blocked in a read of standard input; it must not keep the process.
     runtime.shutdown_background();
+    served
+}
+
+/// Serves over HTTP until the process is asked to end; with `--stdio` also there, and until that client is gone.
+async fn over_http(
+    what: &Serve,
+    address: SocketAddr,
+    adapter: Adapter,
+    parent: Parent,
+) -> Result<(), Box<dyn Error>> {
+    if !address.ip().is_loopback() {
+        return Err(format!(
+            "`--http {address}` can be reached from other machines, and everybody there could change the library. Listen \
+             on 127.0.0.1 and put something before it that knows who calls"
+        )
+        .into());
+    }
+    let ending = platform::asked_to_end()?;
+    let listener = http::listen(address).await?;
+    let address = listener.local_addr()?;
+    let guard = Guard::new(address, &what.hosts, &what.origins)?;
+    let beside = what.stdio.then(|| adapter.for_another());
+    let endpoint = Endpoint::new(adapter, mcp::streamable::Limits::default());
+    let endpoints = BTreeMap::from([(MCP.to_owned(), endpoint)]);
+    let site = Site::new(guard, endpoints, http::Limits::default());
+    eprintln!("tabellion: listening on http://{address}{MCP}");
+    let (running, gone) = oneshot::channel::<Infallible>();
+    let ending = ending.shared();
+    let until = async {
+        tokio::select! {
+            _ = gone => {}
+            () = ending.clone() => {}
+        }
+    };
+    let on_stdio = async {
+        let served = match beside {
+            None => {
+                ending.clone().await;
+                Ok(())
+            }
+            Some(adapter) => {
+                let until = async {
+                    tokio::select! {
+                        () = parent.gone() => {}
+                        () = ending.clone() => {}
+                    }
+                };
+                mcp::serve_stdio(adapter, until).await
+            }
+        };
+        drop(running);
+        served
+    };
+    let (served, ()) = tokio::join!(on_stdio, http::serve(listener, site.into(), until));
     Ok(served?)
 }
 

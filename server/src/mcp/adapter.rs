@@ -15,6 +15,7 @@ use rmcp::{
 };
 use tabellion_schemas::Contract;
 use tokio::sync::Semaphore;
+use tracing::{Instrument as _, Span};
 
 use super::{
     approval::ApprovalPolicy,
@@ -40,7 +41,14 @@ pub struct ServerInfo {
 /// Contracts as an MCP server for one client.
 pub struct Adapter {
     handler: Handler,
-    subscriptions: Semaphore,
+    subscriptions: Arc<Semaphore>,
+}
+
+/// What a transport knows of a request beside its message.
+#[derive(Debug, Clone)]
+pub(super) struct Provenance {
+    /// The request's name in the log.
+    pub(super) request: Arc<str>,
 }
 
 /// The error that a request is to be answered with, as it is. rmcp would make -32002 of contracts something else.
@@ -69,16 +77,22 @@ impl Adapter {
         approval: ApprovalPolicy,
     ) -> Result<Self, NameClash> {
         let handler = Handler::new(Catalog::new(contracts)?, info, approval);
-        let subscriptions = Semaphore::new(MOST_SUBSCRIPTIONS);
+        let subscriptions = Arc::new(Semaphore::new(MOST_SUBSCRIPTIONS));
         Ok(Self {
             handler,
             subscriptions,
         })
     }
-}
 
-impl Service<RoleServer> for Adapter {
-    async fn handle_request(
+    /// The same for another client, which has subscriptions of its own. What is limited is limited for all together.
+    pub fn for_another(&self) -> Self {
+        Self {
+            handler: self.handler.for_another(),
+            subscriptions: self.subscriptions.clone(),
+        }
+    }
+
+    async fn answer(
         &self,
         request: ClientRequest,
         mut cx: RequestContext<RoleServer>,
@@ -98,6 +112,21 @@ impl Service<RoleServer> for Adapter {
         cx.extensions.insert(verbatim.clone());
         let answer = self.handler.handle_request(request, cx).await;
         answer.map_err(|error| verbatim.0.get().cloned().unwrap_or(error))
+    }
+}
+
+impl Service<RoleServer> for Adapter {
+    async fn handle_request(
+        &self,
+        request: ClientRequest,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        // Of the highest level, so that it is there whatever is logged.
+        let span = match cx.extensions.get() {
+            Some(Provenance { request }) => tracing::error_span!("request", id = %request),
+            None => Span::none(),
+        };
+        self.answer(request, cx).instrument(span).await
     }
 
     async fn handle_notification(

@@ -19,12 +19,12 @@ impl Handler {
         params: CallToolRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(route) = self.0.catalog.tools.route(&params.name) else {
+        let Some(route) = self.shared.catalog.tools.route(&params.name) else {
             return Err(render::unknown_tool(&params.name));
         };
         let (contract, tool) = (&route.contract, route.spec);
         let arguments = Value::Object(params.arguments.unwrap_or_default());
-        let approvals = &self.0.approvals;
+        let approvals = &self.shared.approvals;
         let asked = approvals.concern(tool).then(|| arguments.clone());
         let approver = asked.as_ref().map(|arguments| match era {
             Era::Session => approvals.in_session(tool, cx),
@@ -57,7 +57,7 @@ impl Handler {
         uri: &str,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResult, ErrorData> {
-        let route = self.0.catalog.resources.route(uri);
+        let route = self.shared.catalog.resources.route(uri);
         let route = route.ok_or_else(|| render::unknown_resource(uri))?;
         let (contract, resource) = (&route.contract, route.spec);
         let answer = async {
@@ -82,7 +82,7 @@ impl Handler {
         params: GetPromptRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<GetPromptResult, ErrorData> {
-        let route = self.0.catalog.prompts.route(&params.name);
+        let route = self.shared.catalog.prompts.route(&params.name);
         let route = route.ok_or_else(|| render::unknown("prompt", &params.name))?;
         let (contract, prompt) = (&route.contract, route.spec);
         let arguments = Value::Object(params.arguments.unwrap_or_default());
@@ -111,7 +111,7 @@ impl Handler {
             let message = "only arguments of prompts are completed; there are no resource templates";
             return Err(ErrorData::invalid_params(message, None));
         };
-        let route = self.0.catalog.prompts.route(&name);
+        let route = self.shared.catalog.prompts.route(&name);
         let route = route.ok_or_else(|| render::unknown("prompt", &name))?;
         let (contract, prompt) = (&route.contract, route.spec);
         let ArgumentInfo { name, value, .. } = params.argument;

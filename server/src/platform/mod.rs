@@ -10,10 +10,13 @@ mod linux;
 #[cfg(any(test, not(target_os = "linux")))]
 #[cfg_attr(target_os = "linux", allow(unreachable_pub, dead_code))]
 mod portable;
+mod signals;
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
+
+pub use signals::asked_to_end;
 
 #[cfg(target_os = "linux")]
 pub use linux::{Dir, Journal, Lease, start_writing, write_out};

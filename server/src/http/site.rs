@@ -1,0 +1,145 @@
+//! What is served at which path.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use hyper::{
+    HeaderMap, Method, Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header::{
+        ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HeaderValue, VARY,
+    },
+    http::request::Parts,
+};
+
+use super::{Guard, Limits, upload::Uploads};
+use crate::mcp::streamable::{Body, Endpoint, Refusal};
+
+/// The header with a request's name in the log. A client may choose it.
+const REQUEST: &str = "x-request-id";
+const LONGEST_NAME: usize = 64;
+/// What pages of known origins may send and read.
+const METHODS: &str = "GET, POST, DELETE";
+const HEADERS: &str = "accept, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-request-id";
+const READABLE: &str = "mcp-session-id, retry-after, x-request-id";
+
+/// Everything that one server has.
+pub struct Site {
+    guard: Guard,
+    endpoints: BTreeMap<String, Endpoint>,
+    uploads: Uploads,
+    pub(super) limits: Limits,
+    /// The number of the next request that has no name of its own.
+    next: AtomicU64,
+}
+
+impl Site {
+    /// Serves each of `endpoints` at its path, to whom `guard` admits.
+    pub fn new(guard: Guard, endpoints: BTreeMap<String, Endpoint>, limits: Limits) -> Self {
+        let mut start = [0; 8];
+        getrandom::fill(&mut start).expect("the system gives random bytes");
+        Self {
+            guard,
+            endpoints,
+            uploads: Uploads::new(limits),
+            limits,
+            next: AtomicU64::new(u64::from_be_bytes(start)),
+        }
+    }
+
+    /// Takes no more calls.
+    pub(super) fn end(&self) {
+        self.endpoints.values().for_each(Endpoint::end);
+    }
+
+    /// Waits until no call is in flight.
+    pub(super) async fn idle(&self) {
+        for endpoint in self.endpoints.values() {
+            endpoint.idle().await;
+        }
+    }
+
+    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let begun = Instant::now();
+        let (head, body) = request.into_parts();
+        let name = self.name(&head.headers);
+        let mut page = None;
+        let answer = match self.guard.admit(&head.uri, &head.headers) {
+            Ok(origin) => {
+                page = origin;
+                self.route(&head, body, &name).await
+            }
+            Err(refusal) => Err(refusal),
+        };
+        let mut response = answer.unwrap_or_else(Response::from);
+        let headers = response.headers_mut();
+        if let Some(page) = page {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(READABLE));
+            headers.insert(VARY, HeaderValue::from_static("origin"));
+        }
+        let name_again = HeaderValue::from_str(&name).expect("it is of visible ASCII");
+        headers.insert(REQUEST, name_again);
+        // Of a stream, this is when it begins. What a query or a header holds is nobody's business.
+        tracing::info!(
+            id = %name,
+            method = %head.method,
+            path = head.uri.path(),
+            status = response.status().as_u16(),
+            ms = begun.elapsed().as_millis() as u64,
+            "answered"
+        );
+        response
+    }
+
+    async fn route(&self, head: &Parts, body: Incoming, name: &Arc<str>) -> Result<Response<Body>, Refusal> {
+        let endpoint = self.endpoints.get(head.uri.path()).ok_or_else(|| {
+            let paths: Vec<_> = self.endpoints.keys().map(String::as_str).collect();
+            let why = format!("nothing is served here, but at {}", paths.join(", "));
+            Refusal::new(StatusCode::NOT_FOUND, why)
+        })?;
+        match head.method {
+            Method::OPTIONS => Ok(options()),
+            Method::POST => {
+                let (body, _room) = self.uploads.receive(body).await?;
+                Ok(endpoint.answer(with(head, body), name.clone()).await)
+            }
+            _ => Ok(endpoint.answer(with(head, Bytes::new()), name.clone()).await),
+        }
+    }
+
+    /// What the log calls a request.
+    fn name(&self, headers: &HeaderMap) -> Arc<str> {
+        let own = headers.get(REQUEST).and_then(|name| name.to_str().ok());
+        let is_fine = |name: &&str| {
+            let all = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+            (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(all)
+        };
+        match own.filter(is_fine) {
+            Some(name) => name.into(),
+            None => format!("{:016x}", self.next.fetch_add(1, Ordering::Relaxed)).into(),
+        }
+    }
+}
+
+fn with(head: &Parts, body: Bytes) -> Request<Bytes> {
+    Request::from_parts(head.clone(), body)
+}
+
+/// What a browser is told that asks whether a page may do what it wants to do. Which page that is has been looked at.
+fn options() -> Response<Body> {
+    let mut response = Response::new(Body::whole(""));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(HEADERS));
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    response
+}
