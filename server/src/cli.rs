@@ -1,10 +1,18 @@
 //! The command line.
 
-use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{net::SocketAddr, process::ExitCode};
 
-use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser as _},
+};
 
-use crate::{contracts, demo, library::ExternalPolicy, mcp::ApprovalMode, serve};
+use crate::{
+    contracts, demo,
+    library::ExternalPolicy,
+    mcp::ApprovalMode,
+    serve::{self, libraries::Named},
+};
 
 /// Exit code of a run that did what it was asked to.
 pub const SUCCESS: u8 = 0;
@@ -31,9 +39,16 @@ enum Command {
 /// What to serve.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Folder of the library; it and its git repository are made where they are missing
-    #[arg(long, value_name = "DIR", env = "BRAINDRIVE_LIBRARY_PATH")]
-    pub(crate) library: PathBuf,
+    /// Folder of the library; it and its git repository are made where they are missing. With --http there may be several:
+    /// those with a name are served at `/mcp/NAME`
+    #[arg(
+        long = "library",
+        value_name = "[NAME=]DIR",
+        env = "BRAINDRIVE_LIBRARY_PATH",
+        required = true,
+        value_parser = OsStringValueParser::new().try_map(Named::parse)
+    )]
+    pub(crate) libraries: Vec<Named>,
 
     /// Contract to serve; may be repeated
     #[arg(

@@ -10,6 +10,7 @@
 
 mod connection;
 mod guard;
+mod metrics;
 mod patient;
 mod site;
 #[cfg(test)]
@@ -20,7 +21,7 @@ use std::time::Duration;
 
 pub use connection::{listen, serve};
 pub use guard::{BadEntry, Guard};
-pub use site::Site;
+pub use site::{Place, Site};
 
 /// How much a server takes upon itself, and how long it waits.
 #[derive(Debug, Clone, Copy)]

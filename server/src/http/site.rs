@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -14,13 +15,16 @@ use hyper::{
     body::{Bytes, Incoming},
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HeaderValue, VARY,
+        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CONTENT_TYPE, HeaderValue, VARY,
     },
     http::request::Parts,
 };
 
-use super::{Guard, Limits, upload::Uploads};
-use crate::mcp::streamable::{Body, Endpoint, Refusal};
+use super::{Guard, Limits, metrics, upload::Uploads};
+use crate::{
+    library::Counts,
+    mcp::streamable::{Body, Endpoint, Refusal},
+};
 
 /// The header with a request's name in the log. A client may choose it.
 const REQUEST: &str = "x-request-id";
@@ -30,10 +34,29 @@ const METHODS: &str = "GET, POST, DELETE";
 const HEADERS: &str = "accept, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-request-id";
 const READABLE: &str = "mcp-session-id, retry-after, x-request-id";
 
+/// Whether the process answers. Whoever asks need not know by which name it is called.
+const ALIVE: &str = "/healthz";
+/// Whether it takes calls.
+const READY: &str = "/readyz";
+/// What it has done.
+const METRICS: &str = "/metrics";
+
+/// One library, as it is served.
+pub struct Place {
+    /// What it is called; empty where it is the only one.
+    pub name: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What it has done.
+    pub counts: Arc<Counts>,
+    /// Its MCP.
+    pub endpoint: Endpoint,
+}
+
 /// Everything that one server has.
 pub struct Site {
     guard: Guard,
-    endpoints: BTreeMap<String, Endpoint>,
+    places: BTreeMap<String, Place>,
     uploads: Uploads,
     pub(super) limits: Limits,
     /// The number of the next request that has no name of its own.
@@ -41,13 +64,13 @@ pub struct Site {
 }
 
 impl Site {
-    /// Serves each of `endpoints` at its path, to whom `guard` admits.
-    pub fn new(guard: Guard, endpoints: BTreeMap<String, Endpoint>, limits: Limits) -> Self {
+    /// Serves each of `places` at its path, to whom `guard` admits.
+    pub fn new(guard: Guard, places: BTreeMap<String, Place>, limits: Limits) -> Self {
         let mut start = [0; 8];
         getrandom::fill(&mut start).expect("the system gives random bytes");
         Self {
             guard,
-            endpoints,
+            places,
             uploads: Uploads::new(limits),
             limits,
             next: AtomicU64::new(u64::from_be_bytes(start)),
@@ -56,13 +79,13 @@ impl Site {
 
     /// Takes no more calls.
     pub(super) fn end(&self) {
-        self.endpoints.values().for_each(Endpoint::end);
+        self.places.values().for_each(|place| place.endpoint.end());
     }
 
     /// Waits until no call is in flight.
     pub(super) async fn idle(&self) {
-        for endpoint in self.endpoints.values() {
-            endpoint.idle().await;
+        for place in self.places.values() {
+            place.endpoint.idle().await;
         }
     }
 
@@ -71,12 +94,9 @@ impl Site {
         let (head, body) = request.into_parts();
         let name = self.name(&head.headers);
         let mut page = None;
-        let answer = match self.guard.admit(&head.uri, &head.headers) {
-            Ok(origin) => {
-                page = origin;
-                self.route(&head, body, &name).await
-            }
-            Err(refusal) => Err(refusal),
+        let answer = match self.health(&head) {
+            Some(health) => Ok(health),
+            None => self.admitted(&head, body, &name, &mut page).await,
         };
         let mut response = answer.unwrap_or_else(Response::from);
         let headers = response.headers_mut();
@@ -99,9 +119,44 @@ impl Site {
         response
     }
 
+    /// Says whether the server is well, if that is what is asked.
+    fn health(&self, head: &Parts) -> Option<Response<Body>> {
+        let is_well = match head.uri.path() {
+            ALIVE => true,
+            READY => {
+                let mut places = self.places.values();
+                places.all(|place| place.endpoint.is_open() && place.folder.is_dir())
+            }
+            _ => return None,
+        };
+        let mut response = text(if is_well { "ok\n" } else { "not ready\n" });
+        if !is_well {
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        }
+        Some(response)
+    }
+
+    /// Answers who may be answered. `page` is set to the page that asks, if one does.
+    async fn admitted(
+        &self,
+        head: &Parts,
+        body: Incoming,
+        name: &Arc<str>,
+        page: &mut Option<HeaderValue>,
+    ) -> Result<Response<Body>, Refusal> {
+        *page = self.guard.admit(&head.uri, &head.headers)?;
+        if head.uri.path() == METRICS {
+            return match head.method {
+                Method::GET => Ok(metrics::response(self.places.values())),
+                _ => Err(Refusal::method_not_allowed("GET")),
+            };
+        }
+        self.route(head, body, name).await
+    }
+
     async fn route(&self, head: &Parts, body: Incoming, name: &Arc<str>) -> Result<Response<Body>, Refusal> {
-        let endpoint = self.endpoints.get(head.uri.path()).ok_or_else(|| {
-            let paths: Vec<_> = self.endpoints.keys().map(String::as_str).collect();
+        let place = self.places.get(head.uri.path()).ok_or_else(|| {
+            let paths: Vec<_> = self.places.keys().map(String::as_str).collect();
             let why = format!("nothing is served here, but at {}", paths.join(", "));
             Refusal::new(StatusCode::NOT_FOUND, why)
         })?;
@@ -109,9 +164,12 @@ impl Site {
             Method::OPTIONS => Ok(options()),
             Method::POST => {
                 let (body, _room) = self.uploads.receive(body).await?;
-                Ok(endpoint.answer(with(head, body), name.clone()).await)
+                Ok(place.endpoint.answer(with(head, body), name.clone()).await)
             }
-            _ => Ok(endpoint.answer(with(head, Bytes::new()), name.clone()).await),
+            _ => Ok(place
+                .endpoint
+                .answer(with(head, Bytes::new()), name.clone())
+                .await),
         }
     }
 
@@ -127,6 +185,13 @@ impl Site {
             None => format!("{:016x}", self.next.fetch_add(1, Ordering::Relaxed)).into(),
         }
     }
+}
+
+fn text(text: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::whole(text));
+    let media = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, media);
+    response
 }
 
 fn with(head: &Parts, body: Bytes) -> Request<Bytes> {

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
+use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -10,7 +11,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Guard, Limits, Site, serve};
+use super::{Guard, Limits, Place, Site, serve};
 use crate::mcp::{
     ApprovalPolicy,
     streamable::{self, Endpoint},
@@ -29,6 +30,7 @@ struct Server {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
     served: JoinHandle<()>,
+    folder: TempDir,
 }
 
 impl Server {
@@ -39,7 +41,14 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let guard = Guard::new(address, &[], &["https://app.example".into()]).unwrap();
-        let site = Site::new(guard, BTreeMap::from([("/mcp".into(), endpoint)]), limits);
+        let folder = TempDir::new().unwrap();
+        let place = Place {
+            name: "notes".into(),
+            folder: folder.path().into(),
+            counts: Arc::default(),
+            endpoint,
+        };
+        let site = Site::new(guard, BTreeMap::from([("/mcp".into(), place)]), limits);
         let (stop, stopped) = oneshot::channel();
         let served = tokio::spawn(serve(listener, site.into(), async {
             stopped.await.unwrap();
@@ -49,6 +58,7 @@ impl Server {
             address,
             stop,
             served,
+            folder,
         }
     }
 
@@ -181,6 +191,62 @@ async fn a_request_has_a_name_which_its_client_may_choose() {
     server.end().await;
 }
 
+fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+}
+
+#[tokio::test]
+async fn it_says_how_it_is() {
+    let server = Server::new(Limits::default()).await;
+    let asked = async |path: &str, host: &str| {
+        let asked = get(path).replace("localhost", host);
+        status(&server.says(asked.as_bytes()).await).to_owned()
+    };
+    for (path, host, expected) in [
+        ("/healthz", "10.0.0.7", "200"),
+        ("/readyz", "10.0.0.7", "200"),
+        ("/metrics", "10.0.0.7", "403"),
+        ("/metrics", "localhost", "200"),
+    ] {
+        assert_eq!(asked(path, host).await, expected, "{path} of {host}");
+    }
+    std::fs::remove_dir(server.folder.path()).unwrap();
+    assert_eq!(asked("/healthz", "localhost").await, "200");
+    assert_eq!(asked("/readyz", "localhost").await, "503");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn what_was_done_is_told_in_numbers() {
+    let server = Server::new(Limits::default()).await;
+    for tool in ["keep", "keep", "refuse", "breach", "no_such_tool"] {
+        server.says(call(tool, "Confidential").as_bytes()).await;
+    }
+    let said = server.says(get("/metrics").as_bytes()).await;
+    for line in [
+        r#"tabellion_calls_total{library="notes",tool="keep",outcome="ok"} 2"#,
+        r#"tabellion_calls_total{library="notes",tool="refuse",outcome="NOT_FOUND"} 1"#,
+        r#"tabellion_calls_total{library="notes",tool="breach",outcome="INTERNAL_ERROR"} 1"#,
+        r#"tabellion_call_seconds_bucket{library="notes",tool="keep",le="+Inf"} 2"#,
+        r#"tabellion_call_seconds_count{library="notes",tool="keep"} 2"#,
+        r#"tabellion_commits_total{library="notes"} 0"#,
+        r#"tabellion_requests_in_flight{library="notes"} 0"#,
+    ] {
+        assert!(said.contains(&format!("\n{line}\n")), "{line}\n{said}");
+    }
+    assert!(
+        !said.contains("Confidential") && !said.contains("no_such_tool"),
+        "{said}"
+    );
+    let body = said.split("\r\n\r\n").nth(1).unwrap();
+    for line in body.lines().filter(|line| !line.starts_with('#')) {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        assert!(name.starts_with("tabellion_") && name.ends_with('}'), "{line}");
+        assert!(value.parse::<f64>().is_ok(), "{line}");
+    }
+    server.end().await;
+}
+
 #[tokio::test]
 async fn who_is_slow_is_given_up() {
     let limits = Limits {
@@ -245,6 +311,7 @@ async fn at_the_end_calls_are_finished() {
         address,
         stop,
         served,
+        ..
     } = server;
     // A connection on which nothing is asked does not hold up the end.
     let _idle = TcpStream::connect(address).await.unwrap();

@@ -19,6 +19,7 @@ use tracing::{Instrument as _, Span};
 
 use super::{
     approval::ApprovalPolicy,
+    calls::Calls,
     catalog::{Catalog, NameClash},
     handler::Handler,
 };
@@ -90,6 +91,11 @@ impl Adapter {
             handler: self.handler.for_another(),
             subscriptions: self.subscriptions.clone(),
         }
+    }
+
+    /// The calls of all clients.
+    pub(super) fn calls(&self) -> &Calls {
+        &self.handler.shared.calls
     }
 
     async fn answer(

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use super::{
     adapter::ServerInfo,
     approval::{ApprovalPolicy, Approvals},
+    calls::Calls,
     catalog::Catalog,
     ending, render,
     watching::{Subscriptions, Watched},
@@ -36,6 +37,7 @@ pub(super) struct Handler {
 pub(super) struct Shared {
     pub(super) catalog: Catalog,
     pub(super) approvals: Arc<Approvals>,
+    pub(super) calls: Calls,
     config: ServerConfig,
     /// What results carry in `_meta` since 2026-07-28.
     signature: Value,
@@ -59,6 +61,7 @@ impl Handler {
         let shared = Arc::new(Shared {
             catalog,
             approvals: Arc::new(Approvals::new(approval)),
+            calls: Calls::default(),
             config,
             signature,
         });

@@ -20,6 +20,7 @@
 
 mod adapter;
 mod approval;
+pub mod calls;
 mod catalog;
 mod ending;
 mod handler;

@@ -1,5 +1,7 @@
 //! Requests that contracts answer: calls of tools, reads of resources, prompts and completions.
 
+use std::time::Instant;
+
 use rmcp::{ErrorData, RoleServer, model::*, service::RequestContext};
 use serde_json::Value;
 use tabellion_schemas::{CallContext, ContractSpec, Rejection};
@@ -38,7 +40,9 @@ impl Handler {
             let answer = contract.call(&call, tool.name, arguments);
             reports.until(tool.name, answer).await
         };
+        let begun = Instant::now();
         let outcome = outcome.await;
+        self.shared.calls.count(tool.name, &outcome, begun.elapsed());
         if let (Err(Rejection::InputRequired(proposal)), Some(arguments)) = (&outcome, &asked) {
             let mut question = approvals.question(tool, arguments, proposal);
             self.sign(era, &mut question.meta);

@@ -125,6 +125,13 @@ fn where_it_can_not_be_served_it_is_refused_at_the_start() {
         (&["--http", "192.0.2.1:80"], 1, "other machines"),
         (&["--http", &taken], 1, "can't listen on"),
         (&["--http", "localhost"], 2, "invalid socket address"),
+        (&["--library", "other"], 1, "need a name"),
+        (&["--library", "other=x"], 1, "add `--http`"),
+        (
+            &["--stdio", "--library", "other=x", "--http", "127.0.0.1:0"],
+            1,
+            "one library",
+        ),
         (&["--stdio"], 2, "--http"),
         (&["--allow-host", "notes.example"], 2, "--http"),
         (
@@ -148,6 +155,43 @@ fn where_it_can_not_be_served_it_is_refused_at_the_start() {
         assert_eq!(ended.status.code(), Some(code), "{arguments:?}: {said}");
         assert!(said.contains(why), "{arguments:?}: {said}");
         assert!(ended.stdout.is_empty());
+    }
+}
+
+#[test]
+fn several_libraries_are_served_by_path() {
+    let (first, second) = (Library::empty(), Library::empty());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion"));
+    let named = |name: &str, library: &Library| format!("{name}={}", library.root().display());
+    command
+        .args(["serve", "--http", "127.0.0.1:0", "--library"])
+        .arg(named("first", &first))
+        .arg("--library")
+        .arg(named("second", &second));
+    let mut server = Server::start(&mut command);
+    let base = server
+        .url
+        .strip_suffix("/first")
+        .expect("it is the first")
+        .to_owned();
+    for name in ["first", "second"] {
+        server.url = format!("{base}/{name}");
+        write(&mut server.connect(), &format!("{name}.md"));
+    }
+    assert_eq!(first.get("first.md"), b"# New\n");
+    assert_eq!(second.get("second.md"), b"# New\n");
+    assert!(!first.path("second.md").exists() && !second.path("first.md").exists());
+    for path in [&base, &format!("{base}/third"), &format!("{base}/first/")] {
+        let response = Request::new("POST").send(&Url::parse(path).expect("a URL"), PATIENCE);
+        assert_eq!(response.expect("an answer").status, 404, "{path}");
+    }
+    let metrics = Url::parse(&base.replace("/mcp", "/metrics")).expect("a URL");
+    let response = Request::new("GET").send(&metrics, PATIENCE);
+    let numbers = response.and_then(|mut it| it.bytes()).expect("numbers");
+    let numbers = String::from_utf8(numbers).expect("a text");
+    for name in ["first", "second"] {
+        let line = format!("tabellion_commits_total{{library=\"{name}\"}} 1\n");
+        assert!(numbers.contains(&line), "{line}{numbers}");
     }
 }
 

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::mcp::{
     adapter::{Adapter, Provenance},
+    calls::Calls,
     ending::Ending,
     handler::Era,
     in_flight::Slot,
@@ -81,7 +82,7 @@ impl Endpoint {
         let (head, body) = request.into_parts();
         let provenance = Provenance { request: name };
         let answer = match head.method {
-            _ if self.ending.is_asked() => Err(Refusal::busy("the server is about to end")),
+            _ if !self.is_open() => Err(Refusal::busy("the server is about to end")),
             Method::POST => self.post(&head.headers, &body, provenance).await,
             Method::GET => self.get(&head.headers),
             Method::DELETE => self.delete(&head.headers),
@@ -98,6 +99,26 @@ impl Endpoint {
     /// Waits until nothing is in flight.
     pub async fn idle(&self) {
         let _all = self.slots.acquire_many(self.limits.in_flight).await;
+    }
+
+    /// Whether it takes requests.
+    pub fn is_open(&self) -> bool {
+        !self.ending.is_asked()
+    }
+
+    /// How many requests are being answered.
+    pub fn in_flight(&self) -> usize {
+        self.limits.in_flight as usize - self.slots.available_permits()
+    }
+
+    /// How many sessions are open.
+    pub fn sessions(&self) -> usize {
+        self.sessions.count()
+    }
+
+    /// The calls of tools that there were.
+    pub fn calls(&self) -> &Calls {
+        self.adapter.calls()
     }
 
     async fn post(

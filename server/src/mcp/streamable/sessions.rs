@@ -96,6 +96,11 @@ impl Sessions {
         session.is_some()
     }
 
+    /// How many are open.
+    pub(super) fn count(&self) -> usize {
+        self.open().len()
+    }
+
     fn open(&self) -> MutexGuard<'_, HashMap<String, Session>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }

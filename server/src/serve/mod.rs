@@ -1,29 +1,27 @@
-//! `tabellion serve`: a library, the contracts over it, and whoever speaks with them: a client on standard input and
+//! `tabellion serve`: libraries, the contracts over them, and whoever speaks with them: a client on standard input and
 //! output, any number over HTTP, or both.
 
+pub(crate) mod libraries;
+mod over_http;
+
 use std::{
-    collections::BTreeMap,
-    convert::Infallible,
     env,
     error::Error,
     io::{self, IsTerminal},
-    net::SocketAddr,
     panic,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use futures_util::FutureExt as _;
 use tabellion_schemas::ContractSpec;
-use tokio::sync::oneshot;
 use tracing_subscriber::EnvFilter;
 
+use self::libraries::Named;
 use crate::{
     cli::Serve,
     contracts,
-    http::{self, Guard, Site},
     library::{Library, Options},
-    mcp::{self, Adapter, ApprovalPolicy, ServerInfo, streamable::Endpoint},
+    mcp::{self, Adapter, ApprovalPolicy, ServerInfo},
     parent::Parent,
     path::LibraryPath,
     platform,
@@ -31,9 +29,6 @@ use crate::{
 
 /// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
 const LOG: &str = "TABELLION_LOG";
-
-/// The path of MCP over HTTP.
-const MCP: &str = "/mcp";
 
 /// What a model is told about the server, whatever it serves.
 const ABOUT: &str = "A library of Markdown files in git. Paths are relative to the library. Every change is one commit and \
@@ -61,98 +56,77 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
     }));
 
     platform::outlive_file_size_limit();
-    check_folder(&what.library)?;
+    libraries::check(
+        &what.libraries,
+        what.http.is_some(),
+        what.http.is_none() || what.stdio,
+    )?;
+    for library in &what.libraries {
+        check_folder(&library.folder)?;
+    }
     let specs: Vec<_> = what
         .contracts
         .iter()
         .filter_map(|name| contracts::spec(name))
         .collect();
     let (document, approval) = (document(what, &specs)?, approval(what, &specs)?);
-    let options = Options {
-        external: what.external.into(),
-    };
-    let library = Arc::new(Library::open(&what.library, options)?);
-    let contracts = what
-        .contracts
-        .iter()
-        .filter_map(|name| contracts::over(name, &library, document.as_ref()))
-        .collect();
-    let info = ServerInfo {
-        name: env!("CARGO_PKG_NAME").into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        instructions: Some(instructions(&specs)),
-    };
-    let adapter = Adapter::new(contracts, info, approval)?;
+    let open = |named| open(what, named, &specs, document.as_ref(), &approval);
+    let opened: Vec<_> = what.libraries.iter().map(open).collect::<Result<_, _>>()?;
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = match what.http {
-        None => {
-            if io::stdin().is_terminal() {
-                eprintln!("{}", greeting(&what.library)?);
-            }
-            runtime
-                .block_on(mcp::serve_stdio(adapter, parent.gone()))
-                .map_err(Into::into)
-        }
-        Some(address) => runtime.block_on(over_http(what, address, adapter, parent)),
+        None => runtime.block_on(on_stdio(opened, parent)),
+        Some(address) => runtime.block_on(over_http::serve(what, address, opened, parent)),
     };
     // A thread may still be blocked in a read of standard input; it must not keep the process.
     runtime.shutdown_background();
     served
 }
 
-/// Serves over HTTP until the process is asked to end; with `--stdio` also there, and until that client is gone.
-async fn over_http(
-    what: &Serve,
-    address: SocketAddr,
+/// A library with the contracts over it.
+struct Opened {
+    named: Named,
+    library: Arc<Library>,
     adapter: Adapter,
-    parent: Parent,
-) -> Result<(), Box<dyn Error>> {
-    if !address.ip().is_loopback() {
-        return Err(format!(
-            "`--http {address}` can be reached from other machines, and everybody there could change the library. Listen \
-             on 127.0.0.1 and put something before it that knows who calls"
-        )
-        .into());
-    }
-    let ending = platform::asked_to_end()?;
-    let listener = http::listen(address).await?;
-    let address = listener.local_addr()?;
-    let guard = Guard::new(address, &what.hosts, &what.origins)?;
-    let beside = what.stdio.then(|| adapter.for_another());
-    let endpoint = Endpoint::new(adapter, mcp::streamable::Limits::default());
-    let endpoints = BTreeMap::from([(MCP.to_owned(), endpoint)]);
-    let site = Site::new(guard, endpoints, http::Limits::default());
-    eprintln!("tabellion: listening on http://{address}{MCP}");
-    let (running, gone) = oneshot::channel::<Infallible>();
-    let ending = ending.shared();
-    let until = async {
-        tokio::select! {
-            _ = gone => {}
-            () = ending.clone() => {}
+}
+
+fn open(
+    what: &Serve,
+    named: &Named,
+    specs: &[&ContractSpec],
+    document: Option<&LibraryPath>,
+    approval: &ApprovalPolicy,
+) -> Result<Opened, Box<dyn Error>> {
+    let options = Options {
+        external: what.external.into(),
+    };
+    let library = Arc::new(Library::open(&named.folder, options)?);
+    let contracts = what
+        .contracts
+        .iter()
+        .filter_map(|name| contracts::over(name, &library, document))
+        .collect();
+    let info = ServerInfo {
+        name: env!("CARGO_PKG_NAME").into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        instructions: Some(instructions(specs)),
+    };
+    Ok(Opened {
+        named: named.clone(),
+        library,
+        adapter: Adapter::new(contracts, info, approval.clone())?,
+    })
+}
+
+/// Serves the one library on standard input and output.
+async fn on_stdio(libraries: Vec<Opened>, parent: Parent) -> Result<(), Box<dyn Error>> {
+    for Opened { named, adapter, .. } in libraries {
+        if io::stdin().is_terminal() {
+            eprintln!("{}", greeting(&named.folder)?);
         }
-    };
-    let on_stdio = async {
-        let served = match beside {
-            None => {
-                ending.clone().await;
-                Ok(())
-            }
-            Some(adapter) => {
-                let until = async {
-                    tokio::select! {
-                        () = parent.gone() => {}
-                        () = ending.clone() => {}
-                    }
-                };
-                mcp::serve_stdio(adapter, until).await
-            }
-        };
-        drop(running);
-        served
-    };
-    let (served, ()) = tokio::join!(on_stdio, http::serve(listener, site.into(), until));
-    Ok(served?)
+        mcp::serve_stdio(adapter, parent.gone()).await?;
+    }
+    Ok(())
 }
 
 /// A folder that holds more than notes is named by mistake: a commit for each edit in there would be one as well.
