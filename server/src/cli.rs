@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::{net::SocketAddr, process::ExitCode};
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
@@ -9,6 +9,7 @@ use clap::{
 
 use crate::{
     contracts, demo,
+    keys::{self, KeyCommand},
     library::ExternalPolicy,
     mcp::ApprovalMode,
     serve::{self, libraries::Named},
@@ -32,6 +33,9 @@ struct Cli {
 enum Command {
     /// Serve a library to an MCP client over standard input and output, or to many over HTTP
     Serve(Serve),
+    /// Make API keys for HTTP, show which there are, take them away
+    #[command(subcommand)]
+    Key(KeyCommand),
     /// Show the whole way once, on a throw-away library of real documents
     Demo,
 }
@@ -82,6 +86,11 @@ pub(crate) struct Serve {
     /// With --http: serve on standard input and output as well, and until their client is gone
     #[arg(long, requires = "http")]
     pub(crate) stdio: bool,
+
+    /// Serve over HTTP only those who have one of the keys in this file, which `tabellion key create` makes. Without it,
+    /// only loopback addresses are served
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) keys: Option<PathBuf>,
 
     /// A name, with or without a port, that the server is called by over HTTP, beside its own address; may be repeated
     #[arg(long = "allow-host", value_name = "HOST", requires = "http")]
@@ -135,6 +144,7 @@ impl From<Approval> for ApprovalMode {
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(what) => serve::run(&what),
+        Command::Key(what) => keys::run(&what),
         Command::Demo => demo::run(),
     };
     match done {

@@ -1,7 +1,7 @@
 //! Serving over HTTP: sockets, who may speak, paths, limits. What a message means is [`mcp::streamable`](crate::mcp)'s.
 //!
 //! ```text
-//! socket → connection → site (guard → path → body) → endpoint → …
+//! socket → connection → site (guard → credentials → path → body) → endpoint → …
 //! ```
 //!
 //! Nobody holds others up: a connection that says nothing, sends slowly or reads nothing is closed after a while, and what
@@ -9,6 +9,7 @@
 //! takes nothing new.
 
 mod connection;
+mod credentials;
 mod guard;
 mod metrics;
 mod patient;

@@ -20,8 +20,9 @@ use hyper::{
     http::request::Parts,
 };
 
-use super::{Guard, Limits, metrics, upload::Uploads};
+use super::{Guard, Limits, credentials, metrics, upload::Uploads};
 use crate::{
+    keys::{Holder, Ring},
     library::Counts,
     mcp::streamable::{Body, Endpoint, Refusal},
 };
@@ -31,8 +32,8 @@ const REQUEST: &str = "x-request-id";
 const LONGEST_NAME: usize = 64;
 /// What pages of known origins may send and read.
 const METHODS: &str = "GET, POST, DELETE";
-const HEADERS: &str = "accept, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-request-id";
-const READABLE: &str = "mcp-session-id, retry-after, x-request-id";
+const HEADERS: &str = "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-api-key, x-request-id";
+const READABLE: &str = "mcp-session-id, retry-after, www-authenticate, x-request-id";
 
 /// Whether the process answers. Whoever asks need not know by which name it is called.
 const ALIVE: &str = "/healthz";
@@ -56,6 +57,8 @@ pub struct Place {
 /// Everything that one server has.
 pub struct Site {
     guard: Guard,
+    /// Who may call; without it, everybody.
+    keys: Option<Ring>,
     places: BTreeMap<String, Place>,
     uploads: Uploads,
     pub(super) limits: Limits,
@@ -64,12 +67,13 @@ pub struct Site {
 }
 
 impl Site {
-    /// Serves each of `places` at its path, to whom `guard` admits.
-    pub fn new(guard: Guard, places: BTreeMap<String, Place>, limits: Limits) -> Self {
+    /// Serves each of `places` at its path, to whom `guard` admits, and who has one of `keys` where there are any.
+    pub fn new(guard: Guard, keys: Option<Ring>, places: BTreeMap<String, Place>, limits: Limits) -> Self {
         let mut start = [0; 8];
         getrandom::fill(&mut start).expect("the system gives random bytes");
         Self {
             guard,
+            keys,
             places,
             uploads: Uploads::new(limits),
             limits,
@@ -145,32 +149,48 @@ impl Site {
         page: &mut Option<HeaderValue>,
     ) -> Result<Response<Body>, Refusal> {
         *page = self.guard.admit(&head.uri, &head.headers)?;
+        // A browser asks without the key whether a page may send it.
+        if head.method == Method::OPTIONS {
+            return Ok(options());
+        }
+        let holder = match &self.keys {
+            Some(keys) => Some(credentials::holder(keys, &head.headers)?),
+            None => None,
+        };
         if head.uri.path() == METRICS {
             return match head.method {
                 Method::GET => Ok(metrics::response(self.places.values())),
                 _ => Err(Refusal::method_not_allowed("GET")),
             };
         }
-        self.route(head, body, name).await
+        self.route(head, body, name, holder).await
     }
 
-    async fn route(&self, head: &Parts, body: Incoming, name: &Arc<str>) -> Result<Response<Body>, Refusal> {
+    async fn route(
+        &self,
+        head: &Parts,
+        body: Incoming,
+        name: &Arc<str>,
+        holder: Option<Arc<Holder>>,
+    ) -> Result<Response<Body>, Refusal> {
         let place = self.places.get(head.uri.path()).ok_or_else(|| {
             let paths: Vec<_> = self.places.keys().map(String::as_str).collect();
             let why = format!("nothing is served here, but at {}", paths.join(", "));
             Refusal::new(StatusCode::NOT_FOUND, why)
         })?;
-        match head.method {
-            Method::OPTIONS => Ok(options()),
+        let grant = match holder {
+            Some(holder) => Some(Arc::new(credentials::grant(&holder, &place.name)?)),
+            None => None,
+        };
+        let (body, _room) = match head.method {
             Method::POST => {
-                let (body, _room) = self.uploads.receive(body).await?;
-                Ok(place.endpoint.answer(with(head, body), name.clone()).await)
+                let (body, room) = self.uploads.receive(body).await?;
+                (body, Some(room))
             }
-            _ => Ok(place
-                .endpoint
-                .answer(with(head, Bytes::new()), name.clone())
-                .await),
-        }
+            _ => (Bytes::new(), None),
+        };
+        let request = Request::from_parts(head.clone(), body);
+        Ok(place.endpoint.answer(request, name.clone(), grant).await)
     }
 
     /// What the log calls a request.
@@ -192,10 +212,6 @@ fn text(text: &'static str) -> Response<Body> {
     let media = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, media);
     response
-}
-
-fn with(head: &Parts, body: Bytes) -> Request<Bytes> {
-    Request::from_parts(head.clone(), body)
 }
 
 /// What a browser is told that asks whether a page may do what it wants to do. Which page that is has been looked at.

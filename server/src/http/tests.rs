@@ -1,7 +1,7 @@
 //! A server on a socket of its own, and clients that don't behave. All limits are small, and what is waited for is an
 //! answer or an end, never a time.
 
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use tempfile::TempDir;
 use tokio::{
@@ -12,12 +12,15 @@ use tokio::{
 };
 
 use super::{Guard, Limits, Place, Site, serve};
-use crate::mcp::{
-    ApprovalPolicy,
-    streamable::{self, Endpoint},
-    tests::{
-        client::adapter,
-        contract::{Memory, NOTES},
+use crate::{
+    keys::{KeyFile, Ring},
+    mcp::{
+        ApprovalPolicy,
+        streamable::{self, Endpoint},
+        tests::{
+            client::adapter,
+            contract::{Memory, NOTES},
+        },
     },
 };
 
@@ -35,6 +38,11 @@ struct Server {
 
 impl Server {
     async fn new(limits: Limits) -> Self {
+        Self::with_keys(limits, |_| None).await
+    }
+
+    /// A server that asks for keys of a file, which are made in the folder.
+    async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<Ring>) -> Self {
         let notes = Memory::new(&NOTES);
         let adapter = adapter(vec![notes.clone()], ApprovalPolicy::default());
         let endpoint = Endpoint::new(adapter, streamable::Limits::default());
@@ -48,7 +56,12 @@ impl Server {
             counts: Arc::default(),
             endpoint,
         };
-        let site = Site::new(guard, BTreeMap::from([("/mcp".into(), place)]), limits);
+        let site = Site::new(
+            guard,
+            keys(folder.path()),
+            BTreeMap::from([("/mcp".into(), place)]),
+            limits,
+        );
         let (stop, stopped) = oneshot::channel();
         let served = tokio::spawn(serve(listener, site.into(), async {
             stopped.await.unwrap();
@@ -244,6 +257,69 @@ async fn what_was_done_is_told_in_numbers() {
         assert!(name.starts_with("tabellion_") && name.ends_with('}'), "{line}");
         assert!(value.parse::<f64>().is_ok(), "{line}");
     }
+    server.end().await;
+}
+
+#[tokio::test]
+async fn who_has_no_key_is_not_served() {
+    let mut made = None;
+    let server = Server::with_keys(Limits::default(), |folder| {
+        let file = KeyFile::at(folder.join("keys.json"));
+        let scopes = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
+        let new = |name, texts| file.create(name, None, scopes(texts)).unwrap().reveal();
+        let keys = [
+            new("writer", &["write"][..]),
+            new("reader", &["read"]),
+            new("stranger", &["write@plans"]),
+            new("gone", &["write"]),
+        ];
+        let ring = Ring::new(file.clone()).unwrap();
+        file.revoke(keys[3].split('_').nth(1).unwrap()).unwrap();
+        made = Some(keys);
+        Some(ring)
+    })
+    .await;
+    let [writer, reader, stranger, gone] = made.unwrap();
+    let bearer = |key: &str| format!("Authorization: Bearer {key}\r\n");
+    for (expected, headers) in [
+        ("401", String::new()),
+        ("401", "Authorization: Bearer\r\n".into()),
+        ("401", bearer("guess")),
+        ("401", bearer(&gone)),
+        ("401", format!("Authorization: Basic {writer}\r\n")),
+        ("401", format!("Cookie: key={writer}\r\n")),
+        ("400", bearer(&writer) + &bearer(&writer)),
+        ("400", format!("{}X-API-Key: {writer}\r\n", bearer(&reader))),
+        ("403", bearer(&reader)),
+        ("403", bearer(&stranger)),
+        ("200", bearer(&writer)),
+        ("200", format!("authorization: bearer {writer}\r\n")),
+        ("200", format!("X-API-Key: {writer}\r\n")),
+    ] {
+        let bytes = call("keep", "x").replace("Accept:", &format!("{headers}Accept:"));
+        let said = server.says(bytes.as_bytes()).await;
+        assert_eq!(status(&said), expected, "{headers}{said}");
+        let challenge = said.contains("www-authenticate: Bearer ");
+        assert_eq!(challenge, ["401", "403"].contains(&expected), "{said}");
+        for key in [&writer, &reader, &stranger, &gone] {
+            assert!(!said.contains(&key[25..]), "{said}");
+        }
+    }
+    // Not in the URL, and not before it is known who asks.
+    let in_url = call("keep", "x").replace("/mcp ", &format!("/mcp?key={writer}&access_token={writer} "));
+    assert_eq!(status(&server.says(in_url.as_bytes()).await), "401");
+    let nowhere = call("keep", "x").replace("/mcp ", "/secret ");
+    assert_eq!(status(&server.says(nowhere.as_bytes()).await), "401");
+    for (path, headers, expected) in [
+        ("/metrics", String::new(), "401"),
+        ("/metrics", bearer(&reader), "200"),
+        ("/healthz", String::new(), "200"),
+        ("/readyz", String::new(), "200"),
+    ] {
+        let asked = get(path).replace("Connection:", &format!("{headers}Connection:"));
+        assert_eq!(status(&server.says(asked.as_bytes()).await), expected, "{path}");
+    }
+    assert_eq!(server.notes.kept(), ["x"; 3]);
     server.end().await;
 }
 

@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::{
-    adapter::ServerInfo,
+    adapter::{self, ServerInfo},
     approval::{ApprovalPolicy, Approvals},
     calls::Calls,
     catalog::Catalog,
     ending, render,
     watching::{Subscriptions, Watched},
 };
+use crate::keys::Access;
 
 /// For how long a client may take a list as it is. It never changes while a server runs; another version may
 /// follow.
@@ -88,15 +89,23 @@ impl Handler {
     }
 
     /// The resources that `filter` names and that there are, as they are now.
-    pub(super) async fn watch(&self, filter: &SubscriptionFilter) -> Vec<Watched> {
+    ///
+    /// # Errors
+    /// When who makes the `request` may not read one of them.
+    pub(super) async fn watch(
+        &self,
+        filter: &SubscriptionFilter,
+        request: &Extensions,
+    ) -> Result<Vec<Watched>, ErrorData> {
         let mut watched: Vec<Watched> = vec![];
         for uri in filter.resource_subscriptions.iter().flatten() {
             let route = self.shared.catalog.resources.route(uri);
             if let Some(route) = route.filter(|_| watched.iter().all(|other| other.uri() != uri)) {
+                adapter::allow(request, route.contract.spec(), Access::Read)?;
                 watched.push(Watched::begin(route).await);
             }
         }
-        watched
+        Ok(watched)
     }
 
     fn subscriptions(&self) -> std::sync::MutexGuard<'_, Subscriptions> {
@@ -257,6 +266,7 @@ impl ServerHandler for Handler {
         self.offered::<SubscribeRequestMethod>(&cx)?;
         let route = self.shared.catalog.resources.route(&params.uri);
         let route = route.ok_or_else(|| render::unknown_resource(&params.uri))?;
+        adapter::allow(&cx.extensions, route.contract.spec(), Access::Read)?;
         let watched = Watched::begin(route).await;
         self.subscriptions().add(watched, cx.peer);
         Ok(())

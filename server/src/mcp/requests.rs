@@ -4,14 +4,15 @@ use std::time::Instant;
 
 use rmcp::{ErrorData, RoleServer, model::*, service::RequestContext};
 use serde_json::Value;
-use tabellion_schemas::{CallContext, ContractSpec, Rejection};
+use tabellion_schemas::{Author, CallContext, ContractSpec, Rejection};
 
 use super::{
-    adapter::Verbatim,
+    adapter::{self, Verbatim},
     handler::{Era, Handler},
     render,
     waiting::{self, Reports},
 };
+use crate::keys::Access;
 
 impl Handler {
     /// Calls a tool.
@@ -25,6 +26,12 @@ impl Handler {
             return Err(render::unknown_tool(&params.name));
         };
         let (contract, tool) = (&route.contract, route.spec);
+        let access = if tool.mutating {
+            Access::Write
+        } else {
+            Access::Read
+        };
+        adapter::allow(&cx.extensions, contract.spec(), access)?;
         let arguments = Value::Object(params.arguments.unwrap_or_default());
         let approvals = &self.shared.approvals;
         let asked = approvals.concern(tool).then(|| arguments.clone());
@@ -44,7 +51,7 @@ impl Handler {
         let outcome = outcome.await;
         self.shared.calls.count(tool.name, &outcome, begun.elapsed());
         if let (Err(Rejection::InputRequired(proposal)), Some(arguments)) = (&outcome, &asked) {
-            let mut question = approvals.question(tool, arguments, proposal);
+            let mut question = approvals.question(tool, cx, arguments, proposal);
             self.sign(era, &mut question.meta);
             return Ok(question.into());
         }
@@ -64,6 +71,7 @@ impl Handler {
         let route = self.shared.catalog.resources.route(uri);
         let route = route.ok_or_else(|| render::unknown_resource(uri))?;
         let (contract, resource) = (&route.contract, route.spec);
+        adapter::allow(&cx.extensions, contract.spec(), Access::Read)?;
         let answer = async {
             let (call, reports) = context(contract.spec(), cx)?;
             let answer = contract.read_resource(&call, resource.name);
@@ -89,6 +97,7 @@ impl Handler {
         let route = self.shared.catalog.prompts.route(&params.name);
         let route = route.ok_or_else(|| render::unknown("prompt", &params.name))?;
         let (contract, prompt) = (&route.contract, route.spec);
+        adapter::allow(&cx.extensions, contract.spec(), Access::Read)?;
         let arguments = Value::Object(params.arguments.unwrap_or_default());
         let text = async {
             let (call, reports) = context(contract.spec(), cx)?;
@@ -118,6 +127,7 @@ impl Handler {
         let route = self.shared.catalog.prompts.route(&name);
         let route = route.ok_or_else(|| render::unknown("prompt", &name))?;
         let (contract, prompt) = (&route.contract, route.spec);
+        adapter::allow(&cx.extensions, contract.spec(), Access::Read)?;
         let ArgumentInfo { name, value, .. } = params.argument;
         let argument = prompt.argument(&name);
         let argument = argument.ok_or_else(|| render::unknown("argument", &name))?;
@@ -146,8 +156,12 @@ fn context(
     let client = cx
         .client_info()
         .map(|client| format!("{}/{}", client.name, client.version));
-    let call = CallContext::from_meta(client, &cx.meta)
+    let mut call = CallContext::from_meta(client, &cx.meta)
         .map_err(|violations| render::bad_conditions(contract, &violations))?;
+    call.author = adapter::grant(&cx.extensions).map(|grant| Author {
+        name: grant.holder.name.clone(),
+        email: grant.holder.email.clone(),
+    });
     let (client, reports) = waiting::client(cx);
     Ok((call.with_caller(client), reports))
 }

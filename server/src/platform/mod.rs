@@ -199,6 +199,27 @@ pub fn outlive_file_size_limit() {
     }
 }
 
+/// Whether others than a file's owner may read or change it. Not known on Windows, where it is said to be the owner's.
+pub fn is_for_others(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::MetadataExt::mode(metadata) & 0o077 != 0
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
+}
+
+/// Has files that these options make be for their owner alone. On Windows, they are for whoever the folder is for.
+pub fn for_owner_alone(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
+}
+
 /// A lock on a file that other processes honour too; released when dropped, or when the process dies.
 #[derive(Debug)]
 pub struct FileLock(#[expect(dead_code, reason = "held, never read: closing it releases the lock")] File);

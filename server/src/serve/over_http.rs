@@ -9,6 +9,7 @@ use super::Opened;
 use crate::{
     cli::Serve,
     http::{self, Guard, Place, Site},
+    keys::{KeyFile, Ring},
     mcp::{self, streamable},
     parent::Parent,
     platform,
@@ -22,7 +23,11 @@ pub(super) async fn serve(
     libraries: Vec<Opened>,
     parent: Parent,
 ) -> Result<(), Box<dyn Error>> {
-    check_address(address)?;
+    let keys = what.keys.as_ref().map(|file| Ring::new(KeyFile::at(file)));
+    let keys = keys.transpose()?;
+    if keys.is_none() {
+        check_address(address)?;
+    }
     let ending = platform::asked_to_end()?;
     let listener = http::listen(address).await?;
     let address = listener.local_addr()?;
@@ -33,7 +38,7 @@ pub(super) async fn serve(
     for path in places.keys() {
         eprintln!("tabellion: listening on http://{address}{path}");
     }
-    let site = Site::new(guard, places, http::Limits::default());
+    let site = Site::new(guard, keys, places, http::Limits::default());
     let (running, gone) = oneshot::channel::<Infallible>();
     let ending = ending.shared();
     let until = async {
@@ -71,8 +76,8 @@ fn check_address(address: SocketAddr) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`--http {address}` can be reached from other machines, and everybody there could change the library. Listen on \
-         127.0.0.1 and put something before it that knows who calls"
+        "`--http {address}` can be reached from other machines, and everybody there could change the library. Ask for \
+         keys (`--keys FILE`), or listen on 127.0.0.1"
     ))
 }
 

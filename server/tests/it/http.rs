@@ -12,6 +12,7 @@ use tabellion_conformance::{
     Subject, Target,
     adapter::Adapter,
     http::{Request, Url},
+    ledger,
     report::{Verdict, progress::Silent},
     run::{self, Options},
     subject::{Era, Launch, Reach},
@@ -132,6 +133,12 @@ fn where_it_can_not_be_served_it_is_refused_at_the_start() {
             1,
             "one library",
         ),
+        (
+            &["--http", "127.0.0.1:0", "--keys", "missing.json"],
+            1,
+            "missing.json",
+        ),
+        (&["--keys", "keys.json"], 2, "--http"),
         (&["--stdio"], 2, "--http"),
         (&["--allow-host", "notes.example"], 2, "--http"),
         (
@@ -193,6 +200,83 @@ fn several_libraries_are_served_by_path() {
         let line = format!("tabellion_commits_total{{library=\"{name}\"}} 1\n");
         assert!(numbers.contains(&line), "{line}{numbers}");
     }
+}
+
+/// Runs `tabellion key …`; what it says on standard output.
+fn key(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_tabellion"))
+        .arg("key")
+        .args(arguments)
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    String::from_utf8(output.stdout).expect("a text")
+}
+
+#[test]
+fn who_has_a_key_is_the_author_until_it_is_revoked() {
+    let library = Library::with(&[("plan.md", "# Plan\n")]);
+    library.put("plan.md", "# Plan\n\nBy hand.\n");
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let file = folder.path().join("keys.json");
+    let file = file.to_str().expect("a path");
+    let secret = key(&[
+        "create",
+        "--keys",
+        file,
+        "--name",
+        "Ada Example",
+        "--scope",
+        "write",
+    ]);
+    let secret = secret.trim();
+    let listed = key(&["list", "--keys", file]);
+    let id = listed.split('\t').next().expect("an id").to_owned();
+    assert!(listed.contains("Ada Example") && secret.contains(&id), "{listed}");
+    assert!(
+        !listed.contains(secret.rsplit('_').next().expect("a secret")),
+        "{listed}"
+    );
+
+    // With keys, any address may be listened at.
+    let arguments = ["--http", "0.0.0.0:0", "--keys", file, "--allow-host", "127.0.0.1"];
+    let server = Server::start(library.command().args(arguments));
+    let url = Url::parse(&server.url.replace("0.0.0.0", "127.0.0.1")).expect("a URL");
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "write_markdown",
+        "arguments": { "path": "plan.md", "content": "# New\n" },
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": "agent", "version": "7" },
+        },
+    } });
+    let mut request = Request::new("POST")
+        .with("Accept", "*/*")
+        .with("Content-Type", "application/json")
+        .with("MCP-Protocol-Version", "2026-07-28")
+        .with("Mcp-Method", "tools/call")
+        .with("Mcp-Name", "write_markdown");
+    request.body = message.to_string().into_bytes();
+    let status = |request: &Request| request.send(&url, PATIENCE).expect("an answer").status;
+    assert_eq!(status(&request), 401);
+    let request = request.with("Authorization", &format!("Bearer {secret}"));
+    assert_eq!(status(&request), 200);
+    key(&["revoke", "--keys", file, &id]);
+    assert_eq!(status(&request), 401);
+
+    let log = ledger::git(library.root(), &["log", "--format=%an <%ae>%n%B"]).expect("a log");
+    let author = format!("Ada Example <key-{id}@tabellion.localhost>\noverwrite: plan.md");
+    assert_eq!(
+        log.matches("Ada Example").count(),
+        1,
+        "what was done by hand is not hers: {log}"
+    );
+    assert!(
+        log.contains(&author) && log.contains("Tabellion-Client: agent/7"),
+        "{log}"
+    );
 }
 
 #[test]

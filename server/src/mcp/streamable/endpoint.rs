@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use hyper::{
     HeaderMap, Method, Request, Response, StatusCode,
     body::Bytes,
-    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
+    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE},
 };
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Map, Value};
@@ -19,13 +19,16 @@ use super::{
     sessions::Sessions,
     stream::{Event, Reader},
 };
-use crate::mcp::{
-    adapter::{Adapter, Provenance},
-    calls::Calls,
-    ending::Ending,
-    handler::Era,
-    in_flight::Slot,
-    message::{self, Incoming},
+use crate::{
+    keys::Grant,
+    mcp::{
+        adapter::{Adapter, FORBIDDEN, Provenance},
+        calls::Calls,
+        ending::Ending,
+        handler::Era,
+        in_flight::Slot,
+        message::{self, Incoming},
+    },
 };
 
 /// An answer that comes this soon is plain JSON. For what takes longer, a stream is opened, so that the client sees that
@@ -77,15 +80,20 @@ impl Endpoint {
         }
     }
 
-    /// Answers a request, which the log calls `name`.
-    pub async fn answer(&self, request: Request<Bytes>, name: Arc<str>) -> Response<Body> {
+    /// Answers a request, which the log calls `name`; `grant` says who makes it and what they may do, if anybody is asked.
+    pub async fn answer(
+        &self,
+        request: Request<Bytes>,
+        name: Arc<str>,
+        grant: Option<Arc<Grant>>,
+    ) -> Response<Body> {
         let (head, body) = request.into_parts();
-        let provenance = Provenance { request: name };
+        let provenance = Provenance { request: name, grant };
         let answer = match head.method {
             _ if !self.is_open() => Err(Refusal::busy("the server is about to end")),
             Method::POST => self.post(&head.headers, &body, provenance).await,
-            Method::GET => self.get(&head.headers),
-            Method::DELETE => self.delete(&head.headers),
+            Method::GET => self.get(&head.headers, &provenance),
+            Method::DELETE => self.delete(&head.headers, &provenance),
             _ => Err(Refusal::method_not_allowed(METHODS)),
         };
         answer.unwrap_or_else(Response::from)
@@ -163,7 +171,7 @@ impl Endpoint {
         Ok(match soon(&mut reader).await {
             Some(answer) => {
                 let status = status(answer.code, is_complete);
-                json(status, answer.message)
+                json(status, answer)
             }
             None => events(Body::events(reader, None, held)),
         })
@@ -179,7 +187,7 @@ impl Endpoint {
             Incoming::Request(id, request) => (id, request),
             Incoming::Refused(id, error) => return Err((id, Box::new(error)).into()),
             other => {
-                let session = self.session(headers)?;
+                let session = self.session(headers, &provenance)?;
                 let message = match other {
                     Incoming::Notification(note) => JsonRpcMessage::notification(note),
                     Incoming::Reply(id, Ok(result)) => JsonRpcMessage::response(*result, id),
@@ -200,7 +208,7 @@ impl Endpoint {
                 .await;
         }
         let session = self
-            .session(headers)
+            .session(headers, &provenance)
             .map_err(|refusal| refusal.of(Some(id.clone())))?;
         let arrival = Arrival {
             slot: self.slot(&id)?,
@@ -210,7 +218,7 @@ impl Endpoint {
         let (number, stream) = asked.map_err(|error| Refusal::from((Some(id), error.into())))?;
         let mut reader = stream.read(None);
         if let Some(answer) = soon(&mut reader).await {
-            return Ok(json(StatusCode::OK, answer.message));
+            return Ok(json(StatusCode::OK, answer));
         }
         stream.keep();
         Ok(events(Body::events(reader, Some(number), ())))
@@ -225,6 +233,7 @@ impl Endpoint {
     ) -> Result<Response<Body>, Refusal> {
         let slot = self.slot(&id)?;
         let session = Arc::new(Conversation::session(self.adapter.for_another(), &self.ending));
+        let owner = owner(&provenance).map(str::to_owned);
         let arrival = Arrival { slot, provenance };
         let asked = session.request(&id, request, arrival).await;
         let (_, stream) = asked.map_err(|error| Refusal::from((Some(id.clone()), error.into())))?;
@@ -234,26 +243,26 @@ impl Endpoint {
         };
         if answer.code.is_some() {
             session.end();
-            return Ok(json(StatusCode::OK, answer.message));
+            return Ok(json(StatusCode::OK, answer));
         }
-        let Ok(name) = self.sessions.add(session.clone()) else {
+        let Ok(name) = self.sessions.add(session.clone(), owner) else {
             session.end();
             let why = format!("{} sessions are in use; end one", self.limits.sessions);
             return Err(Refusal::busy(why).of(Some(id)));
         };
-        let mut response = json(StatusCode::OK, answer.message);
+        let mut response = json(StatusCode::OK, answer);
         let name = HeaderValue::from_str(&name).expect("it is made of digits and letters");
         response.headers_mut().insert(SESSION, name);
         Ok(response)
     }
 
     /// What the session has to say by itself, or a stream that broke, from the place on where it did.
-    fn get(&self, headers: &HeaderMap) -> Result<Response<Body>, Refusal> {
+    fn get(&self, headers: &HeaderMap, provenance: &Provenance) -> Result<Response<Body>, Refusal> {
         headers::accepts(headers, &[EVENTS])?;
         if headers::era_of_none(headers)? == Era::Stateless {
             return Err(Refusal::method_not_allowed("POST"));
         }
-        let session = self.session(headers)?;
+        let session = self.session(headers, provenance)?;
         let routes = session.routes();
         let (number, after) = match headers::single(headers, LAST_EVENT)? {
             None => (0, None),
@@ -277,19 +286,21 @@ impl Endpoint {
         Ok(events(Body::events(stream.read(after), Some(number), session)))
     }
 
-    fn delete(&self, headers: &HeaderMap) -> Result<Response<Body>, Refusal> {
+    fn delete(&self, headers: &HeaderMap, provenance: &Provenance) -> Result<Response<Body>, Refusal> {
         if headers::era_of_none(headers)? == Era::Stateless {
             return Err(Refusal::method_not_allowed("POST"));
         }
         let name = session_name(headers)?;
-        if !self.sessions.end(name) {
+        if !self.sessions.end(name, owner(provenance)) {
             return Err(no_session());
         }
         Ok(empty(StatusCode::NO_CONTENT))
     }
 
-    fn session(&self, headers: &HeaderMap) -> Result<Arc<Conversation>, Refusal> {
-        self.sessions.get(session_name(headers)?).ok_or_else(no_session)
+    /// The session that is named. Somebody else's is none.
+    fn session(&self, headers: &HeaderMap, provenance: &Provenance) -> Result<Arc<Conversation>, Refusal> {
+        let name = session_name(headers)?;
+        self.sessions.get(name, owner(provenance)).ok_or_else(no_session)
     }
 
     /// A place among the requests in flight.
@@ -340,6 +351,12 @@ fn status(code: Option<i32>, has_needed_meta: bool) -> StatusCode {
     }
 }
 
+/// Whose a session is.
+fn owner(provenance: &Provenance) -> Option<&str> {
+    let grant = provenance.grant.as_ref()?;
+    Some(&grant.holder.id)
+}
+
 fn session_name(headers: &HeaderMap) -> Result<&str, Refusal> {
     headers::single(headers, SESSION)?.ok_or_else(|| {
         let why = "send `initialize` first, then its answer's `Mcp-Session-Id` with every request; or speak \
@@ -363,12 +380,17 @@ fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-fn json(status: StatusCode, message: Bytes) -> Response<Body> {
-    let mut response = Response::new(Body::whole(message));
+/// An answer. In both eras, who may not do what they ask for is told so by the status as well.
+fn json(status: StatusCode, answer: Event) -> Response<Body> {
+    let mut response = Response::new(Body::whole(answer.message));
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    if answer.code == Some(FORBIDDEN.0) {
+        let challenge = HeaderValue::from_static(r#"Bearer error="insufficient_scope""#);
+        headers.insert(WWW_AUTHENTICATE, challenge);
+        *response.status_mut() = StatusCode::FORBIDDEN;
+    }
     response
 }
 

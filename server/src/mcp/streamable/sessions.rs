@@ -21,6 +21,8 @@ pub(super) struct Sessions {
 
 #[derive(Debug)]
 struct Session {
+    /// The id of the key that it was opened with, where there are keys.
+    owner: Option<String>,
     conversation: Arc<Conversation>,
     used: Instant,
 }
@@ -46,7 +48,7 @@ impl Sessions {
     ///
     /// # Errors
     /// When there are too many, and all of them are in use.
-    pub(super) fn add(&self, conversation: Arc<Conversation>) -> Result<String, ()> {
+    pub(super) fn add(&self, conversation: Arc<Conversation>, owner: Option<String>) -> Result<String, ()> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the system gives random bytes");
         let id = format!("{:032x}", u128::from_be_bytes(bytes));
@@ -71,6 +73,7 @@ impl Sessions {
             }
         }
         let session = Session {
+            owner,
             conversation,
             used: now,
         };
@@ -78,18 +81,20 @@ impl Sessions {
         Ok(id)
     }
 
-    /// The session of that id, in which something happens now.
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Conversation>> {
+    /// The session of that id and owner, in which something happens now.
+    pub(super) fn get(&self, id: &str, owner: Option<&str>) -> Option<Arc<Conversation>> {
         let mut open = self.open();
-        let session = open.get_mut(id)?;
+        let session = open.get_mut(id).filter(|it| it.owner.as_deref() == owner)?;
         session.used = Instant::now();
         let conversation = session.conversation.clone();
         (!conversation.is_over()).then_some(conversation)
     }
 
-    /// Ends the session of that id. False where there is none.
-    pub(super) fn end(&self, id: &str) -> bool {
-        let session = self.open().remove(id);
+    /// Ends the session of that id and owner. False where there is none.
+    pub(super) fn end(&self, id: &str, owner: Option<&str>) -> bool {
+        let mut open = self.open();
+        let is_theirs = open.get(id).is_some_and(|it| it.owner.as_deref() == owner);
+        let session = is_theirs.then(|| open.remove(id)).flatten();
         if let Some(session) = &session {
             session.conversation.end();
         }

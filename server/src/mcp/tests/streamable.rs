@@ -9,10 +9,14 @@ use serde_json::{Value, json};
 use super::{
     client::adapter,
     contract::{Memory, NOTES},
+    page::{Page, URI},
 };
-use crate::mcp::{
-    ApprovalPolicy,
-    streamable::{Body, Endpoint, Limits},
+use crate::{
+    keys::{Grant, Holder},
+    mcp::{
+        ApprovalPolicy,
+        streamable::{Body, Endpoint, Limits},
+    },
 };
 
 const BOTH: &str = "application/json, text/event-stream";
@@ -20,6 +24,19 @@ const BOTH: &str = "application/json, text/event-stream";
 struct Place {
     notes: Arc<Memory>,
     endpoint: Arc<Endpoint>,
+    /// Who calls, and what they may do.
+    grant: Option<Arc<Grant>>,
+}
+
+/// Whoever is called so, with these scopes.
+fn grant(name: &str, scopes: &[&str]) -> Option<Arc<Grant>> {
+    let holder = Arc::new(Holder {
+        id: format!("id of {name}"),
+        name: name.into(),
+        email: format!("{name}@example.org"),
+        scopes: scopes.iter().map(|scope| scope.parse().unwrap()).collect(),
+    });
+    Some(Arc::new(holder.at("").unwrap()))
 }
 
 /// What came back, without its body's end.
@@ -51,9 +68,21 @@ impl Said {
 impl Place {
     fn new(limits: Limits) -> Self {
         let notes = Memory::new(&NOTES);
-        let adapter = adapter(vec![notes.clone()], ApprovalPolicy::default());
-        let endpoint = Arc::new(Endpoint::new(adapter, limits));
-        Self { notes, endpoint }
+        let adapter = adapter(vec![notes.clone(), Page::new()], ApprovalPolicy::default());
+        Self {
+            notes,
+            endpoint: Arc::new(Endpoint::new(adapter, limits)),
+            grant: None,
+        }
+    }
+
+    /// The same server, as somebody else sees it.
+    fn by(&self, grant: Option<Arc<Grant>>) -> Self {
+        Self {
+            notes: self.notes.clone(),
+            endpoint: self.endpoint.clone(),
+            grant,
+        }
     }
 
     async fn send(&self, method: &str, headers: &[(&str, &str)], body: &Value) -> Said {
@@ -67,7 +96,7 @@ impl Place {
         };
         let response: Response<Body> = self
             .endpoint
-            .answer(request.body(body).unwrap(), "test".into())
+            .answer(request.body(body).unwrap(), "test".into(), self.grant.clone())
             .await;
         let header = |name: &str| response.headers().get(name).and_then(|it| it.to_str().ok());
         Said {
@@ -99,17 +128,25 @@ impl Place {
 
     /// Posts a call that stands for itself.
     async fn alone(&self, id: u64, tool: &str, text: &str) -> Said {
-        let mut message = call(id, tool, text);
+        self.stateless(call(id, tool, text)).await
+    }
+
+    /// Posts a request that stands for itself.
+    async fn stateless(&self, mut message: Value) -> Said {
         message["params"]["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
         });
+        let method = message["method"].as_str().unwrap().to_owned();
+        let params = &message["params"];
+        let name = params["name"].as_str().or(params["uri"].as_str());
+        let name = name.unwrap_or_default().to_owned();
         let headers = [
             ("accept", BOTH),
             ("content-type", "application/json"),
             ("mcp-protocol-version", "2026-07-28"),
-            ("mcp-method", "tools/call"),
-            ("mcp-name", tool),
+            ("mcp-method", &*method),
+            ("mcp-name", &*name),
         ];
         self.send("POST", &headers, &message).await
     }
@@ -367,4 +404,89 @@ async fn at_the_end_what_is_in_flight_is_finished_and_nothing_is_begun() {
     assert_eq!(text(&first.json().await), "a");
     assert_eq!(text(&second.json().await), "a");
     assert_eq!(place.notes.kept(), ["a", "a"]);
+}
+
+#[tokio::test]
+async fn a_key_is_good_for_what_its_scopes_say() {
+    let request = |method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    let subscriptions = json!({ "notifications": { "resourceSubscriptions": [URI] } });
+    for (scope, allowed) in [
+        ("read", &["list", "echo", "page"][..]),
+        ("write", &["list", "echo", "keep", "page"]),
+        ("read:notes", &["list", "echo"]),
+        ("write:notes", &["list", "echo", "keep"]),
+        ("write:page", &["list", "page"]),
+        ("read:nothing", &["list"]),
+    ] {
+        let place = Place::new(Limits::default()).by(grant("Ada", &[scope]));
+        let session = place.open().await;
+        for (name, request) in [
+            ("list", request("tools/list", json!({}))),
+            ("echo", call(1, "echo", "x")),
+            ("keep", call(1, "keep", "x")),
+            ("page", request("resources/read", json!({ "uri": URI }))),
+        ] {
+            let expected = if allowed.contains(&name) { 200 } else { 403 };
+            for said in [
+                place.stateless(request.clone()).await,
+                place.post(&session, request.clone()).await,
+            ] {
+                assert_eq!(said.status, expected, "{name} with {scope}");
+                let answer = said.json().await;
+                assert_eq!(answer["error"]["code"] == 403, expected == 403, "{answer}");
+            }
+        }
+        let may_read = allowed.contains(&"page");
+        let subscribe = place.post(&session, request("resources/subscribe", json!({ "uri": URI })));
+        assert_eq!(subscribe.await.status == 200, may_read, "{scope}");
+        let listen = place.stateless(request("subscriptions/listen", subscriptions.clone()));
+        assert_eq!(listen.await.status == 200, may_read, "{scope}");
+        let kept = if allowed.contains(&"keep") {
+            vec!["x", "x"]
+        } else {
+            vec![]
+        };
+        assert_eq!(place.notes.kept(), kept, "{scope}");
+        place.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_its_owners() {
+    let place = Place::new(Limits::default());
+    let (ada, bert) = (
+        place.by(grant("Ada", &["write"])),
+        place.by(grant("Bert", &["write"])),
+    );
+    let session = ada.open().await;
+    let own = [("accept", BOTH), ("mcp-session-id", &*session)];
+    for other in [&bert, &place] {
+        assert_eq!(other.post(&session, call(1, "keep", "x")).await.status, 404);
+        assert_eq!(other.send("GET", &own, &Value::Null).await.status, 404);
+        assert_eq!(other.send("DELETE", &own, &Value::Null).await.status, 404);
+    }
+    assert_eq!(ada.post(&session, call(1, "keep", "a")).await.status, 200);
+    assert_eq!(ada.send("DELETE", &own, &Value::Null).await.status, 204);
+    assert_eq!(place.notes.kept(), ["a"]);
+    place.end().await;
+}
+
+#[tokio::test]
+async fn an_approval_is_good_for_who_asked_for_it() {
+    let place = Place::new(Limits::default());
+    let (ada, bert) = (
+        place.by(grant("Ada", &["write"])),
+        place.by(grant("Bert", &["write"])),
+    );
+    let question = ada.alone(1, "append", "two").await.json().await;
+    let mut repeated = call(2, "append", "two");
+    repeated["params"]["requestState"] = question["result"]["requestState"].clone();
+    repeated["params"]["inputResponses"] = json!({ "approval": { "action": "accept" } });
+    assert!(repeated["params"]["requestState"].is_string(), "{question}");
+    let refused = bert.stateless(repeated.clone()).await.json().await;
+    let why = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(why.contains("requestState"), "{refused}");
+    let done = ada.stateless(repeated).await.json().await;
+    assert!(done["result"]["structuredContent"].is_object(), "{done}");
+    place.end().await;
 }
