@@ -33,9 +33,21 @@ const LONGEST_KEY: usize = 255;
 /// No more characters than these are kept of what a client calls itself.
 const LONGEST_CLIENT: usize = 200;
 
+/// Somebody who is known, as commits name them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    /// The name.
+    pub name: String,
+    /// The e-mail address.
+    pub email: String,
+}
+
 /// Who calls, and under which conditions.
 #[derive(Debug, Clone, Default)]
 pub struct CallContext {
+    /// Whoever makes the call, where that is known for sure. Their changes are theirs; without one, they are those of whom
+    /// the store takes for its owner.
+    pub author: Option<Author>,
     /// The client's name and version as it gave them.
     pub client: Option<String>,
     /// The content id that the changed document must have; `Some(None)`: it must not exist.

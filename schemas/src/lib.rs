@@ -25,7 +25,7 @@ pub mod spec;
 pub mod store;
 
 pub use approval::{Approver, Decision, Proposal};
-pub use call::{CallContext, ReadCx, Receipt, Staged, WriteCx};
+pub use call::{Author, CallContext, ReadCx, Receipt, Staged, WriteCx};
 pub use caller::{Caller, Progress};
 pub use dispatch::{Answer, BoxFuture, Contract, Rejection};
 pub use failure::{ContractError, ErrorAnswer, Failure, FailureKind};

@@ -1,10 +1,19 @@
 //! The command line.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
-use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser as _},
+};
 
-use crate::{contracts, demo, library::ExternalPolicy, mcp::ApprovalMode, serve};
+use crate::{
+    contracts, demo,
+    keys::{self, KeyCommand},
+    library::ExternalPolicy,
+    mcp::ApprovalMode,
+    serve::{self, libraries::Named},
+};
 
 /// Exit code of a run that did what it was asked to.
 pub const SUCCESS: u8 = 0;
@@ -22,8 +31,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve a library to an MCP client over standard input and output
+    /// Serve a library to an MCP client over standard input and output, or to many over HTTP
     Serve(Serve),
+    /// Make API keys for HTTP, show which there are, take them away
+    #[command(subcommand)]
+    Key(KeyCommand),
     /// Show the whole way once, on a throw-away library of real documents
     Demo,
 }
@@ -31,9 +43,16 @@ enum Command {
 /// What to serve.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Folder of the library; it and its git repository are made where they are missing
-    #[arg(long, value_name = "DIR", env = "BRAINDRIVE_LIBRARY_PATH")]
-    pub(crate) library: PathBuf,
+    /// Folder of the library; it and its git repository are made where they are missing. With --http there may be several:
+    /// those with a name are served at `/mcp/NAME`
+    #[arg(
+        long = "library",
+        value_name = "[NAME=]DIR",
+        env = "BRAINDRIVE_LIBRARY_PATH",
+        required = true,
+        value_parser = OsStringValueParser::new().try_map(Named::parse)
+    )]
+    pub(crate) libraries: Vec<Named>,
 
     /// Contract to serve; may be repeated
     #[arg(
@@ -59,6 +78,27 @@ pub(crate) struct Serve {
     /// What to do with a file that was changed outside of the server and not committed, before changing it
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = External::Adopt)]
     pub(crate) external: External,
+
+    /// Serve over HTTP at this address, at `/mcp`, until interrupted or terminated; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) http: Option<SocketAddr>,
+
+    /// With --http: serve on standard input and output as well, and until their client is gone
+    #[arg(long, requires = "http")]
+    pub(crate) stdio: bool,
+
+    /// Serve over HTTP only those who have one of the keys in this file, which `tabellion key create` makes. Without it,
+    /// only loopback addresses are served
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) keys: Option<PathBuf>,
+
+    /// A name, with or without a port, that the server is called by over HTTP, beside its own address; may be repeated
+    #[arg(long = "allow-host", value_name = "HOST", requires = "http")]
+    pub(crate) hosts: Vec<String>,
+
+    /// Origin of pages that may use the server from a browser, as in `https://app.example`; may be repeated
+    #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "http")]
+    pub(crate) origins: Vec<String>,
 }
 
 /// What to do with uncommitted bytes of a file that is about to be changed.
@@ -104,6 +144,7 @@ impl From<Approval> for ApprovalMode {
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(what) => serve::run(&what),
+        Command::Key(what) => keys::run(&what),
         Command::Demo => demo::run(),
     };
     match done {

@@ -3,17 +3,21 @@
 //! | module | is for |
 //! |---|---|
 //! | [`contracts`] | implementations of the contracts' generated traits, and which contracts there are |
+//! | [`http`] | sockets, paths, limits and who may speak, for MCP over HTTP |
+//! | [`keys`] | API keys: who calls over HTTP, and what they may do |
 //! | [`library`] | files, git, the transaction, the log, listing and search; the only place that writes |
 //! | [`markdown`] | sections, edits, previews: pure functions from text to text |
-//! | [`mcp`] | one adapter from contracts to MCP over stdio; it names no tool |
+//! | [`mcp`] | one adapter from contracts to MCP, over stdio and HTTP; it names no tool |
 //! | [`path`] | names of files and folders, checked once at the edge |
 //! | [`platform`] | what differs between operating systems |
 //! | [`parent`] | noticing that the client is gone |
-//! | [`cli`] | the command line: `serve` and `demo` |
+//! | [`cli`] | the command line: `serve`, `key` and `demo` |
 
 pub mod cli;
 pub mod contracts;
 mod demo;
+pub mod http;
+pub mod keys;
 pub mod library;
 pub mod markdown;
 pub mod mcp;

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, SubsecRound, Utc};
 use gix::{ObjectId, actor::Signature, date::Time, objs::Commit};
-use tabellion_schemas::{Failure, Version, VersionEntry};
+use tabellion_schemas::{Author, Failure, Version, VersionEntry};
 
 use super::{objects::NewObjects, repository::SELF};
 
@@ -23,6 +23,14 @@ impl Authorship {
         Self {
             author,
             time: DateTime::<Utc>::from(SystemTime::now()).trunc_subsecs(3),
+        }
+    }
+
+    /// The same moment, by somebody else.
+    pub(super) fn by(&self, author: &Author) -> Self {
+        Self {
+            author: (author.name.clone(), author.email.clone()),
+            ..self.clone()
         }
     }
 

@@ -16,12 +16,14 @@
 //! | `commit_message`, `history` | the log |
 //! | `versions` | what one document has been |
 //! | `maintenance` | git's own housekeeping |
+//! | `counts` | what was done, in numbers |
 
 mod attributes;
 mod branch;
 mod commit;
 mod commit_message;
 mod conversion;
+mod counts;
 mod document;
 mod durable;
 mod history;
@@ -61,6 +63,7 @@ use gix::ObjectId;
 use tabellion_schemas::{BoxFuture, Document, Failure, FailureKind, Past, Session, Snapshot, Store};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+pub use self::{counts::Counts, history::LogEntry, repository::OpenError};
 use self::{
     history::History,
     ignore::IgnoreRules,
@@ -74,7 +77,6 @@ use self::{
     trouble::{At, InRepository, invalid_path, refused, unreadable},
     walk::{FolderError, Listing},
 };
-pub use self::{history::LogEntry, repository::OpenError};
 use crate::{
     markdown::diff,
     path::{LibraryDir, LibraryPath},
@@ -121,6 +123,7 @@ pub struct Library {
     /// Whether the intent's name is known to be on the disk.
     intent_is_named: AtomicBool,
     watch: Watch,
+    counts: Arc<Counts>,
 }
 
 /// A document's file, and how it stands to the last commit.
@@ -158,6 +161,11 @@ impl Library {
         Self::open_watched(dir, options, Box::new(|_| Ok(())))
     }
 
+    /// What it has done since it was opened.
+    pub fn counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.counts)
+    }
+
     fn open_watched(dir: &Path, options: Options, watch: Watch) -> Result<Self, OpenError> {
         let folder = |source| OpenError::Folder {
             path: dir.to_owned(),
@@ -179,6 +187,7 @@ impl Library {
             maintenance: Maintenance::default(),
             intent_is_named: AtomicBool::new(false),
             watch,
+            counts: Arc::default(),
         };
         library.check_carried()?;
         if let Err(failure) = library.recover_if_free() {

@@ -117,7 +117,11 @@ pub(super) fn plan(
     };
     planner.check(old, &change.content, kept_before)?;
 
-    let authorship = Authorship::now(library.repository.author(&git));
+    let owner = Authorship::now(library.repository.author(&git));
+    let authorship = match &entry.call.author {
+        Some(author) => owner.by(author),
+        None => owner.clone(),
+    };
     let on_disk = if pending.has(&path) {
         kept_before
     } else {
@@ -129,8 +133,8 @@ pub(super) fn plan(
     let (base, base_tree) = if on_disk == kept_before {
         (pending.commit(), pending.tree())
     } else {
-        let (commit, tree) = planner.adopt(old, on_disk, &authorship)?;
-        versions.push(authorship.version(commit, on_disk.map(|kept| kept.blob), None));
+        let (commit, tree) = planner.adopt(old, on_disk, &owner)?;
+        versions.push(owner.version(commit, on_disk.map(|kept| kept.blob), None));
         (Some(commit), Some(tree))
     };
 

@@ -46,6 +46,7 @@ pub(super) fn recover(library: &Library) -> Result<(), Failure> {
         } else {
             undo(library, &intent)?;
         }
+        library.counts.recovered();
     }
     tidy(library)
 }

@@ -257,6 +257,11 @@ impl Session for Turn<'_> {
                 }
             }
             library.history.has_grown();
+            match outcome.get() {
+                Some(Ok(())) => library.counts.committed(),
+                Some(Err(Setback::Moved)) => library.counts.conflicted(),
+                Some(Err(Setback::Failure(_))) | None => {}
+            }
             outcome
                 .get()
                 .cloned()

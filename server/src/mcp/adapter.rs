@@ -10,17 +10,22 @@ use std::{
 
 use rmcp::{
     ErrorData, RoleServer, Service,
-    model::{ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerResult},
+    model::{
+        ClientNotification, ClientRequest, ErrorCode, Extensions, ProtocolVersion, ServerConfig, ServerResult,
+    },
     service::{NotificationContext, RequestContext},
 };
-use tabellion_schemas::Contract;
+use tabellion_schemas::{Contract, ContractSpec};
 use tokio::sync::Semaphore;
+use tracing::{Instrument as _, Span};
 
 use super::{
     approval::ApprovalPolicy,
+    calls::Calls,
     catalog::{Catalog, NameClash},
     handler::Handler,
 };
+use crate::keys::{Access, Grant};
 
 /// How many subscriptions there may be since 2026-07-28, where each is a request that lasts. Enough of the requests
 /// that may be in flight must be left for all others.
@@ -40,7 +45,40 @@ pub struct ServerInfo {
 /// Contracts as an MCP server for one client.
 pub struct Adapter {
     handler: Handler,
-    subscriptions: Semaphore,
+    subscriptions: Arc<Semaphore>,
+}
+
+/// What a transport knows of a request beside its message.
+#[derive(Debug, Clone)]
+pub(super) struct Provenance {
+    /// The request's name in the log.
+    pub(super) request: Arc<str>,
+    /// Who makes it and what they may do; where nobody is asked who they are, everybody may do everything.
+    pub(super) grant: Option<Arc<Grant>>,
+}
+
+/// The code of the error that somebody is answered with who may not do what they want to do.
+pub(super) const FORBIDDEN: ErrorCode = ErrorCode(403);
+
+/// Who makes a request, where that is known.
+pub(super) fn grant(request: &Extensions) -> Option<&Arc<Grant>> {
+    request.get::<Provenance>()?.grant.as_ref()
+}
+
+/// Refuses what who makes the request may not do in this contract.
+pub(super) fn allow(request: &Extensions, contract: &ContractSpec, access: Access) -> Result<(), ErrorData> {
+    let Some(grant) = grant(request).filter(|grant| !grant.allows(contract.id, access)) else {
+        return Ok(());
+    };
+    let needed = match access {
+        Access::Read => "read",
+        Access::Write => "write",
+    };
+    let message = format!(
+        "the key of {} is not good for this; it takes one with the scope `{needed}:{}`",
+        grant.holder.name, contract.id
+    );
+    Err(ErrorData::new(FORBIDDEN, message, None))
 }
 
 /// The error that a request is to be answered with, as it is. rmcp would make -32002 of contracts something else.
@@ -69,16 +107,27 @@ impl Adapter {
         approval: ApprovalPolicy,
     ) -> Result<Self, NameClash> {
         let handler = Handler::new(Catalog::new(contracts)?, info, approval);
-        let subscriptions = Semaphore::new(MOST_SUBSCRIPTIONS);
+        let subscriptions = Arc::new(Semaphore::new(MOST_SUBSCRIPTIONS));
         Ok(Self {
             handler,
             subscriptions,
         })
     }
-}
 
-impl Service<RoleServer> for Adapter {
-    async fn handle_request(
+    /// The same for another client, which has subscriptions of its own. What is limited is limited for all together.
+    pub fn for_another(&self) -> Self {
+        Self {
+            handler: self.handler.for_another(),
+            subscriptions: self.subscriptions.clone(),
+        }
+    }
+
+    /// The calls of all clients.
+    pub(super) fn calls(&self) -> &Calls {
+        &self.handler.shared.calls
+    }
+
+    async fn answer(
         &self,
         request: ClientRequest,
         mut cx: RequestContext<RoleServer>,
@@ -91,13 +140,34 @@ impl Service<RoleServer> for Adapter {
                 return Err(ErrorData::invalid_request(message, None));
             };
             _subscription = Some(place);
-            let watched = self.handler.watch(&request.params.notifications).await;
+            let watched = self
+                .handler
+                .watch(&request.params.notifications, &cx.extensions)
+                .await?;
             cx.extensions.insert(watched);
         }
         let verbatim = Verbatim::default();
         cx.extensions.insert(verbatim.clone());
         let answer = self.handler.handle_request(request, cx).await;
         answer.map_err(|error| verbatim.0.get().cloned().unwrap_or(error))
+    }
+}
+
+impl Service<RoleServer> for Adapter {
+    async fn handle_request(
+        &self,
+        request: ClientRequest,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        // Of the highest level, so that it is there whatever is logged.
+        let span = match cx.extensions.get::<Provenance>() {
+            Some(Provenance { request, grant }) => {
+                let key = grant.as_ref().map(|grant| &*grant.holder.id);
+                tracing::error_span!("request", id = %request, key)
+            }
+            None => Span::none(),
+        };
+        self.answer(request, cx).instrument(span).await
     }
 
     async fn handle_notification(

@@ -26,11 +26,21 @@ pub enum ServeError {
 #[derive(Debug, Default)]
 pub(super) struct Ending {
     asked: watch::Sender<bool>,
+    /// The end of what this service is part of, which is its own end too.
+    of_all: Option<Arc<Ending>>,
     since: OnceLock<Instant>,
     fault: Mutex<Option<ServeError>>,
 }
 
 impl Ending {
+    /// The end of a service that ends with others at the latest.
+    pub(super) fn within(all: Arc<Self>) -> Self {
+        Self {
+            of_all: Some(all),
+            ..Self::default()
+        }
+    }
+
     /// Asks for the end.
     pub(super) fn ask(&self) {
         self.since.get_or_init(Instant::now);
@@ -45,10 +55,26 @@ impl Ending {
         self.ask();
     }
 
+    /// Whether somebody has asked for the end.
+    pub(super) fn is_asked(&self) -> bool {
+        *self.asked.borrow() || self.of_all.as_ref().is_some_and(|all| *all.asked.borrow())
+    }
+
     /// Waits until somebody asks for the end.
     pub(super) async fn asked(&self) {
-        // Fails only when the sender is gone, which `self` holds.
-        let _ = self.asked.subscribe().wait_for(|asked| *asked).await;
+        let mut all = self.of_all.as_ref().map(|all| all.asked.subscribe());
+        let with_all = async {
+            match &mut all {
+                Some(all) => drop(all.wait_for(|asked| *asked).await),
+                None => future::pending().await,
+            }
+        };
+        let mut own = self.asked.subscribe();
+        // Waiting fails only when the sender is gone, which `self` holds.
+        tokio::select! {
+            _ = own.wait_for(|asked| *asked) => {}
+            () = with_all => {}
+        }
     }
 
     /// When the end was first asked for. Now, if it never was.

@@ -12,30 +12,36 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::{
-    adapter::ServerInfo,
+    adapter::{self, ServerInfo},
     approval::{ApprovalPolicy, Approvals},
+    calls::Calls,
     catalog::Catalog,
     ending, render,
     watching::{Subscriptions, Watched},
 };
+use crate::keys::Access;
 
 /// For how long a client may take a list as it is. It never changes while a server runs; another version may
 /// follow.
 const FRESH_MS: u64 = 5 * 60 * 1000;
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Contracts behind rmcp's methods.
+/// Contracts behind rmcp's methods, for one client.
 #[derive(Clone)]
-pub(super) struct Handler(pub(super) Arc<Inner>);
+pub(super) struct Handler {
+    pub(super) shared: Arc<Shared>,
+    /// Those of the session.
+    subscriptions: Arc<Mutex<Subscriptions>>,
+}
 
-pub(super) struct Inner {
+/// What is the same for all clients.
+pub(super) struct Shared {
     pub(super) catalog: Catalog,
     pub(super) approvals: Arc<Approvals>,
+    pub(super) calls: Calls,
     config: ServerConfig,
     /// What results carry in `_meta` since 2026-07-28.
     signature: Value,
-    /// Those of the session.
-    subscriptions: Mutex<Subscriptions>,
 }
 
 /// How the client of a request speaks.
@@ -53,45 +59,62 @@ impl Handler {
         let server = Implementation::new(info.name, info.version);
         let mut config = ServerConfig::new(catalog.capabilities()).with_server_info(server);
         config.instructions = info.instructions;
-        Self(Arc::new(Inner {
+        let shared = Arc::new(Shared {
             catalog,
             approvals: Arc::new(Approvals::new(approval)),
+            calls: Calls::default(),
             config,
             signature,
-            subscriptions: Mutex::default(),
-        }))
+        });
+        Self {
+            shared,
+            subscriptions: Arc::default(),
+        }
+    }
+
+    /// The same for another client.
+    pub(super) fn for_another(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            subscriptions: Arc::default(),
+        }
     }
 
     /// Since 2026-07-28, results say who made them.
     pub(super) fn sign(&self, era: Era, meta: &mut Option<MetaObject>) {
         if era == Era::Stateless {
             meta.get_or_insert_default()
-                .insert(SERVER_INFO.into(), self.0.signature.clone());
+                .insert(SERVER_INFO.into(), self.shared.signature.clone());
         }
     }
 
     /// The resources that `filter` names and that there are, as they are now.
-    pub(super) async fn watch(&self, filter: &SubscriptionFilter) -> Vec<Watched> {
+    ///
+    /// # Errors
+    /// When who makes the `request` may not read one of them.
+    pub(super) async fn watch(
+        &self,
+        filter: &SubscriptionFilter,
+        request: &Extensions,
+    ) -> Result<Vec<Watched>, ErrorData> {
         let mut watched: Vec<Watched> = vec![];
         for uri in filter.resource_subscriptions.iter().flatten() {
-            let route = self.0.catalog.resources.route(uri);
+            let route = self.shared.catalog.resources.route(uri);
             if let Some(route) = route.filter(|_| watched.iter().all(|other| other.uri() != uri)) {
+                adapter::allow(request, route.contract.spec(), Access::Read)?;
                 watched.push(Watched::begin(route).await);
             }
         }
-        watched
+        Ok(watched)
     }
 
     fn subscriptions(&self) -> std::sync::MutexGuard<'_, Subscriptions> {
-        self.0
-            .subscriptions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a contract has what `method` is for.
     fn serves(&self, method: &str) -> bool {
-        let catalog = &self.0.catalog;
+        let catalog = &self.shared.catalog;
         match method {
             InitializeResultMethod::VALUE | DiscoverRequestMethod::VALUE | PingRequestMethod::VALUE => true,
             ListToolsRequestMethod::VALUE | CallToolRequestMethod::VALUE => !catalog.tools.is_empty(),
@@ -151,11 +174,11 @@ fn one_page(params: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        self.0.config.clone()
+        self.shared.config.clone()
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let mut listed = self.0.catalog.tools.listed().iter();
+        let mut listed = self.shared.catalog.tools.listed().iter();
         listed.find(|tool| tool.name == name).cloned()
     }
 
@@ -182,7 +205,7 @@ impl ServerHandler for Handler {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.0.catalog.tools.listed().to_vec();
+        let tools = self.shared.catalog.tools.listed().to_vec();
         list!(self, cx, params, ListToolsRequestMethod, ListToolsResult, tools)
     }
 
@@ -200,7 +223,7 @@ impl ServerHandler for Handler {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = self.0.catalog.resources.listed().to_vec();
+        let resources = self.shared.catalog.resources.listed().to_vec();
         list!(
             self,
             cx,
@@ -241,8 +264,9 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<SubscribeRequestMethod>(&cx)?;
-        let route = self.0.catalog.resources.route(&params.uri);
+        let route = self.shared.catalog.resources.route(&params.uri);
         let route = route.ok_or_else(|| render::unknown_resource(&params.uri))?;
+        adapter::allow(&cx.extensions, route.contract.spec(), Access::Read)?;
         let watched = Watched::begin(route).await;
         self.subscriptions().add(watched, cx.peer);
         Ok(())
@@ -254,14 +278,14 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<UnsubscribeRequestMethod>(&cx)?;
-        let route = self.0.catalog.resources.route(&params.uri);
+        let route = self.shared.catalog.resources.route(&params.uri);
         route.ok_or_else(|| render::unknown_resource(&params.uri))?;
         self.subscriptions().remove(&params.uri);
         Ok(())
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let resources = &self.0.catalog.resources;
+        let resources = &self.shared.catalog.resources;
         let requested = requested.resource_subscriptions.as_deref().unwrap_or_default();
         let uris = resources.listed().iter().map(|resource| &resource.uri);
         let known = uris.filter(|uri| requested.contains(uri));
@@ -299,7 +323,7 @@ impl ServerHandler for Handler {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.0.catalog.prompts.listed().to_vec();
+        let prompts = self.shared.catalog.prompts.listed().to_vec();
         list!(
             self,
             cx,

@@ -1,4 +1,4 @@
-//! What a line says: a request, a notification, a reply, nothing, or something that has to be refused.
+//! What a line or a body says: a request, a notification, a reply, nothing, or something that has to be refused.
 //!
 //! JSON-RPC's envelope is read by hand, so that each way of getting it wrong has its own answer, with the id
 //! wherever one can be read. Batches are refused in every revision (only 2025-03-26 had them).
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::json;
 
-/// What a line says.
+/// What a message says.
 #[derive(Debug)]
 pub(super) enum Incoming {
     /// A request. Its params may still be wrong.
@@ -32,17 +32,29 @@ pub(super) enum Incoming {
     Refused(Option<RequestId>, ErrorData),
 }
 
-/// Reads a line.
-pub(super) fn read(line: &[u8]) -> Incoming {
-    match json::parse(line) {
-        Ok(Value::Object(message)) => envelope(message),
-        Ok(Value::Array(_)) => refuse(None, "batches are not served; send one message a line"),
-        Ok(_) => refuse(None, "a message is an object"),
-        Err(error) if error.is_data() => refuse(json::readable_id(line), &error.to_string()),
-        Err(error) => Incoming::Refused(
-            json::readable_id(line),
-            ErrorData::parse_error(error.to_string(), None),
-        ),
+/// A message that is answered at once: whose it is, as far as that can be read, and with what.
+pub(super) type Refused = (Option<RequestId>, Box<ErrorData>);
+
+/// Reads a message.
+pub(super) fn read(text: &[u8]) -> Incoming {
+    match object(text) {
+        Ok(message) => envelope(message),
+        Err((id, error)) => Incoming::Refused(id, *error),
+    }
+}
+
+/// The object that a message is.
+pub(super) fn object(text: &[u8]) -> Result<Map<String, Value>, Refused> {
+    let invalid = |id, why: &str| Err((id, ErrorData::invalid_request(why.to_owned(), None).into()));
+    match json::parse(text) {
+        Ok(Value::Object(message)) => Ok(message),
+        Ok(Value::Array(_)) => invalid(None, "batches are not served; send one message at a time"),
+        Ok(_) => invalid(None, "a message is an object"),
+        Err(error) if error.is_data() => invalid(json::readable_id(text), &error.to_string()),
+        Err(error) => Err((
+            json::readable_id(text),
+            ErrorData::parse_error(error.to_string(), None).into(),
+        )),
     }
 }
 
@@ -51,7 +63,8 @@ pub(super) fn refuse(id: Option<RequestId>, why: &str) -> Incoming {
     Incoming::Refused(id, ErrorData::invalid_request(why.to_owned(), None))
 }
 
-fn envelope(mut message: Map<String, Value>) -> Incoming {
+/// What the object says.
+pub(super) fn envelope(mut message: Map<String, Value>) -> Incoming {
     let method = message.remove("method");
     if method.is_none() && (message.contains_key("result") || message.contains_key("error")) {
         return reply(message).unwrap_or(Incoming::Nothing);

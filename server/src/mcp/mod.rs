@@ -5,7 +5,7 @@
 //! ```
 //!
 //! [`serve_stdio`] serves until the client goes away, [`serve`] does it over any pair of streams, and
-//! [`Adapter`] is the part that knows contracts and no transport, for use behind HTTP as well. Nothing here
+//! [`Adapter`] is the part that knows contracts and no transport; [`streamable`] puts it behind HTTP. Nothing here
 //! names a tool, a resource or a prompt: what is listed, called and read is what the contracts' specs have.
 //!
 //! Both eras are served side by side, request by request: sessions opened by `initialize` (2024-11-05 to
@@ -20,6 +20,7 @@
 
 mod adapter;
 mod approval;
+pub mod calls;
 mod catalog;
 mod ending;
 mod handler;
@@ -31,8 +32,9 @@ mod output;
 mod render;
 mod requests;
 mod service;
+pub mod streamable;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod transport;
 mod waiting;
 mod watching;

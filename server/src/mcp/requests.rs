@@ -1,15 +1,18 @@
 //! Requests that contracts answer: calls of tools, reads of resources, prompts and completions.
 
+use std::time::Instant;
+
 use rmcp::{ErrorData, RoleServer, model::*, service::RequestContext};
 use serde_json::Value;
-use tabellion_schemas::{CallContext, ContractSpec, Rejection};
+use tabellion_schemas::{Author, CallContext, ContractSpec, Rejection};
 
 use super::{
-    adapter::Verbatim,
+    adapter::{self, Verbatim},
     handler::{Era, Handler},
     render,
     waiting::{self, Reports},
 };
+use crate::keys::Access;
 
 impl Handler {
     /// Calls a tool.
@@ -19,12 +22,18 @@ impl Handler {
         params: CallToolRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(route) = self.0.catalog.tools.route(&params.name) else {
+        let Some(route) = self.shared.catalog.tools.route(&params.name) else {
             return Err(render::unknown_tool(&params.name));
         };
         let (contract, tool) = (&route.contract, route.spec);
+        let access = if tool.mutating {
+            Access::Write
+        } else {
+            Access::Read
+        };
+        adapter::allow(&cx.extensions, contract.spec(), access)?;
         let arguments = Value::Object(params.arguments.unwrap_or_default());
-        let approvals = &self.0.approvals;
+        let approvals = &self.shared.approvals;
         let asked = approvals.concern(tool).then(|| arguments.clone());
         let approver = asked.as_ref().map(|arguments| match era {
             Era::Session => approvals.in_session(tool, cx),
@@ -38,9 +47,11 @@ impl Handler {
             let answer = contract.call(&call, tool.name, arguments);
             reports.until(tool.name, answer).await
         };
+        let begun = Instant::now();
         let outcome = outcome.await;
+        self.shared.calls.count(tool.name, &outcome, begun.elapsed());
         if let (Err(Rejection::InputRequired(proposal)), Some(arguments)) = (&outcome, &asked) {
-            let mut question = approvals.question(tool, arguments, proposal);
+            let mut question = approvals.question(tool, cx, arguments, proposal);
             self.sign(era, &mut question.meta);
             return Ok(question.into());
         }
@@ -57,9 +68,10 @@ impl Handler {
         uri: &str,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResult, ErrorData> {
-        let route = self.0.catalog.resources.route(uri);
+        let route = self.shared.catalog.resources.route(uri);
         let route = route.ok_or_else(|| render::unknown_resource(uri))?;
         let (contract, resource) = (&route.contract, route.spec);
+        adapter::allow(&cx.extensions, contract.spec(), Access::Read)?;
         let answer = async {
             let (call, reports) = context(contract.spec(), cx)?;
             let answer = contract.read_resource(&call, resource.name);
@@ -82,9 +94,10 @@ impl Handler {
         params: GetPromptRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<GetPromptResult, ErrorData> {
-        let route = self.0.catalog.prompts.route(&params.name);
+        let route = self.shared.catalog.prompts.route(&params.name);
         let route = route.ok_or_else(|| render::unknown("prompt", &params.name))?;
         let (contract, prompt) = (&route.contract, route.spec);
+        adapter::allow(&cx.extensions, contract.spec(), Access::Read)?;
         let arguments = Value::Object(params.arguments.unwrap_or_default());
         let text = async {
             let (call, reports) = context(contract.spec(), cx)?;
@@ -111,9 +124,10 @@ impl Handler {
             let message = "only arguments of prompts are completed; there are no resource templates";
             return Err(ErrorData::invalid_params(message, None));
         };
-        let route = self.0.catalog.prompts.route(&name);
+        let route = self.shared.catalog.prompts.route(&name);
         let route = route.ok_or_else(|| render::unknown("prompt", &name))?;
         let (contract, prompt) = (&route.contract, route.spec);
+        adapter::allow(&cx.extensions, contract.spec(), Access::Read)?;
         let ArgumentInfo { name, value, .. } = params.argument;
         let argument = prompt.argument(&name);
         let argument = argument.ok_or_else(|| render::unknown("argument", &name))?;
@@ -142,8 +156,12 @@ fn context(
     let client = cx
         .client_info()
         .map(|client| format!("{}/{}", client.name, client.version));
-    let call = CallContext::from_meta(client, &cx.meta)
+    let mut call = CallContext::from_meta(client, &cx.meta)
         .map_err(|violations| render::bad_conditions(contract, &violations))?;
+    call.author = adapter::grant(&cx.extensions).map(|grant| Author {
+        name: grant.holder.name.clone(),
+        email: grant.holder.email.clone(),
+    });
     let (client, reports) = waiting::client(cx);
     Ok((call.with_caller(client), reports))
 }

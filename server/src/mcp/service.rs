@@ -6,13 +6,12 @@ use rmcp::{service::serve_directly, transport::stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{Adapter, ServeError, ending::Ending, in_flight::InFlight, transport::LineTransport};
-use crate::parent::Parent;
 
 /// How long calls may go on after the end of input. rmcp itself waits as long for replies, but not when it
 /// can't write them.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Serves on standard input and output, until the input ends or `parent` is gone. Calls in flight
+/// Serves on standard input and output, until the input ends or `until` is over. Calls in flight
 /// are finished first, within five seconds.
 ///
 /// A read of standard input may then still be blocked in a thread of the runtime (it isn't where both streams
@@ -21,9 +20,9 @@ const GRACE: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// See [`ServeError`]. A client that closes both ends is no error.
-pub async fn serve_stdio(adapter: Adapter, parent: Parent) -> Result<(), ServeError> {
+pub async fn serve_stdio(adapter: Adapter, until: impl Future<Output = ()>) -> Result<(), ServeError> {
     let (reader, writer) = stdio_pipes();
-    serve(reader, writer, adapter, parent.gone()).await
+    serve(reader, writer, adapter, until).await
 }
 
 /// Serves on a pair of streams, until the input ends or `until` is over. Calls in flight are finished first,

@@ -10,10 +10,13 @@ mod linux;
 #[cfg(any(test, not(target_os = "linux")))]
 #[cfg_attr(target_os = "linux", allow(unreachable_pub, dead_code))]
 mod portable;
+mod signals;
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
+
+pub use signals::asked_to_end;
 
 #[cfg(target_os = "linux")]
 pub use linux::{Dir, Journal, Lease, start_writing, write_out};
@@ -194,6 +197,27 @@ pub fn outlive_file_size_limit() {
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
+}
+
+/// Whether others than a file's owner may read or change it. Not known on Windows, where it is said to be the owner's.
+pub fn is_for_others(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::MetadataExt::mode(metadata) & 0o077 != 0
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
+}
+
+/// Has files that these options make be for their owner alone. On Windows, they are for whoever the folder is for.
+pub fn for_owner_alone(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
 }
 
 /// A lock on a file that other processes honour too; released when dropped, or when the process dies.

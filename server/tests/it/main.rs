@@ -5,6 +5,7 @@ mod attacks;
 mod concurrency;
 mod contract;
 mod editor;
+mod http;
 mod invariants;
 mod large;
 mod learning_os;

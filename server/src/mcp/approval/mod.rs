@@ -16,12 +16,14 @@ use rmcp::{
     model::{ElicitResult, ElicitationAction, InputRequests, InputRequiredResult, InputResponses},
     service::RequestContext,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tabellion_schemas::{Approver, Decision, Proposal, Shows, ToolSpec};
 use tokio::sync::Semaphore;
 
 use asking::Asking;
 use sealed::{Sealed, Seals};
+
+use super::adapter;
 
 /// How many calls may wait for a person at once. Each takes the place of a request in flight, of which enough must be
 /// left for the person's answers to be read.
@@ -117,7 +119,7 @@ impl Approvals {
         state: Option<String>,
         responses: Option<InputResponses>,
     ) -> Arc<dyn Approver> {
-        let answer = state.map(|state| self.seals.open(&state, tool.name, arguments, responses));
+        let answer = state.map(|state| self.seals.open(&state, &call(tool, cx, arguments), responses));
         Arc::new(Sealed {
             asked: self.asked(tool, cx),
             answer,
@@ -128,10 +130,11 @@ impl Approvals {
     pub(super) fn question(
         &self,
         tool: &ToolSpec,
+        cx: &RequestContext<RoleServer>,
         arguments: &Value,
         proposal: &Proposal,
     ) -> InputRequiredResult {
-        let state = self.seals.seal(tool.name, arguments, &proposal.digest);
+        let state = self.seals.seal(&call(tool, cx, arguments), &proposal.digest);
         let question = question::request(shows(tool), proposal);
         let questions = InputRequests::from([(QUESTION.into(), question)]);
         InputRequiredResult::new(Some(questions), Some(state))
@@ -166,6 +169,14 @@ impl Asked {
             ApprovalMode::Prompt | ApprovalMode::Auto => question::too_long(proposal).map(Decision::Declined),
         }
     }
+}
+
+/// What an approval is good for: this tool with these arguments, however a client orders them, by whoever asked for it.
+fn call(tool: &ToolSpec, cx: &RequestContext<RoleServer>, arguments: &Value) -> Vec<u8> {
+    let mut arguments = arguments.clone();
+    arguments.sort_all_objects();
+    let key = adapter::grant(&cx.extensions).map(|grant| &grant.holder.id);
+    json!([tool.name, arguments, key]).to_string().into_bytes()
 }
 
 /// What the person sees of a call.

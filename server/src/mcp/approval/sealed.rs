@@ -1,7 +1,7 @@
 //! Asking through a call's answer, as it is done since 2026-07-28: the first call is answered with the question and a
 //! sealed state, the second one brings the state back with the person's answer.
 //!
-//! A state is good once, for the same tool with the same arguments, for exactly what was shown, and until it expires.
+//! A state is good once, for the same tool with the same arguments by the same caller, for exactly what was shown, and until it expires.
 //! The seal's key is this process's own: another server's states are not good here, nor are those from before a restart.
 
 use std::{
@@ -15,7 +15,6 @@ use std::{
 
 use rmcp::model::{ElicitResult, InputResponses, RequestStateCodec, RequestStateError, SealOptions};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tabellion_schemas::{Approver, BoxFuture, Decision, Proposal, ToolSpec};
 use tokio::time::Instant;
 
@@ -67,27 +66,20 @@ impl Seals {
         }
     }
 
-    /// A state for the call of `tool` with `arguments`, whose proposal has this digest.
-    pub(super) fn seal(&self, tool: &str, arguments: &Value, digest: &str) -> String {
+    /// A state for `call`, whose proposal has this digest.
+    pub(super) fn seal(&self, call: &[u8], digest: &str) -> String {
         let state = State {
             number: self.next.fetch_add(1, Ordering::Relaxed),
             digest: digest.into(),
         };
-        let call = call(tool, arguments);
-        let options = SealOptions::new().associated_data(&call).ttl(self.lifetime);
+        let options = SealOptions::new().associated_data(call).ttl(self.lifetime);
         let sealed = self.codec.seal_json_with(&state, &options);
         sealed.expect("a number and a text are JSON")
     }
 
-    /// Reads the state and the answer that a call of `tool` with `arguments` brings.
-    pub(super) fn open(
-        &self,
-        state: &str,
-        tool: &str,
-        arguments: &Value,
-        responses: Option<InputResponses>,
-    ) -> Answer {
-        let State { number, digest } = match self.codec.open_json_with(state, &call(tool, arguments)) {
+    /// Reads the state and the answer that `call` brings.
+    pub(super) fn open(&self, state: &str, call: &[u8], responses: Option<InputResponses>) -> Answer {
+        let State { number, digest } = match self.codec.open_json_with(state, call) {
             Ok(state) => state,
             Err(RequestStateError::Expired) => {
                 return Answer::Bad(
@@ -164,11 +156,4 @@ impl Approver for Sealed {
             .unwrap_or_else(|| self.decision(proposal));
         Box::pin(std::future::ready(decision))
     }
-}
-
-/// What a state is bound to. However a client orders the arguments, it is the same.
-fn call(tool: &str, arguments: &Value) -> Vec<u8> {
-    let mut arguments = arguments.clone();
-    arguments.sort_all_objects();
-    json!([tool, arguments]).to_string().into_bytes()
 }

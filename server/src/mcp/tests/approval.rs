@@ -6,19 +6,18 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, json};
 
 use super::{
-    client::{Client, adapter},
+    client::{Client, WAYS, adapter},
     page::Page,
 };
 use crate::mcp::{ApprovalMode, ApprovalPolicy};
 
 const SESSION: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
-const REVISIONS: [&str; 2] = [SESSION, STATELESS];
 
 /// A client that can ask its person, unless `able` says otherwise.
 async fn client_of(revision: &str, able: Value, approval: ApprovalPolicy) -> (Arc<Page>, Client) {
     let page = Page::new();
-    let mut client = Client::of(adapter(vec![page.clone()], approval), 1 << 20);
+    let mut client = Client::over(revision, adapter(vec![page.clone()], approval), 1 << 20);
     client.able = able;
     client.speak(revision).await;
     (page, client)
@@ -79,7 +78,7 @@ async fn the_persons_answer_decides() {
         (json!({ "action": "decline" }), Err("declined")),
         (json!({ "action": "cancel" }), Err("dismissed")),
     ];
-    for revision in REVISIONS {
+    for revision in WAYS {
         for (answer, expected) in &cases {
             let (page, mut client) = client(revision).await;
             let append = call("append", "two");
@@ -130,7 +129,7 @@ async fn who_is_asked_is_as_the_operator_and_the_client_have_it() {
         (Deny, &form, Some(Err("--approval deny"))),
         (Deny, &none, Some(Err("--approval deny"))),
     ];
-    for revision in REVISIONS {
+    for revision in WAYS {
         for (mode, able, expected) in &cases {
             let policy = ApprovalPolicy {
                 mode: *mode,
@@ -151,7 +150,7 @@ async fn who_is_asked_is_as_the_operator_and_the_client_have_it() {
 
 #[tokio::test(start_paused = true)]
 async fn the_operator_may_want_approval_where_the_contract_does_not() {
-    for revision in REVISIONS {
+    for revision in WAYS {
         for tools in [vec![], vec!["overwrite".to_owned()]] {
             let policy = ApprovalPolicy {
                 tools: tools.iter().cloned().collect(),
@@ -176,7 +175,7 @@ async fn the_operator_may_want_approval_where_the_contract_does_not() {
 
 #[tokio::test(start_paused = true)]
 async fn what_nobody_can_read_is_not_shown() {
-    for revision in REVISIONS {
+    for revision in WAYS {
         for (length, shown) in [(1 << 16, true), ((1 << 16) + 1, false)] {
             let (_, mut client) = client(revision).await;
             let said = ask(&mut client, 1, &call("append", &"x".repeat(length))).await;

@@ -11,17 +11,31 @@ use tokio::{
 };
 
 use super::{
+    bridge,
     contract::{Memory, NOTES, RPC},
     official,
 };
-use crate::mcp::{Adapter, ApprovalPolicy, ServeError, ServerInfo, serve};
+use crate::mcp::{
+    Adapter, ApprovalPolicy, ServeError, ServerInfo, serve,
+    streamable::{Endpoint, Limits},
+};
 
 const NEWEST_WITH_SESSIONS: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
 /// So that a test which waits in vain fails. Where time stands still, it is over soon.
 const LONGEST_SILENCE: Duration = Duration::from_secs(3600);
 
-/// Runs a session, which is a text of lines:
+/// What comes behind a revision that is spoken over HTTP.
+const OVER_HTTP: &str = " over HTTP";
+/// Both eras, over lines and over HTTP.
+pub(super) const WAYS: [&str; 4] = [
+    "2025-11-25",
+    "2026-07-28",
+    "2025-11-25 over HTTP",
+    "2026-07-28 over HTTP",
+];
+
+/// Runs a session over lines and then over HTTP, which is a text of lines:
 ///
 /// ```text
 /// @ 2025-11-25 ABLE     initialize a session of this revision; from 2026-07-28 on, only speak it from here on. The
@@ -36,6 +50,12 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(3600);
 /// The replies that stand together may come in any order. Nothing else may come, and the service must end
 /// well.
 pub(super) async fn session(text: &str) -> Arc<Memory> {
+    converse(Client::new_over(OVER_HTTP, 1 << 16), text).await;
+    session_of_lines(text).await
+}
+
+/// As [`session`], but only over lines.
+pub(super) async fn session_of_lines(text: &str) -> Arc<Memory> {
     let client = Client::new(1 << 16);
     let memory = client.notes.clone();
     converse(client, text).await;
@@ -54,7 +74,8 @@ pub(super) async fn converse(mut client: Client, text: &str) {
         client.expect(std::mem::take(&mut expected)).await;
         match kind {
             "@" => {
-                let (revision, able) = rest.split_once(' ').unwrap_or((rest, "{}"));
+                let rest = rest.replacen(OVER_HTTP, "", 1);
+                let (revision, able) = rest.split_once(' ').unwrap_or((&rest, "{}"));
                 client.able = serde_json::from_str(able).unwrap();
                 client.speak(revision).await;
             }
@@ -75,7 +96,7 @@ pub(super) async fn converse(mut client: Client, text: &str) {
 }
 
 /// The contracts as a server.
-pub(super) fn adapter(contracts: Vec<Arc<dyn Contract>>, approval: ApprovalPolicy) -> Adapter {
+pub(crate) fn adapter(contracts: Vec<Arc<dyn Contract>>, approval: ApprovalPolicy) -> Adapter {
     let info = ServerInfo {
         name: "memory".into(),
         version: "1".into(),
@@ -100,26 +121,37 @@ pub(super) struct Client {
 impl Client {
     /// Serves both contracts of notes; each stream holds `capacity` bytes that the other side has not read.
     pub(super) fn new(capacity: usize) -> Self {
+        Self::new_over("", capacity)
+    }
+
+    /// As [`new`](Self::new), by the way that is named.
+    pub(super) fn new_over(way: &str, capacity: usize) -> Self {
         let notes = Memory::new(&NOTES);
         let adapter = adapter(vec![notes.clone(), Memory::new(&RPC)], ApprovalPolicy::default());
-        let mut client = Self::of(adapter, capacity);
+        let mut client = Self::over(way, adapter, capacity);
         client.notes = notes;
         client
     }
 
-    /// Serves what `adapter` has.
-    pub(super) fn of(adapter: Adapter, capacity: usize) -> Self {
+    /// Serves what `adapter` has by the way that is named, which is one of [`WAYS`] or lines.
+    pub(super) fn over(way: &str, adapter: Adapter, capacity: usize) -> Self {
         let (input, reader) = tokio::io::duplex(capacity);
         let (writer, output) = tokio::io::duplex(capacity);
         let (parent, until) = oneshot::channel();
-        let service = serve(reader, writer, adapter, async {
-            until.await.unwrap();
-        });
+        let service = if way.ends_with(OVER_HTTP) {
+            let endpoint = Endpoint::new(adapter, Limits::default());
+            tokio::spawn(bridge::serve(reader, writer, endpoint))
+        } else {
+            let until = async {
+                until.await.unwrap();
+            };
+            tokio::spawn(serve(reader, writer, adapter, until))
+        };
         Self {
             notes: Memory::new(&NOTES),
             input,
             output: BufReader::new(output),
-            service: tokio::spawn(service),
+            service,
             parent: Some(parent),
             revision: STATELESS.into(),
             able: json!({}),
@@ -129,6 +161,7 @@ impl Client {
 
     /// Speaks `revision` from here on.
     pub(super) async fn speak(&mut self, revision: &str) {
+        let revision = revision.strip_suffix(OVER_HTTP).unwrap_or(revision);
         self.revision = revision.into();
         if revision != STATELESS {
             self.open().await;

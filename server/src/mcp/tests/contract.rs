@@ -14,7 +14,7 @@ use tokio::sync::{Semaphore, watch};
 
 /// A document's place in memory, and what tests want to know of it.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     spec: &'static ContractSpec,
     kept: Mutex<Vec<String>>,
     clients: Mutex<Vec<Option<String>>>,
@@ -23,7 +23,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(spec: &'static ContractSpec) -> Arc<Self> {
+    pub(crate) fn new(spec: &'static ContractSpec) -> Arc<Self> {
         Arc::new(Self {
             spec,
             kept: Mutex::default(),
@@ -34,7 +34,7 @@ impl Memory {
     }
 
     /// What mutations have kept.
-    pub(super) fn kept(&self) -> Vec<String> {
+    pub(crate) fn kept(&self) -> Vec<String> {
         self.kept.lock().unwrap().clone()
     }
 
@@ -49,7 +49,7 @@ impl Memory {
     }
 
     /// Waits until `calls` have begun.
-    pub(super) async fn has_begun(&self, calls: usize) {
+    pub(crate) async fn has_begun(&self, calls: usize) {
         self.begun
             .subscribe()
             .wait_for(|begun| *begun >= calls)
@@ -58,7 +58,7 @@ impl Memory {
     }
 
     /// Lets `calls` of `slow` go on.
-    pub(super) fn open(&self, calls: usize) {
+    pub(crate) fn open(&self, calls: usize) {
         self.gate.add_permits(calls);
     }
 
@@ -236,6 +236,6 @@ static RPC_TOOLS: [ToolSpec; 3] = [
 ];
 
 /// Errors travel as results.
-pub(super) static NOTES: ContractSpec = spec("notes", ErrorChannel::Result, &TOOLS);
+pub(crate) static NOTES: ContractSpec = spec("notes", ErrorChannel::Result, &TOOLS);
 /// Errors travel as JSON-RPC errors.
 pub(super) static RPC: ContractSpec = spec("rpc", ErrorChannel::JsonRpc, &RPC_TOOLS);

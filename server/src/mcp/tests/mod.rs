@@ -5,13 +5,15 @@
 //! where these are at hand (`shared/data/mcp-schema` above the crate, or below `TABELLION_DATA`).
 
 mod approval;
-mod client;
-mod contract;
+mod bridge;
+pub(crate) mod client;
+pub(crate) mod contract;
 mod life;
 mod offers;
 mod official;
 mod page;
 mod revisions;
+mod streamable;
 mod subscriptions;
 mod tools;
 mod waiting;

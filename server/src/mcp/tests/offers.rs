@@ -6,33 +6,34 @@ use serde_json::json;
 use tabellion_schemas::Contract;
 
 use super::{
-    client::{Client, adapter, converse},
+    client::{Client, WAYS, adapter, converse},
     contract::{Memory, NOTES, RPC},
     page::{PROMPT, Page, RESOURCE},
 };
 use crate::mcp::{Adapter, ApprovalPolicy, Kind, NameClash, ServerInfo};
 
-fn page() -> Client {
-    serving(vec![Page::new()])
+fn page(way: &str) -> Client {
+    serving(way, vec![Page::new()])
 }
 
-fn serving(contracts: Vec<Arc<dyn Contract>>) -> Client {
-    Client::of(adapter(contracts, ApprovalPolicy::default()), 1 << 16)
+fn serving(way: &str, contracts: Vec<Arc<dyn Contract>>) -> Client {
+    Client::over(way, adapter(contracts, ApprovalPolicy::default()), 1 << 16)
 }
 
-/// In each era: its revision, and what its results for lists have, and those of what is read.
-const ERAS: [(&str, &str, &str); 2] = [
-    ("2025-11-25", "", ""),
-    (
-        "2026-07-28",
-        r#","ttlMs":300000,"cacheScope":"public""#,
-        r#","ttlMs":0,"cacheScope":"private""#,
-    ),
-];
+/// By each way in which a client speaks: what results for lists have, and those of what is read.
+fn ways() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    WAYS.into_iter().map(|way| {
+        if way.starts_with("2025") {
+            return (way, "", "");
+        }
+        let list = r#","ttlMs":300000,"cacheScope":"public""#;
+        (way, list, r#","ttlMs":0,"cacheScope":"private""#)
+    })
+}
 
 #[tokio::test]
 async fn lists_are_the_contracts_own() {
-    for (revision, fresh, _) in ERAS {
+    for (revision, fresh, _) in ways() {
         let listed = |name, uri| {
             format!(
                 r#"{{"uri":"{uri}","name":"{name}","title":"A page","description":"All that it says.","mimeType":"application/json"}}"#
@@ -44,7 +45,7 @@ async fn lists_are_the_contracts_own() {
             listed("panic", "memory://panic"),
         ];
         converse(
-            page(),
+            page(revision),
             &format!(
                 r#"
                 @ {revision}
@@ -72,10 +73,10 @@ async fn lists_are_the_contracts_own() {
 
 #[tokio::test]
 async fn resources_are_json_and_their_errors_are_the_contracts_own() {
-    for (revision, _, stale) in ERAS {
+    for (revision, _, stale) in ways() {
         let unknown = if stale.is_empty() { -32002 } else { -32602 };
         converse(
-            page(),
+            page(revision),
             &format!(
                 r#"
                 @ {revision}
@@ -102,7 +103,7 @@ async fn resources_are_json_and_their_errors_are_the_contracts_own() {
 
 #[tokio::test]
 async fn prompts_are_texts_and_their_arguments_complete() {
-    for (revision, ..) in ERAS {
+    for (revision, ..) in ways() {
         let hundred: Vec<_> = [4]
             .into_iter()
             .chain(40..50)
@@ -111,7 +112,7 @@ async fn prompts_are_texts_and_their_arguments_complete() {
             .collect();
         let hundred = serde_json::to_string(&hundred).unwrap();
         converse(
-            page(),
+            page(revision),
             &format!(
                 r#"
                 @ {revision}
@@ -184,15 +185,15 @@ async fn what_is_offered_is_what_there_is() {
         (vec![Page::new()], everything),
     ];
     for (contracts, expected) in cases {
-        for (revision, ..) in ERAS {
-            let mut client = serving(contracts.clone());
+        for (revision, ..) in ways() {
+            let mut client = serving(revision, contracts.clone());
             client.speak(revision).await;
-            let hello = if revision == "2026-07-28" {
+            let hello = if client.revision == "2026-07-28" {
                 "server/discover"
             } else {
                 "initialize"
             };
-            let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } });
+            let params = json!({ "protocolVersion": client.revision, "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } });
             client.request(json!("hello"), hello, Some(params)).await;
             let capabilities = client.receive().await.unwrap()["result"]["capabilities"].take();
             assert_eq!(capabilities, expected);

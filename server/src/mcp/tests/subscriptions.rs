@@ -6,18 +6,22 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, json};
 
 use super::{
-    client::{Client, adapter},
+    client::{Client, WAYS, adapter},
     page::{Page, URI},
 };
 use crate::mcp::{ApprovalPolicy, adapter::MOST_SUBSCRIPTIONS};
 
-const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 const UPDATED: &str = "notifications/resources/updated";
 
 fn client() -> (Arc<Page>, Client) {
+    client_over("")
+}
+
+/// By the way that is named.
+fn client_over(way: &str) -> (Arc<Page>, Client) {
     let page = Page::new();
     let adapter = adapter(vec![page.clone()], ApprovalPolicy::default());
-    (page, Client::of(adapter, 1 << 16))
+    (page, Client::over(way, adapter, 1 << 16))
 }
 
 /// Asks to be told of `uris`, as the revision has it.
@@ -85,8 +89,8 @@ async fn quiet(client: &mut Client) {
 
 #[tokio::test(start_paused = true)]
 async fn a_subscriber_hears_of_each_change_until_it_ends_the_subscription() {
-    for revision in REVISIONS {
-        let (page, mut client) = client();
+    for revision in WAYS {
+        let (page, mut client) = client_over(revision);
         client.speak(revision).await;
         page.set("before");
         assert_eq!(subscribe(&mut client, 1, &[URI]).await, json!([URI]));
@@ -114,8 +118,8 @@ async fn a_subscriber_hears_of_each_change_until_it_ends_the_subscription() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_looks_where_nobody_wants_to_know() {
-    for revision in REVISIONS {
-        let (page, mut client) = client();
+    for revision in WAYS {
+        let (page, mut client) = client_over(revision);
         client.speak(revision).await;
         rest().await;
         assert_eq!(page.looks(), 0, "{revision}");
@@ -134,8 +138,8 @@ async fn nobody_looks_where_nobody_wants_to_know() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_input_ends_subscriptions_at_once() {
-    for revision in REVISIONS {
-        let (page, mut client) = client();
+    for revision in WAYS {
+        let (page, mut client) = client_over(revision);
         client.speak(revision).await;
         subscribe(&mut client, 1, &[URI]).await;
         let began = tokio::time::Instant::now();

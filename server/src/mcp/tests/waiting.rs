@@ -3,12 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::client::Client;
-
-const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
+use super::client::{Client, WAYS};
 
 async fn counting(revision: &str, steps: u64, meta: Value) -> Client {
-    let mut client = Client::new(1 << 16);
+    let mut client = Client::new_over(revision, 1 << 16);
     client.speak(revision).await;
     let arguments = json!({ "text": steps.to_string() });
     let params = json!({ "name": "count", "arguments": arguments, "_meta": meta });
@@ -24,7 +22,7 @@ async fn cancel(client: &mut Client) {
 
 #[tokio::test(start_paused = true)]
 async fn progress_comes_in_order_and_before_the_answer() {
-    for revision in REVISIONS {
+    for revision in WAYS {
         for token in [json!("mine"), json!(7)] {
             let mut client = counting(revision, 20, json!({ "progressToken": token })).await;
             let mut heard = vec![];
@@ -49,7 +47,7 @@ async fn progress_comes_in_order_and_before_the_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_said_of_a_call_that_is_quick_or_has_no_token() {
-    for revision in REVISIONS {
+    for revision in WAYS {
         for (steps, meta) in [(3, json!({ "progressToken": 1 })), (20, json!({}))] {
             let mut client = counting(revision, steps, meta).await;
             assert_eq!(client.receive().await.unwrap()["id"], 1, "{revision}");
@@ -60,7 +58,7 @@ async fn nothing_is_said_of_a_call_that_is_quick_or_has_no_token() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_cancelled_stops_and_is_heard_of_no_more() {
-    for revision in REVISIONS {
+    for revision in WAYS {
         let mut client = counting(revision, 1_000_000, json!({ "progressToken": "mine" })).await;
         assert_eq!(client.receive().await.unwrap()["params"]["progress"], 3.0);
         cancel(&mut client).await;
@@ -73,7 +71,7 @@ async fn a_call_that_is_cancelled_stops_and_is_heard_of_no_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancellation_that_comes_too_late_does_nothing() {
-    for revision in REVISIONS {
+    for revision in WAYS {
         let mut client = counting(revision, 1, json!({})).await;
         assert_eq!(client.receive().await.unwrap()["id"], 1, "{revision}");
         cancel(&mut client).await;

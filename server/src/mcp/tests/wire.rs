@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::client::{Client, session};
+use super::client::{Client, session, session_of_lines};
 use crate::mcp::lines::LONGEST;
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn a_key_that_stands_twice_is_refused() {
 
 #[tokio::test]
 async fn lines_that_want_no_answer() {
-    session(
+    session_of_lines(
         r#"
         >> {"jsonrpc":"2.0","method":"notifications/initialized"}
         >> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}

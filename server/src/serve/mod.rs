@@ -1,4 +1,8 @@
-//! `tabellion serve`: a library, the contracts over it, and a client on standard input and output.
+//! `tabellion serve`: libraries, the contracts over them, and whoever speaks with them: a client on standard input and
+//! output, any number over HTTP, or both.
+
+pub(crate) mod libraries;
+mod over_http;
 
 use std::{
     env,
@@ -12,6 +16,7 @@ use std::{
 use tabellion_schemas::ContractSpec;
 use tracing_subscriber::EnvFilter;
 
+use self::libraries::Named;
 use crate::{
     cli::Serve,
     contracts,
@@ -51,37 +56,77 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
     }));
 
     platform::outlive_file_size_limit();
-    check_folder(&what.library)?;
+    libraries::check(
+        &what.libraries,
+        what.http.is_some(),
+        what.http.is_none() || what.stdio,
+    )?;
+    for library in &what.libraries {
+        check_folder(&library.folder)?;
+    }
     let specs: Vec<_> = what
         .contracts
         .iter()
         .filter_map(|name| contracts::spec(name))
         .collect();
     let (document, approval) = (document(what, &specs)?, approval(what, &specs)?);
+    let open = |named| open(what, named, &specs, document.as_ref(), &approval);
+    let opened: Vec<_> = what.libraries.iter().map(open).collect::<Result<_, _>>()?;
+
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let served = match what.http {
+        None => runtime.block_on(on_stdio(opened, parent)),
+        Some(address) => runtime.block_on(over_http::serve(what, address, opened, parent)),
+    };
+    // A thread may still be blocked in a read of standard input; it must not keep the process.
+    runtime.shutdown_background();
+    served
+}
+
+/// A library with the contracts over it.
+struct Opened {
+    named: Named,
+    library: Arc<Library>,
+    adapter: Adapter,
+}
+
+fn open(
+    what: &Serve,
+    named: &Named,
+    specs: &[&ContractSpec],
+    document: Option<&LibraryPath>,
+    approval: &ApprovalPolicy,
+) -> Result<Opened, Box<dyn Error>> {
     let options = Options {
         external: what.external.into(),
     };
-    let library = Arc::new(Library::open(&what.library, options)?);
+    let library = Arc::new(Library::open(&named.folder, options)?);
     let contracts = what
         .contracts
         .iter()
-        .filter_map(|name| contracts::over(name, &library, document.as_ref()))
+        .filter_map(|name| contracts::over(name, &library, document))
         .collect();
     let info = ServerInfo {
         name: env!("CARGO_PKG_NAME").into(),
         version: env!("CARGO_PKG_VERSION").into(),
-        instructions: Some(instructions(&specs)),
+        instructions: Some(instructions(specs)),
     };
-    let adapter = Adapter::new(contracts, info, approval)?;
-    if io::stdin().is_terminal() {
-        eprintln!("{}", greeting(&what.library)?);
-    }
+    Ok(Opened {
+        named: named.clone(),
+        library,
+        adapter: Adapter::new(contracts, info, approval.clone())?,
+    })
+}
 
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(mcp::serve_stdio(adapter, parent));
-    // A thread may still be blocked in a read of standard input; it must not keep the process.
-    runtime.shutdown_background();
-    Ok(served?)
+/// Serves the one library on standard input and output.
+async fn on_stdio(libraries: Vec<Opened>, parent: Parent) -> Result<(), Box<dyn Error>> {
+    for Opened { named, adapter, .. } in libraries {
+        if io::stdin().is_terminal() {
+            eprintln!("{}", greeting(&named.folder)?);
+        }
+        mcp::serve_stdio(adapter, parent.gone()).await?;
+    }
+    Ok(())
 }
 
 /// A folder that holds more than notes is named by mistake: a commit for each edit in there would be one as well.

@@ -1,0 +1,58 @@
+//! Serving over HTTP: sockets, who may speak, paths, limits. What a message means is [`mcp::streamable`](crate::mcp)'s.
+//!
+//! ```text
+//! socket → connection → site (guard → credentials → path → body) → endpoint → …
+//! ```
+//!
+//! Nobody holds others up: a connection that says nothing, sends slowly or reads nothing is closed after a while, and what
+//! all of them together may hold is bounded ([`Limits`]). [`serve`] ends gracefully: it finishes what is in flight and
+//! takes nothing new.
+
+mod connection;
+mod credentials;
+mod guard;
+mod metrics;
+mod patient;
+mod site;
+#[cfg(test)]
+mod tests;
+mod upload;
+
+use std::time::Duration;
+
+pub use connection::{listen, serve};
+pub use guard::{BadEntry, Guard};
+pub use site::{Place, Site};
+
+/// How much a server takes upon itself, and how long it waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections. One more is told so, with 503, and closed.
+    pub connections: usize,
+    /// The longest body, in bytes. A longer one is refused with 413.
+    pub body: usize,
+    /// Bytes of all bodies that are being received. More are refused with 503.
+    pub bodies: usize,
+    /// How long a connection may say nothing, or take for the head of a request.
+    pub head: Duration,
+    /// How long the body of a request may take. A slower one is refused with 408.
+    pub upload: Duration,
+    /// How long a client may leave unread what it is sent.
+    pub unread: Duration,
+    /// How long calls may go on when the server ends.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 512,
+            body: 64 << 20,
+            bodies: 256 << 20,
+            head: Duration::from_secs(30),
+            upload: Duration::from_secs(60),
+            unread: Duration::from_secs(30),
+            grace: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What is served at which path.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use hyper::{
+    HeaderMap, Method, Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header::{
+        ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CONTENT_TYPE, HeaderValue, VARY,
+    },
+    http::request::Parts,
+};
+
+use super::{Guard, Limits, credentials, metrics, upload::Uploads};
+use crate::{
+    keys::{Holder, Ring},
+    library::Counts,
+    mcp::streamable::{Body, Endpoint, Refusal},
+};
+
+/// The header with a request's name in the log. A client may choose it.
+const REQUEST: &str = "x-request-id";
+const LONGEST_NAME: usize = 64;
+/// What pages of known origins may send and read.
+const METHODS: &str = "GET, POST, DELETE";
+const HEADERS: &str = "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-api-key, x-request-id";
+const READABLE: &str = "mcp-session-id, retry-after, www-authenticate, x-request-id";
+
+/// Whether the process answers. Whoever asks need not know by which name it is called.
+const ALIVE: &str = "/healthz";
+/// Whether it takes calls.
+const READY: &str = "/readyz";
+/// What it has done.
+const METRICS: &str = "/metrics";
+
+/// One library, as it is served.
+pub struct Place {
+    /// What it is called; empty where it is the only one.
+    pub name: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What it has done.
+    pub counts: Arc<Counts>,
+    /// Its MCP.
+    pub endpoint: Endpoint,
+}
+
+/// Everything that one server has.
+pub struct Site {
+    guard: Guard,
+    /// Who may call; without it, everybody.
+    keys: Option<Ring>,
+    places: BTreeMap<String, Place>,
+    uploads: Uploads,
+    pub(super) limits: Limits,
+    /// The number of the next request that has no name of its own.
+    next: AtomicU64,
+}
+
+impl Site {
+    /// Serves each of `places` at its path, to whom `guard` admits, and who has one of `keys` where there are any.
+    pub fn new(guard: Guard, keys: Option<Ring>, places: BTreeMap<String, Place>, limits: Limits) -> Self {
+        let mut start = [0; 8];
+        getrandom::fill(&mut start).expect("the system gives random bytes");
+        Self {
+            guard,
+            keys,
+            places,
+            uploads: Uploads::new(limits),
+            limits,
+            next: AtomicU64::new(u64::from_be_bytes(start)),
+        }
+    }
+
+    /// Takes no more calls.
+    pub(super) fn end(&self) {
+        self.places.values().for_each(|place| place.endpoint.end());
+    }
+
+    /// Waits until no call is in flight.
+    pub(super) async fn idle(&self) {
+        for place in self.places.values() {
+            place.endpoint.idle().await;
+        }
+    }
+
+    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let begun = Instant::now();
+        let (head, body) = request.into_parts();
+        let name = self.name(&head.headers);
+        let mut page = None;
+        let answer = match self.health(&head) {
+            Some(health) => Ok(health),
+            None => self.admitted(&head, body, &name, &mut page).await,
+        };
+        let mut response = answer.unwrap_or_else(Response::from);
+        let headers = response.headers_mut();
+        if let Some(page) = page {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(READABLE));
+            headers.insert(VARY, HeaderValue::from_static("origin"));
+        }
+        let name_again = HeaderValue::from_str(&name).expect("it is of visible ASCII");
+        headers.insert(REQUEST, name_again);
+        // Of a stream, this is when it begins. What a query or a header holds is nobody's business.
+        tracing::info!(
+            id = %name,
+            method = %head.method,
+            path = head.uri.path(),
+            status = response.status().as_u16(),
+            ms = begun.elapsed().as_millis() as u64,
+            "answered"
+        );
+        response
+    }
+
+    /// Says whether the server is well, if that is what is asked.
+    fn health(&self, head: &Parts) -> Option<Response<Body>> {
+        let is_well = match head.uri.path() {
+            ALIVE => true,
+            READY => {
+                let mut places = self.places.values();
+                places.all(|place| place.endpoint.is_open() && place.folder.is_dir())
+            }
+            _ => return None,
+        };
+        let mut response = text(if is_well { "ok\n" } else { "not ready\n" });
+        if !is_well {
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        }
+        Some(response)
+    }
+
+    /// Answers who may be answered. `page` is set to the page that asks, if one does.
+    async fn admitted(
+        &self,
+        head: &Parts,
+        body: Incoming,
+        name: &Arc<str>,
+        page: &mut Option<HeaderValue>,
+    ) -> Result<Response<Body>, Refusal> {
+        *page = self.guard.admit(&head.uri, &head.headers)?;
+        // A browser asks without the key whether a page may send it.
+        if head.method == Method::OPTIONS {
+            return Ok(options());
+        }
+        let holder = match &self.keys {
+            Some(keys) => Some(credentials::holder(keys, &head.headers)?),
+            None => None,
+        };
+        if head.uri.path() == METRICS {
+            return match head.method {
+                Method::GET => Ok(metrics::response(self.places.values())),
+                _ => Err(Refusal::method_not_allowed("GET")),
+            };
+        }
+        self.route(head, body, name, holder).await
+    }
+
+    async fn route(
+        &self,
+        head: &Parts,
+        body: Incoming,
+        name: &Arc<str>,
+        holder: Option<Arc<Holder>>,
+    ) -> Result<Response<Body>, Refusal> {
+        let place = self.places.get(head.uri.path()).ok_or_else(|| {
+            let paths: Vec<_> = self.places.keys().map(String::as_str).collect();
+            let why = format!("nothing is served here, but at {}", paths.join(", "));
+            Refusal::new(StatusCode::NOT_FOUND, why)
+        })?;
+        let grant = match holder {
+            Some(holder) => Some(Arc::new(credentials::grant(&holder, &place.name)?)),
+            None => None,
+        };
+        let (body, _room) = match head.method {
+            Method::POST => {
+                let (body, room) = self.uploads.receive(body).await?;
+                (body, Some(room))
+            }
+            _ => (Bytes::new(), None),
+        };
+        let request = Request::from_parts(head.clone(), body);
+        Ok(place.endpoint.answer(request, name.clone(), grant).await)
+    }
+
+    /// What the log calls a request.
+    fn name(&self, headers: &HeaderMap) -> Arc<str> {
+        let own = headers.get(REQUEST).and_then(|name| name.to_str().ok());
+        let is_fine = |name: &&str| {
+            let all = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+            (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(all)
+        };
+        match own.filter(is_fine) {
+            Some(name) => name.into(),
+            None => format!("{:016x}", self.next.fetch_add(1, Ordering::Relaxed)).into(),
+        }
+    }
+}
+
+fn text(text: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::whole(text));
+    let media = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, media);
+    response
+}
+
+/// What a browser is told that asks whether a page may do what it wants to do. Which page that is has been looked at.
+fn options() -> Response<Body> {
+    let mut response = Response::new(Body::whole(""));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(HEADERS));
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    response
+}

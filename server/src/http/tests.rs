@@ -1,0 +1,404 @@
+//! A server on a socket of its own, and clients that don't behave. All limits are small, and what is waited for is an
+//! answer or an end, never a time.
+
+use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+    task::JoinHandle,
+};
+
+use super::{Guard, Limits, Place, Site, serve};
+use crate::{
+    keys::{KeyFile, Ring},
+    mcp::{
+        ApprovalPolicy,
+        streamable::{self, Endpoint},
+        tests::{
+            client::adapter,
+            contract::{Memory, NOTES},
+        },
+    },
+};
+
+/// Longer than any answer takes, and much shorter than a test may.
+const LONG: Duration = Duration::from_secs(60);
+const SHORT: Duration = Duration::from_millis(50);
+
+struct Server {
+    notes: Arc<Memory>,
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<()>,
+    folder: TempDir,
+}
+
+impl Server {
+    async fn new(limits: Limits) -> Self {
+        Self::with_keys(limits, |_| None).await
+    }
+
+    /// A server that asks for keys of a file, which are made in the folder.
+    async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<Ring>) -> Self {
+        let notes = Memory::new(&NOTES);
+        let adapter = adapter(vec![notes.clone()], ApprovalPolicy::default());
+        let endpoint = Endpoint::new(adapter, streamable::Limits::default());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let guard = Guard::new(address, &[], &["https://app.example".into()]).unwrap();
+        let folder = TempDir::new().unwrap();
+        let place = Place {
+            name: "notes".into(),
+            folder: folder.path().into(),
+            counts: Arc::default(),
+            endpoint,
+        };
+        let site = Site::new(
+            guard,
+            keys(folder.path()),
+            BTreeMap::from([("/mcp".into(), place)]),
+            limits,
+        );
+        let (stop, stopped) = oneshot::channel();
+        let served = tokio::spawn(serve(listener, site.into(), async {
+            stopped.await.unwrap();
+        }));
+        Self {
+            notes,
+            address,
+            stop,
+            served,
+            folder,
+        }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// What is answered to these bytes, up to the end of the connection.
+    async fn says(&self, bytes: &[u8]) -> String {
+        said(self.connect().await, bytes).await
+    }
+
+    async fn end(self) {
+        self.stop.send(()).unwrap();
+        within(self.served).await.unwrap();
+    }
+}
+
+async fn within<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LONG, what).await.expect("it ends")
+}
+
+async fn said(mut stream: TcpStream, bytes: &[u8]) -> String {
+    // A server may answer and close before it has read everything.
+    let _ = stream.write_all(bytes).await;
+    let mut said = vec![];
+    let _ = within(stream.read_to_end(&mut said)).await;
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+fn status(said: &str) -> &str {
+    said.split(' ').nth(1).unwrap_or("nothing")
+}
+
+/// A call that stands for itself, as bytes.
+fn call(tool: &str, text: &str) -> String {
+    let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{{"text":"{text}"}},"_meta":{meta}}}}}"#
+    );
+    let headers = "Host: localhost\r\nConnection: close\r\nAccept: */*\r\nContent-Type: application/json\r\n\
+                   MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n";
+    format!(
+        "POST /mcp HTTP/1.1\r\n{headers}Mcp-Name: {tool}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[tokio::test]
+async fn requests_are_answered_or_refused() {
+    let limits = Limits {
+        body: 1000,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let keep = call("keep", "x");
+    let long = call("keep", &"x".repeat(1000));
+    for (expected, bytes) in [
+        ("200", keep.clone()),
+        ("200", keep.replace("Host: localhost", "Host: 127.0.0.1:1")),
+        ("404", keep.replace("/mcp ", "/ ")),
+        ("404", keep.replace("/mcp ", "/mcp/ ")),
+        ("404", keep.replace("/mcp ", "/mcp/../mcp ")),
+        ("400", keep.replace("Host: localhost\r\n", "")),
+        ("403", keep.replace("Host: localhost", "Host: attacker.example")),
+        (
+            "403",
+            keep.replace("Accept:", "Origin: http://attacker.example\r\nAccept:"),
+        ),
+        ("413", long.clone()),
+        (
+            "413",
+            format!(
+                "{}Transfer-Encoding: chunked\r\n\r\n400\r\n{}\r\n0\r\n\r\n",
+                keep.split("Content-Length").next().unwrap(),
+                "x".repeat(1024)
+            ),
+        ),
+        ("400", "nonsense\r\n\r\n".into()),
+        (
+            "431",
+            format!(
+                "GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n",
+                "x".repeat(400_000)
+            ),
+        ),
+    ] {
+        let said = server.says(bytes.as_bytes()).await;
+        assert_eq!(status(&said), expected, "{bytes:.200}\n{said}");
+    }
+    assert_eq!(server.notes.kept(), ["x", "x"]);
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_known_page_may_read_what_it_is_answered() {
+    let server = Server::new(Limits::default()).await;
+    let page = "Host: localhost\r\nOrigin: https://app.example\r\nConnection: close\r\n";
+    let asked = server
+        .says(format!("OPTIONS /mcp HTTP/1.1\r\n{page}\r\n").as_bytes())
+        .await;
+    let called = call("keep", "x").replace("Host: localhost\r\n", page);
+    let called = server.says(called.as_bytes()).await;
+    assert_eq!((status(&asked), status(&called)), ("204", "200"));
+    for said in [asked, called] {
+        assert!(
+            said.contains("access-control-allow-origin: https://app.example\r\n"),
+            "{said}"
+        );
+    }
+    let unknown = server.says(call("keep", "y").as_bytes()).await;
+    assert!(!unknown.contains("access-control"), "{unknown}");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_request_has_a_name_which_its_client_may_choose() {
+    let server = Server::new(Limits::default()).await;
+    for (given, taken) in [("mine-1", true), ("two words", false), ("", false)] {
+        let bytes = call("keep", "x").replace("Accept:", &format!("X-Request-Id: {given}\r\nAccept:"));
+        let said = server.says(bytes.as_bytes()).await;
+        let name = said
+            .split("x-request-id: ")
+            .nth(1)
+            .and_then(|it| it.lines().next());
+        let name = name.expect("a name");
+        assert_eq!(name == given, taken, "{given}: {name}");
+        assert!(taken || name.len() == 16, "{name}");
+    }
+    server.end().await;
+}
+
+fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+}
+
+#[tokio::test]
+async fn it_says_how_it_is() {
+    let server = Server::new(Limits::default()).await;
+    let asked = async |path: &str, host: &str| {
+        let asked = get(path).replace("localhost", host);
+        status(&server.says(asked.as_bytes()).await).to_owned()
+    };
+    for (path, host, expected) in [
+        ("/healthz", "10.0.0.7", "200"),
+        ("/readyz", "10.0.0.7", "200"),
+        ("/metrics", "10.0.0.7", "403"),
+        ("/metrics", "localhost", "200"),
+    ] {
+        assert_eq!(asked(path, host).await, expected, "{path} of {host}");
+    }
+    std::fs::remove_dir(server.folder.path()).unwrap();
+    assert_eq!(asked("/healthz", "localhost").await, "200");
+    assert_eq!(asked("/readyz", "localhost").await, "503");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn what_was_done_is_told_in_numbers() {
+    let server = Server::new(Limits::default()).await;
+    for tool in ["keep", "keep", "refuse", "breach", "no_such_tool"] {
+        server.says(call(tool, "Confidential").as_bytes()).await;
+    }
+    let said = server.says(get("/metrics").as_bytes()).await;
+    for line in [
+        r#"tabellion_calls_total{library="notes",tool="keep",outcome="ok"} 2"#,
+        r#"tabellion_calls_total{library="notes",tool="refuse",outcome="NOT_FOUND"} 1"#,
+        r#"tabellion_calls_total{library="notes",tool="breach",outcome="INTERNAL_ERROR"} 1"#,
+        r#"tabellion_call_seconds_bucket{library="notes",tool="keep",le="+Inf"} 2"#,
+        r#"tabellion_call_seconds_count{library="notes",tool="keep"} 2"#,
+        r#"tabellion_commits_total{library="notes"} 0"#,
+        r#"tabellion_requests_in_flight{library="notes"} 0"#,
+    ] {
+        assert!(said.contains(&format!("\n{line}\n")), "{line}\n{said}");
+    }
+    assert!(
+        !said.contains("Confidential") && !said.contains("no_such_tool"),
+        "{said}"
+    );
+    let body = said.split("\r\n\r\n").nth(1).unwrap();
+    for line in body.lines().filter(|line| !line.starts_with('#')) {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        assert!(name.starts_with("tabellion_") && name.ends_with('}'), "{line}");
+        assert!(value.parse::<f64>().is_ok(), "{line}");
+    }
+    server.end().await;
+}
+
+#[tokio::test]
+async fn who_has_no_key_is_not_served() {
+    let mut made = None;
+    let server = Server::with_keys(Limits::default(), |folder| {
+        let file = KeyFile::at(folder.join("keys.json"));
+        let scopes = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
+        let new = |name, texts| file.create(name, None, scopes(texts)).unwrap().reveal();
+        let keys = [
+            new("writer", &["write"][..]),
+            new("reader", &["read"]),
+            new("stranger", &["write@plans"]),
+            new("gone", &["write"]),
+        ];
+        let ring = Ring::new(file.clone()).unwrap();
+        file.revoke(keys[3].split('_').nth(1).unwrap()).unwrap();
+        made = Some(keys);
+        Some(ring)
+    })
+    .await;
+    let [writer, reader, stranger, gone] = made.unwrap();
+    let bearer = |key: &str| format!("Authorization: Bearer {key}\r\n");
+    for (expected, headers) in [
+        ("401", String::new()),
+        ("401", "Authorization: Bearer\r\n".into()),
+        ("401", bearer("guess")),
+        ("401", bearer(&gone)),
+        ("401", format!("Authorization: Basic {writer}\r\n")),
+        ("401", format!("Cookie: key={writer}\r\n")),
+        ("400", bearer(&writer) + &bearer(&writer)),
+        ("400", format!("{}X-API-Key: {writer}\r\n", bearer(&reader))),
+        ("403", bearer(&reader)),
+        ("403", bearer(&stranger)),
+        ("200", bearer(&writer)),
+        ("200", format!("authorization: bearer {writer}\r\n")),
+        ("200", format!("X-API-Key: {writer}\r\n")),
+    ] {
+        let bytes = call("keep", "x").replace("Accept:", &format!("{headers}Accept:"));
+        let said = server.says(bytes.as_bytes()).await;
+        assert_eq!(status(&said), expected, "{headers}{said}");
+        let challenge = said.contains("www-authenticate: Bearer ");
+        assert_eq!(challenge, ["401", "403"].contains(&expected), "{said}");
+        for key in [&writer, &reader, &stranger, &gone] {
+            assert!(!said.contains(&key[25..]), "{said}");
+        }
+    }
+    // Not in the URL, and not before it is known who asks.
+    let in_url = call("keep", "x").replace("/mcp ", &format!("/mcp?key={writer}&access_token={writer} "));
+    assert_eq!(status(&server.says(in_url.as_bytes()).await), "401");
+    let nowhere = call("keep", "x").replace("/mcp ", "/secret ");
+    assert_eq!(status(&server.says(nowhere.as_bytes()).await), "401");
+    for (path, headers, expected) in [
+        ("/metrics", String::new(), "401"),
+        ("/metrics", bearer(&reader), "200"),
+        ("/healthz", String::new(), "200"),
+        ("/readyz", String::new(), "200"),
+    ] {
+        let asked = get(path).replace("Connection:", &format!("{headers}Connection:"));
+        assert_eq!(status(&server.says(asked.as_bytes()).await), expected, "{path}");
+    }
+    assert_eq!(server.notes.kept(), ["x"; 3]);
+    server.end().await;
+}
+
+#[tokio::test]
+async fn who_is_slow_is_given_up() {
+    let limits = Limits {
+        head: SHORT,
+        upload: SHORT,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let keep = call("keep", "x");
+    let (half_a_head, half_a_body) = (&keep[..20], &keep[..keep.len() - 5]);
+    for (expected, bytes) in [("nothing", ""), ("nothing", half_a_head), ("408", half_a_body)] {
+        let said = server.says(bytes.as_bytes()).await;
+        assert_eq!(status(&said), expected, "{bytes}");
+    }
+    assert_eq!(server.notes.kept(), [""; 0]);
+    server.end().await;
+}
+
+#[tokio::test]
+async fn who_does_not_read_gives_up_the_place() {
+    let limits = Limits {
+        connections: 1,
+        unread: SHORT,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let mut first = server.connect().await;
+    let much = call("echo", &"x".repeat(16 << 20));
+    first.write_all(much.as_bytes()).await.unwrap();
+    server.notes.has_begun(1).await;
+    let keep = call("keep", "x");
+    assert_eq!(status(&server.says(keep.as_bytes()).await), "503");
+    // While the first one reads nothing, and does not hang up.
+    within(async { while status(&server.says(keep.as_bytes()).await) != "200" {} }).await;
+    drop(first);
+    server.end().await;
+}
+
+#[tokio::test]
+async fn what_is_received_at_once_is_bounded() {
+    let limits = Limits {
+        bodies: 64 << 10,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let much = call("echo", &"x".repeat(60 << 10));
+    let mut first = server.connect().await;
+    first.write_all(&much.as_bytes()[..much.len() - 1]).await.unwrap();
+    // Once the first body is there but for its last byte, there is no room for the same again.
+    within(async { while status(&server.says(much.as_bytes()).await) != "503" {} }).await;
+    let rest = said(first, &much.as_bytes()[much.len() - 1..]).await;
+    assert_eq!(status(&rest), "200");
+    within(async { while status(&server.says(much.as_bytes()).await) != "200" {} }).await;
+    server.end().await;
+}
+
+#[tokio::test]
+async fn at_the_end_calls_are_finished() {
+    let server = Server::new(Limits::default()).await;
+    let Server {
+        notes,
+        address,
+        stop,
+        served,
+        ..
+    } = server;
+    // A connection on which nothing is asked does not hold up the end.
+    let _idle = TcpStream::connect(address).await.unwrap();
+    let stream = TcpStream::connect(address).await.unwrap();
+    let slow = tokio::spawn(async move { said(stream, call("slow", "x").as_bytes()).await });
+    notes.has_begun(1).await;
+    stop.send(()).unwrap();
+    within(async { while TcpStream::connect(address).await.is_ok() {} }).await;
+    notes.open(1);
+    let said = slow.await.unwrap();
+    assert_eq!(status(&said), "200", "{said}");
+    within(served).await.unwrap();
+    assert_eq!(notes.kept(), ["x"]);
+}

@@ -1,0 +1,177 @@
+//! Keys: what is kept of them, who they are, and what they are good for.
+
+use std::{fs, sync::Arc};
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// A file of keys in a folder of its own.
+fn file() -> (TempDir, KeyFile) {
+    let dir = TempDir::new().unwrap();
+    let file = KeyFile::at(dir.path().join("keys.json"));
+    (dir, file)
+}
+
+fn scopes(texts: &[&str]) -> Vec<Scope> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+#[test]
+fn a_key_is_known_until_it_is_revoked() {
+    let (_dir, file) = file();
+    let first = file.create("Ada", None, scopes(&["write"])).unwrap();
+    let ring = Ring::new(file.clone()).unwrap();
+    let second = file
+        .create("Bert", Some("bert@example.org"), scopes(&["read"]))
+        .unwrap();
+    let name = |secret: &Secret| ring.holder(&secret.reveal()).map(|holder| holder.name.clone());
+    assert_eq!(
+        (name(&first).as_deref(), name(&second).as_deref()),
+        (Some("Ada"), Some("Bert"))
+    );
+    assert_eq!(ring.holder(&second.reveal()).unwrap().email, "bert@example.org");
+    file.revoke(first.id()).unwrap();
+    assert_eq!((name(&first), name(&second).as_deref()), (None, Some("Bert")));
+    assert!(matches!(file.revoke(first.id()), Err(Trouble::Unknown(_))));
+    fs::remove_file(file.path()).unwrap();
+    assert_eq!(name(&second), None);
+}
+
+#[test]
+fn what_is_no_key_is_nobodys() {
+    let (_dir, file) = file();
+    let key = file.create("Ada", None, scopes(&["write"])).unwrap().reveal();
+    let other = file.create("Bert", None, scopes(&["write"])).unwrap().reveal();
+    let ring = Ring::new(file).unwrap();
+    assert!(ring.holder(&key).is_some());
+    let parts: Vec<_> = key.split('_').collect();
+    let others: Vec<_> = other.split('_').collect();
+    let swapped = format!("tbl_{}_{}", parts[1], others[2]);
+    let last = if key.ends_with('0') { '1' } else { '0' };
+    let changed = format!("{}{last}", &key[..key.len() - 1]);
+    let digest = Secret::parse(&key).unwrap().digest();
+    let by_digest = format!("tbl_{}_{digest}", parts[1]);
+    for text in [
+        "",
+        "tbl",
+        "tbl__",
+        parts[2],
+        &swapped,
+        &changed,
+        &by_digest,
+        &key.to_uppercase(),
+        &format!("{key} "),
+        &format!(" {key}"),
+        &key[..key.len() - 1],
+        &format!("{key}0"),
+    ] {
+        assert!(ring.holder(text).is_none(), "{text}");
+    }
+}
+
+#[test]
+fn the_file_holds_no_secret_and_is_for_its_owner() {
+    let (dir, file) = file();
+    let secret = file.create("Ada", None, scopes(&["write"])).unwrap();
+    let (key, text) = (secret.reveal(), fs::read_to_string(file.path()).unwrap());
+    assert!(!text.contains(key.rsplit('_').next().unwrap()), "{text}");
+    assert!(!format!("{secret:?}").contains(key.rsplit('_').next().unwrap()));
+    let mut left: Vec<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|it| it.unwrap().file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["keys.json", "keys.json.lock"]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let mode = fs::metadata(file.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        for mode in [0o604, 0o640, 0o620, 0o602] {
+            fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
+            assert!(
+                matches!(Ring::new(file.clone()), Err(Trouble::Open(_))),
+                "{mode:o}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_of_something_else_is_left_as_it_is() {
+    for text in ["", "[]", "{}", r#"{"keys":[{}]}"#, r#"{"keys":[],"more":1}"#] {
+        let (_dir, file) = file();
+        file.create("Ada", None, vec![]).unwrap();
+        fs::write(file.path(), text).unwrap();
+        assert!(
+            matches!(file.create("Bert", None, vec![]), Err(Trouble::Broken { .. })),
+            "{text}"
+        );
+        assert_eq!(fs::read_to_string(file.path()).unwrap(), text);
+    }
+}
+
+#[test]
+fn names_can_stand_in_a_commit() {
+    let (_dir, file) = file();
+    for name in [
+        "",
+        " ",
+        " Ada",
+        "Ada <x>",
+        "Ada\nBert",
+        "Ada\u{202e}",
+        &"a".repeat(65),
+    ] {
+        assert!(
+            matches!(file.create(name, None, vec![]), Err(Trouble::Name(_))),
+            "{name:?}"
+        );
+    }
+    for email in ["", "ada", "a@b c", "<a@b>", "a@b\n"] {
+        let made = file.create("Ada", Some(email), vec![]);
+        assert!(matches!(made, Err(Trouble::Email(_))), "{email:?}");
+    }
+    assert!(!file.path().exists());
+    file.create("Ada Überall", Some("ada@example.org"), vec![])
+        .unwrap();
+}
+
+#[test]
+fn scopes_allow_what_they_say() {
+    use Access::{Read, Write};
+
+    for (scope, library, contract, access, allowed) in [
+        ("read", "", "a", Read, true),
+        ("read", "x", "a", Read, true),
+        ("read", "", "a", Write, false),
+        ("write", "", "a", Write, true),
+        ("write", "", "a", Read, true),
+        ("write:a", "", "a", Write, true),
+        ("write:a", "", "b", Read, false),
+        ("write@x", "x", "a", Write, true),
+        ("write@x", "y", "a", Read, false),
+        ("write@x", "", "a", Read, false),
+        ("read:a@x", "x", "a", Read, true),
+        ("read:a@x", "x", "b", Read, false),
+        ("read:a@x", "y", "a", Read, false),
+    ] {
+        let holder = Arc::new(Holder {
+            id: "1".into(),
+            name: "Ada".into(),
+            email: "a@b".into(),
+            scopes: scopes(&[scope]),
+        });
+        let grant = holder.at(library);
+        let found = grant.is_some_and(|grant| grant.allows(contract, access));
+        assert_eq!(found, allowed, "{scope}: {access:?} of {contract} in {library}");
+        assert_eq!(scope.parse::<Scope>().unwrap().to_string(), scope);
+    }
+    for text in [
+        "", "admin", "read:", "read@", "read:a:b", "read@a@b", "read@a:b", "READ", "write a",
+    ] {
+        assert!(text.parse::<Scope>().is_err(), "{text}");
+    }
+}

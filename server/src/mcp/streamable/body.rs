@@ -1,0 +1,98 @@
+//! The bodies of responses: something whole, or events as they come.
+
+use std::{
+    convert::Infallible,
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::stream::{self, Stream, StreamExt as _};
+use hyper::body::{Bytes, Frame, SizeHint};
+
+use super::stream::{Event, Reader};
+
+/// How often a line is sent over a stream on which there is nothing to say, so that nobody on the way takes it for dead.
+const ALIVE: Duration = Duration::from_secs(15);
+/// After how many milliseconds a client shall ask again for a stream that broke.
+const RETRY_MS: u64 = 1000;
+
+/// The body of a response.
+pub struct Body(Kind);
+
+enum Kind {
+    Whole(Option<Bytes>),
+    Events(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+}
+
+impl Body {
+    /// These bytes.
+    pub fn whole(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        Self(Kind::Whole((!bytes.is_empty()).then_some(bytes)))
+    }
+
+    /// What `reader` reads, as events. Where they have a `name`, a client can ask for them again from any one of them
+    /// on. `held` is dropped when the last one was sent, or nobody wants it any more.
+    pub(super) fn events<T: Send + 'static>(reader: Reader, name: Option<u64>, held: T) -> Self {
+        let first = name.map(|name| Bytes::from(format!("id: {name}-0\nretry: {RETRY_MS}\ndata:\n\n")));
+        let rest = stream::unfold((reader, held), move |(mut reader, held)| async move {
+            let text = match tokio::time::timeout(ALIVE, reader.next()).await {
+                Err(_) => Bytes::from_static(b": alive\n\n"),
+                Ok(None) => return None,
+                Ok(Some(event)) => written(name, &event),
+            };
+            Some((text, (reader, held)))
+        });
+        Self(Kind::Events(Box::pin(stream::iter(first).chain(rest))))
+    }
+}
+
+/// An event as it is sent.
+fn written(name: Option<u64>, event: &Event) -> Bytes {
+    let mut text = Vec::with_capacity(event.message.len() + 32);
+    if let Some(name) = name {
+        text.extend_from_slice(format!("id: {name}-{}\n", event.place).as_bytes());
+    }
+    text.extend_from_slice(b"data: ");
+    text.extend_from_slice(&event.message);
+    text.extend_from_slice(b"\n\n");
+    text.into()
+}
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = match &mut self.0 {
+            Kind::Whole(bytes) => Poll::Ready(bytes.take()),
+            Kind::Events(events) => events.as_mut().poll_next(cx),
+        };
+        bytes.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.0, Kind::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Kind::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Whole(bytes) => f.debug_tuple("Whole").field(bytes).finish(),
+            Kind::Events(_) => f.write_str("Events"),
+        }
+    }
+}

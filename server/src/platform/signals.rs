@@ -1,0 +1,31 @@
+//! How an operating system asks a process to end.
+
+use std::io;
+
+/// Waits until somebody asks this process to end: by an interrupt (Ctrl-C) or, on Unix, `SIGTERM`. From this call on,
+/// these no longer end it by themselves.
+///
+/// # Errors
+/// When the system doesn't let us listen.
+pub fn asked_to_end() -> io::Result<impl Future<Output = ()> + Send> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let mut interrupted = signal(SignalKind::interrupt())?;
+        let mut terminated = signal(SignalKind::terminate())?;
+        Ok(async move {
+            tokio::select! {
+                _ = interrupted.recv() => {}
+                _ = terminated.recv() => {}
+            }
+        })
+    }
+    #[cfg(not(unix))]
+    {
+        let mut interrupted = tokio::signal::windows::ctrl_c()?;
+        Ok(async move {
+            interrupted.recv().await;
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! Which libraries are served, and at which paths.
+
+use std::{
+    collections::BTreeSet,
+    convert::Infallible,
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
+
+/// The path of MCP over HTTP.
+const MCP: &str = "/mcp";
+
+/// A folder, and the name that it is served by over HTTP, if it has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// What the library is called.
+    pub(crate) name: Option<String>,
+    /// The library's folder.
+    pub(crate) folder: PathBuf,
+}
+
+impl Named {
+    /// Reads `DIR` or `NAME=DIR`. A folder that looks like the latter is written `./NAME=DIR`.
+    pub(crate) fn parse(text: OsString) -> Result<Self, Infallible> {
+        let parts = text.to_str().and_then(|text| text.split_once('='));
+        Ok(match parts.filter(|(name, _)| is_name(name)) {
+            Some((name, folder)) => Self {
+                name: Some(name.into()),
+                folder: folder.into(),
+            },
+            None => Self {
+                name: None,
+                folder: text.into(),
+            },
+        })
+    }
+
+    /// Where it is served over HTTP.
+    pub(crate) fn path(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{MCP}/{name}"),
+            None => MCP.into(),
+        }
+    }
+}
+
+/// Whether a library may be called so: by small letters, digits, `-` and `_`, which mean themselves in a URL.
+pub(crate) fn is_name(text: &str) -> bool {
+    let all = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+    (1..=64).contains(&text.len()) && text.bytes().all(all)
+}
+
+/// Refuses libraries that can't be told from each other, and names where nobody could use them.
+pub(crate) fn check(libraries: &[Named], over_http: bool, on_stdio: bool) -> Result<(), String> {
+    let mut paths = BTreeSet::new();
+    for library in libraries {
+        if !over_http && library.name.is_some() {
+            return Err("names of libraries are for HTTP; add `--http`, or leave out `NAME=`".into());
+        }
+        if !paths.insert(library.path()) {
+            return Err(match &library.name {
+                Some(name) => format!("two libraries are called `{name}`; give each a name of its own"),
+                None => "of several libraries, all but one need a name: `--library NAME=DIR`, with `--http`"
+                    .into(),
+            });
+        }
+    }
+    if on_stdio && libraries.len() > 1 {
+        return Err("standard input and output serve one library; leave out `--stdio`, or the others".into());
+    }
+    if libraries.iter().any(|library| library.folder == OsStr::new("")) {
+        return Err("the folder of a library has no name".into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> Named {
+        let Ok(named) = Named::parse(text.into());
+        named
+    }
+
+    #[test]
+    fn a_library_may_have_a_name() {
+        for (text, name, folder, path) in [
+            ("notes", None, "notes", "/mcp"),
+            ("a=notes", Some("a"), "notes", "/mcp/a"),
+            ("a-1_b=/x=y", Some("a-1_b"), "/x=y", "/mcp/a-1_b"),
+            ("./a=notes", None, "./a=notes", "/mcp"),
+            ("A=notes", None, "A=notes", "/mcp"),
+            ("=notes", None, "=notes", "/mcp"),
+            ("a/b=notes", None, "a/b=notes", "/mcp"),
+        ] {
+            let found = named(text);
+            assert_eq!(
+                (found.name.as_deref(), found.folder.to_str()),
+                (name, Some(folder))
+            );
+            assert_eq!(found.path(), path);
+        }
+    }
+
+    #[test]
+    fn libraries_that_can_not_be_told_apart_are_refused() {
+        for (texts, over_http, on_stdio, fine) in [
+            (&["a"][..], false, true, true),
+            (&["a"], true, true, true),
+            (&["a=x"], true, true, true),
+            (&["a=x"], false, true, false),
+            (&["a", "b=x"], true, false, true),
+            (&["a", "b=x"], true, true, false),
+            (&["a", "b"], true, false, false),
+            (&["a=x", "a=y"], true, false, false),
+            (&["a=x", "b=x"], true, false, true),
+            (&["a="], true, false, false),
+        ] {
+            let libraries: Vec<_> = texts.iter().copied().map(named).collect();
+            let found = check(&libraries, over_http, on_stdio);
+            assert_eq!(found.is_ok(), fine, "{texts:?}: {found:?}");
+        }
+    }
+}
