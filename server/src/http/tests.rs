@@ -354,10 +354,28 @@ async fn who_does_not_read_gives_up_the_place() {
     first.write_all(much.as_bytes()).await.unwrap();
     server.notes.has_begun(1).await;
     let keep = call("keep", "x");
-    assert_eq!(status(&server.says(keep.as_bytes()).await), "503");
     // While the first one reads nothing, and does not hang up.
     within(async { while status(&server.says(keep.as_bytes()).await) != "200" {} }).await;
     drop(first);
+    server.end().await;
+}
+
+#[tokio::test]
+async fn one_connection_too_many_is_told_so() {
+    let limits = Limits {
+        connections: 1,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let first = server.connect().await;
+    let keep = call("keep", "x");
+    let said = server.says(b"").await;
+    assert!(
+        said.starts_with("HTTP/1.1 503 ") && said.contains("Retry-After"),
+        "{said}"
+    );
+    drop(first);
+    within(async { while status(&server.says(keep.as_bytes()).await) != "200" {} }).await;
     server.end().await;
 }
 
@@ -401,4 +419,32 @@ async fn at_the_end_calls_are_finished() {
     assert_eq!(status(&said), "200", "{said}");
     within(served).await.unwrap();
     assert_eq!(notes.kept(), ["x"]);
+}
+
+#[tokio::test]
+async fn who_waits_for_news_does_not_hold_up_the_end() {
+    let limits = Limits {
+        grace: 2 * LONG,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}"#;
+    let headers = "Host: localhost\r\nConnection: close\r\nAccept: */*\r\n";
+    let open = format!(
+        "POST /mcp HTTP/1.1\r\n{headers}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let opened = server.says(open.as_bytes()).await;
+    let session = opened.lines().find(|line| line.starts_with("mcp-session-id: "));
+    let session = session.expect("a session");
+    let mut stream = server.connect().await;
+    let listen = format!("GET /mcp HTTP/1.1\r\n{headers}{session}\r\n\r\n");
+    stream.write_all(listen.as_bytes()).await.unwrap();
+    let mut begun = [0; 15];
+    stream.read_exact(&mut begun).await.unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 200 OK");
+    server.end().await;
+    // The stream has its proper end.
+    let rest = said(stream, b"").await;
+    assert!(rest.ends_with("\r\n0\r\n\r\n"), "{rest}");
 }
