@@ -124,7 +124,7 @@ impl KeyFile {
     /// Makes a key, and the file where it is missing. The key is nowhere else.
     ///
     /// # Errors
-    /// As for [`read`](Self::read), but for a file that is missing; also when `name` or `email` is none.
+    /// As for reading the file, but for a file that is missing; also when `name` or `email` is none.
     pub fn create(&self, name: &str, email: Option<&str>, scopes: Vec<Scope>) -> Result<Secret, Trouble> {
         if !is_shown(name, LONGEST_NAME) {
             return Err(Trouble::Name(name.into()));
@@ -157,7 +157,7 @@ impl KeyFile {
     /// Takes a key away; whose it was.
     ///
     /// # Errors
-    /// As for [`read`](Self::read), and when there is no such key.
+    /// As for reading the file, and when there is no such key.
     pub fn revoke(&self, id: &str) -> Result<Holder, Trouble> {
         let _lock = self.lock()?;
         let mut keys = self.read()?;

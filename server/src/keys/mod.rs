@@ -1,7 +1,7 @@
 //! API keys: who may call over HTTP, and what.
 //!
 //! A key is a secret of 256 random bits with a name, which becomes the author of what it changes. It is shown once, when it
-//! is made; the [file](file) has its hash only. As nobody can guess such a secret, one round of SHA-256 is enough to hide
+//! is made; the file has its hash only. As nobody can guess such a secret, one round of SHA-256 is enough to hide
 //! it. A [scope](Scope) says what a key may do; [`Ring`] knows who calls, and reads the file again when it has changed, so
 //! that a revoked key is of no use from then on.
 //!

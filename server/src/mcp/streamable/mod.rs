@@ -7,7 +7,7 @@
 //! [`Endpoint`] is one library's; it knows HTTP's requests and responses, and leaves sockets, paths, `Host` and `Origin`
 //! to [`http`](crate::http). Messages are read as over lines, so that whatever is wrong with one has the same answer.
 //! Both eras come by the same path, told apart by each request: until 2025-11-25 `initialize` opens a
-//! [session](sessions), in which a request goes on when its connection breaks, and can be asked for again; since
+//! session, in which a request goes on when its connection breaks, and can be asked for again; since
 //! 2026-07-28 each request stands for itself, and hanging up cancels it. An answer that comes soon is plain JSON, all
 //! else a stream of events.
 //!
