@@ -33,13 +33,18 @@ pub(super) fn applied(
         git(&tree, &["apply", "--whitespace=nowarn", &level, "../patch"])
     };
     // A diff may name the file with or without `a/` and `b/` before it, or from the disk's root on.
-    if let Err(said) = apply(1) {
-        let levels = [0, root.components().count()];
-        if levels.into_iter().all(|level| apply(level).is_err()) {
-            return Ok(Err(said.to_string()));
+    let levels = [1, 0, root.components().count()];
+    let mut complaints = Vec::new();
+    for level in levels {
+        match apply(level) {
+            Ok(_) => return Ok(fs::read(&document).map_err(|error| error.to_string())),
+            Err(said) => complaints.push(said.to_string()),
         }
     }
-    Ok(fs::read(&document).map_err(|error| error.to_string()))
+    // What git says of the file under the name that it knows tells more than that it knows none.
+    let knows = |complaint: &&String| !complaint.contains("No such file");
+    let telling = complaints.iter().find(knows).or(complaints.first());
+    Ok(Err(telling.cloned().unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -60,6 +65,8 @@ mod tests {
             .replace(" b/", " /tmp/library/");
         let made = applied("a b.md", b"x\r\ny\n", &absolute).unwrap();
         assert_eq!(made.as_deref(), Ok(&b"x\r\nz"[..]));
+        let refused = applied("a b.md", b"x\ny\n", &absolute).unwrap().unwrap_err();
+        assert!(refused.contains("patch does not apply"), "{refused}");
         assert_eq!(applied("a.md", b"x", "").unwrap().as_deref(), Ok(&b"x"[..]));
     }
 }

@@ -53,11 +53,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "model/beside-a-person",
         severity: Severity::Must,
-        guarantees: &[
-            "no-implicit-edits",
-            "commit-per-mutation",
-            "no-write-without-call",
-        ],
+        guarantees: &["no-implicit-edits", "commit-per-mutation"],
         states: "What a person saves, removes, stages and commits between calls stays theirs.",
         explains: "As model/one-client, and a person's editor and git work on the same library between the calls. What a \
                    person has not committed of other documents, or has staged, is after each call what it was before. Where \
@@ -81,11 +77,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "model/restarts",
         severity: Severity::Must,
-        guarantees: &[
-            "log-entry-per-mutation",
-            "commit-per-mutation",
-            "no-write-without-call",
-        ],
+        guarantees: &["log-entry-per-mutation", "commit-per-mutation"],
         states: "A server that is closed or killed between calls goes on where it was.",
         explains: "As model/one-client, and between the calls the server is closed, or killed without warning, and started \
                    again. Neither may change anything; whatever was answered before is there, and the activity log has it.",

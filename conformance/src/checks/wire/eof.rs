@@ -126,10 +126,7 @@ fn in_flight(bench: &Bench<'_>, case: &Case) -> Judgement {
         })?;
     }
     ledger::fsck(&scene.library()).map_err(|error| fail(error.to_string()))?;
-    let commits = bench
-        .subject
-        .tool_with(EffectKind::Write)
-        .is_some_and(|(tool, _)| tool.commit.is_some());
+    let commits = bench.subject.should_commit();
     let status = scene.view()?.library.status;
     ensure(!commits || status.is_empty(), || {
         format!("git finds changes that are not committed: {status}")
