@@ -14,6 +14,7 @@ use std::{
 };
 
 use tabellion_schemas::ContractSpec;
+use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
 
 use self::libraries::Named;
@@ -37,6 +38,8 @@ const ABOUT: &str = "A library of Markdown files in git. Paths are relative to t
 const PREVIEWS: &str = "Preview an edit first, then repeat it with `_meta` {\"tabellion/ifBase\": the preview's `_meta` \
     \"tabellion/base\"}: it is refused if the file has changed in between.";
 const ERRORS: &str = "An error says what to do next.";
+/// With as many pipes, there are files enough for tokio to begin with.
+const PIPES: usize = 3;
 
 /// Serves until the client is gone.
 pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
@@ -73,7 +76,7 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
     let open = |named| open(what, named, &specs, document.as_ref(), &approval);
     let opened: Vec<_> = what.libraries.iter().map(open).collect::<Result<_, _>>()?;
 
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = runtime()?;
     let served = match what.http {
         None => runtime.block_on(on_stdio(opened, parent)),
         Some(address) => runtime.block_on(over_http::serve(what, address, opened, parent)),
@@ -81,6 +84,19 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
     // A thread may still be blocked in a read of standard input; it must not keep the process.
     runtime.shutdown_background();
     served
+}
+
+/// # Errors
+/// When the system has no more files for it, where tokio would panic.
+fn runtime() -> io::Result<Runtime> {
+    let room: io::Result<Vec<_>> = (0..PIPES).map(|_| io::pipe()).collect();
+    drop(room.map_err(|error| {
+        io::Error::new(
+            error.kind(),
+            format!("{error}; raise the limit of open files (`ulimit -n`)"),
+        )
+    })?);
+    Builder::new_multi_thread().enable_all().build()
 }
 
 /// A library with the contracts over it.
