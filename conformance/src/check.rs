@@ -63,6 +63,24 @@ pub fn as_small_as_can_be(_: &Case) -> Vec<Case> {
     Vec::new()
 }
 
+/// For checks whose cases are lists of steps: a half, or all but one.
+pub fn fewer_steps<Step: Clone + Serialize + DeserializeOwned>(case: &Case) -> Vec<Case> {
+    let Ok(steps) = case.read::<Vec<Step>>() else {
+        return Vec::new();
+    };
+    let half = steps.len() / 2;
+    let halves = [steps[..half].to_vec(), steps[half..].to_vec()];
+    let without = (0..steps.len()).map(|gone| {
+        let mut fewer = steps.clone();
+        fewer.remove(gone);
+        fewer
+    });
+    let all = halves.into_iter().filter(|_| half > 1).chain(without);
+    all.filter(|fewer| !fewer.is_empty())
+        .map(|fewer| Case::new(case.name.clone(), fewer))
+        .collect()
+}
+
 /// What a check needs to make its cases and to judge one.
 #[derive(Debug)]
 pub struct Bench<'a> {

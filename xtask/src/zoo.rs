@@ -141,28 +141,8 @@ fn try_all(options: &Options, program: &Path, wanted: &[Option<&Specimen>]) -> (
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// So often a mutant is tried that the checks miss: one that races may be lucky on a busy machine.
-const TRIES: usize = 3;
-
 /// The checks that one server fails, and what is wrong with that.
 fn try_one(
-    options: &Options,
-    subject: &Subject,
-    specimen: Option<&Specimen>,
-    jobs: usize,
-) -> (Vec<String>, Vec<String>) {
-    let mut tried = attempt(options, subject, specimen, jobs);
-    for _ in 1..TRIES {
-        let (_, wrong) = &tried;
-        if specimen.is_none() || wrong.is_empty() {
-            break;
-        }
-        tried = attempt(options, subject, specimen, jobs);
-    }
-    tried
-}
-
-fn attempt(
     options: &Options,
     subject: &Subject,
     specimen: Option<&Specimen>,

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Way, accepted, content::one_commit, judge as judge_added, refused};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure},
+    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fewer_steps},
     moment::Moment,
 };
 
@@ -26,7 +26,7 @@ pub(super) const CHECK: Check = Check {
                is made shorter.",
     cases,
     judge,
-    shrink,
+    shrink: fewer_steps::<Step>,
 };
 
 /// One thing that happens.
@@ -63,24 +63,6 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut program = || -> Vec<Step> { (0..14).map(|_| step()).collect() };
     let cases = (0..bench.pick(8, 150)).map(|number| Case::new(format!("program {number}"), program()));
     Ok(cases.collect())
-}
-
-/// A half, or all steps but one.
-fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(steps) = case.read::<Vec<Step>>() else {
-        return Vec::new();
-    };
-    let half = steps.len() / 2;
-    let halves = [steps[..half].to_vec(), steps[half..].to_vec()];
-    let without = (0..steps.len()).map(|gone| {
-        let mut fewer = steps.clone();
-        fewer.remove(gone);
-        fewer
-    });
-    let all = halves.into_iter().filter(|_| half > 1).chain(without);
-    all.filter(|fewer| !fewer.is_empty())
-        .map(|fewer| Case::new(case.name.clone(), fewer))
-        .collect()
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

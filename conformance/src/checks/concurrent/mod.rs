@@ -36,9 +36,13 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Must,
         guarantees: EDITS,
         states: "Of many edits of one document by several servers, each acknowledged one is there, with a commit.",
-        explains: "As concurrent/clients, from 4 server processes over the same library with 5 edits each: what is locked \
-                   inside of one process does not help.",
-        cases: |_| crowd::cases(4, 5, &[What::Append]),
+        explains: "As concurrent/clients, from 4 server processes over the same library with 5 edits each, of one document \
+                   and of several, and from 2 with 10 edits each: what is locked inside of one process does not help.",
+        cases: |_| {
+            let mut cases = crowd::cases(4, 5, &[What::Append, What::Several])?;
+            cases.extend(crowd::cases(2, 10, &[What::Append])?);
+            Ok(cases)
+        },
         judge: crowd::judge,
         shrink: crowd::shrink,
     },

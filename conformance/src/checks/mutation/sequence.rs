@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::log;
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail, fewer_steps},
     documents::CHANGES,
     ledger,
     reply::Reply,
@@ -22,7 +22,7 @@ pub(super) const SEQUENCE: Check = Check {
                entries; `git fsck --strict` and `git status` find nothing.",
     cases,
     judge,
-    shrink,
+    shrink: fewer_steps::<Step>,
 };
 
 const PATHS: [&str; 3] = ["notes/plan.md", "notes/other.md", "notes/new.md"];
@@ -54,22 +54,6 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     };
     let cases = (0..bench.pick(3, 30)).map(|number| Case::new(format!("sequence {number}"), steps()));
     Ok(cases.collect())
-}
-
-/// All steps but one.
-fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(steps) = case.read::<Vec<Step>>() else {
-        return Vec::new();
-    };
-    let without = |gone: usize| {
-        let mut steps = steps.clone();
-        steps.remove(gone);
-        Case::new(case.name.clone(), steps)
-    };
-    (0..steps.len())
-        .filter(|_| steps.len() > 1)
-        .map(without)
-        .collect()
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

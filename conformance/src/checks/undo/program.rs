@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail, fewer_steps},
     checks::outline::editor::{Editor, Entry, accepted},
     reply::Reply,
     scene::Scene,
@@ -32,7 +32,7 @@ pub(super) const CHECK: Check = Check {
                shorter.",
     cases,
     judge,
-    shrink,
+    shrink: fewer_steps::<Step>,
 };
 
 pub(super) const DEEP: Check = Check {
@@ -82,24 +82,6 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut program = || -> Vec<Step> { (0..LENGTH).map(|_| step()).collect() };
     let cases = (0..bench.pick(6, 250)).map(|number| Case::new(format!("program {number}"), program()));
     Ok(cases.collect())
-}
-
-/// A half, or all steps but one.
-fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(steps) = case.read::<Vec<Step>>() else {
-        return Vec::new();
-    };
-    let half = steps.len() / 2;
-    let halves = [steps[..half].to_vec(), steps[half..].to_vec()];
-    let without = (0..steps.len()).map(|gone| {
-        let mut fewer = steps.clone();
-        fewer.remove(gone);
-        fewer
-    });
-    let all = halves.into_iter().filter(|_| half > 1).chain(without);
-    all.filter(|fewer| !fewer.is_empty())
-        .map(|fewer| Case::new(case.name.clone(), fewer))
-        .collect()
 }
 
 const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n";
