@@ -1,6 +1,7 @@
 //! `tabellion serve`: libraries, the contracts over them, and whoever speaks with them: a client on standard input and
 //! output, any number over HTTP, or both.
 
+mod folder;
 pub(crate) mod libraries;
 mod over_http;
 
@@ -65,7 +66,7 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
         what.http.is_none() || what.stdio,
     )?;
     for library in &what.libraries {
-        check_folder(&library.folder)?;
+        folder::check(&library.folder)?;
     }
     let specs: Vec<_> = what
         .contracts
@@ -141,28 +142,6 @@ async fn on_stdio(libraries: Vec<Opened>, parent: Parent) -> Result<(), Box<dyn 
             eprintln!("{}", greeting(&named.folder)?);
         }
         mcp::serve_stdio(adapter, parent.gone()).await?;
-    }
-    Ok(())
-}
-
-/// A folder that holds more than notes is named by mistake: a commit for each edit in there would be one as well.
-fn check_folder(library: &Path) -> Result<(), String> {
-    let folder = library.canonicalize().unwrap_or_else(|_| library.to_path_buf());
-    let home = env::home_dir().and_then(|home| home.canonicalize().ok());
-    if folder.parent().is_none() || Some(&folder) == home.as_ref() {
-        return Err(format!(
-            "`{}` is not a library: name a folder of notes in it",
-            folder.display()
-        ));
-    }
-    if folder
-        .components()
-        .any(|part| part.as_os_str().eq_ignore_ascii_case(".git"))
-    {
-        return Err(format!(
-            "`{}` belongs to git: name a folder of notes",
-            folder.display()
-        ));
     }
     Ok(())
 }
