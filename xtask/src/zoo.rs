@@ -1,5 +1,6 @@
 //! The checks tried themselves: the reference implementation passes them all, and each mutant fails those that are named for
-//! it. Which mutant fails which check is kept in a golden file, so that a check that sees less is noticed.
+//! it; so do the small servers of the other contracts pass, and fail where they are broken. Which one fails which check is kept
+//! in a golden file, so that a check that sees less is noticed.
 //!
 //! Each mutant is held to the checks named for it and to [`EVERYWHERE`], which are quick; to all of them with `--all`.
 
@@ -20,10 +21,7 @@ use std::{
 use tabellion_conformance::{
     Subject,
     check::{Check, Severity},
-    reference::{
-        self,
-        mutant::{Specimen, ZOO},
-    },
+    reference::{self, mutant::ZOO, small},
     report::{CheckReport, Verdict},
     run::{self as conformance, Observer, covers},
     subject::Era,
@@ -31,7 +29,7 @@ use tabellion_conformance::{
 
 use crate::{Outcome, root, run};
 
-/// Checks that every mutant is held to: what is broken in one place may be seen in others.
+/// Checks that every mutant of the reference is held to: what is broken in one place may be seen in others.
 const EVERYWHERE: [&str; 4] = [
     "mutation/one-commit",
     "mutation/returned-id",
@@ -40,8 +38,6 @@ const EVERYWHERE: [&str; 4] = [
 ];
 /// How long a server may take for an answer: some mutants never give one.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The name of what is no mutant.
-const REFERENCE: &str = "reference";
 
 /// What to hold to what.
 #[derive(Debug, clap::Args)]
@@ -49,10 +45,11 @@ pub(crate) struct Options {
     /// Write what was found into the golden file
     #[arg(long)]
     bless: bool,
-    /// Hold every mutant to every check, and print which fail; the golden file is left alone
+    /// Hold every server to every check that it is right for but for what it breaks, and print which fail; the golden file
+    /// is left alone
     #[arg(long, conflicts_with = "bless")]
     all: bool,
-    /// Only these mutants, or `reference`
+    /// Only these servers: mutants by name, or `reference`, or a contract
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "bless")]
     only: Vec<String>,
     /// How many servers to try at the same time; as many as there are cores, if not given
@@ -76,26 +73,68 @@ impl Default for Options {
     }
 }
 
+/// A server to try, and what is expected of it.
+struct Exhibit {
+    subject: Subject,
+    /// What it breaks, in words; nothing, if it is right.
+    breaks: Option<&'static str>,
+    /// The checks that see that.
+    seen_by: Vec<&'static str>,
+    /// What else it is held to, since it is quick.
+    beside: &'static [&'static str],
+    /// The checks that it would pass if it broke nothing; all of them, if there are none here.
+    right_for: &'static [&'static str],
+}
+
+impl Exhibit {
+    /// The reference and its mutants, then the small servers of the other contracts and what breaks those.
+    fn all(program: &Path) -> Vec<Self> {
+        let references = ZOO.iter().map(Some).chain([None]).map(|specimen| Self {
+            subject: reference::subject(program, specimen),
+            breaks: specimen.map(|specimen| specimen.breaks),
+            seen_by: specimen.map_or_else(Vec::new, |specimen| specimen.killed_by.to_vec()),
+            beside: &EVERYWHERE,
+            right_for: &[],
+        });
+        let broken = small::breaks().map(|broken| (broken.contract, Some(broken)));
+        let right = small::contracts().map(|contract| (contract.id, None));
+        let small = broken.chain(right).map(|(contract, broken)| Self {
+            subject: small::subject(program, contract, broken),
+            breaks: broken.map(|broken| broken.does),
+            seen_by: broken.map(|broken| broken.seen_by).into_iter().collect(),
+            beside: &[],
+            right_for: small::RIGHT_FOR,
+        });
+        references.chain(small).collect()
+    }
+
+    /// The checks that it is held to; all, if there are none.
+    fn held_to(&self, options: &Options) -> Vec<String> {
+        let only = if options.all || self.breaks.is_none() {
+            self.right_for.to_vec()
+        } else {
+            [&self.seen_by, self.beside].concat()
+        };
+        only.into_iter().map(String::from).collect()
+    }
+}
+
 /// The checks that failed, by the name of the server.
 type Matrix = BTreeMap<String, Vec<String>>;
 
-/// Tries the reference and the zoo; fails where the reference is not right or a mutant is not found out.
+/// Tries the right servers and the broken ones; fails where a right one is not, or a broken one is not found out.
 pub(crate) fn keep(options: &Options) -> Outcome {
     run::cargo(&["build", "--quiet", "--package", "tabellion-conformance", "--bins"])?;
     let program = run::built("tabellion-reference")?;
     let since = Instant::now();
-    let is_wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|only| only == name);
-    let specimens = ZOO.iter().map(Some).chain([None]);
-    let wanted: Vec<_> = specimens
-        .filter(|specimen| is_wanted(specimen.map_or(REFERENCE, |specimen| specimen.name)))
-        .collect();
-    let (found, wrong) = try_all(options, &program, &wanted);
+    let mut wanted = Exhibit::all(&program);
+    wanted.retain(|it| options.only.is_empty() || options.only.contains(&it.subject.name));
+    let (found, mut wrong) = try_all(options, &mut wanted);
     println!(
         "{} servers in {:.0} s",
         wanted.len(),
         since.elapsed().as_secs_f64()
     );
-    let mut wrong: Vec<_> = wrong;
     if !options.all {
         wrong.extend(compare(options, &found)?);
     }
@@ -107,28 +146,32 @@ pub(crate) fn keep(options: &Options) -> Outcome {
 }
 
 /// Tries servers, some at the same time. What failed, and what is wrong with that.
-fn try_all(options: &Options, program: &Path, wanted: &[Option<&Specimen>]) -> (Matrix, Vec<String>) {
+fn try_all(options: &Options, wanted: &mut [Exhibit]) -> (Matrix, Vec<String>) {
     let jobs = options
         .jobs
         .or_else(|| thread::available_parallelism().ok())
         .map_or(1, NonZero::get);
+    wanted
+        .iter_mut()
+        .for_each(|it| it.subject.launch.patience = PATIENCE);
+    let wanted = &*wanted;
     let next = AtomicUsize::new(0);
     let all = Mutex::new((Matrix::new(), Vec::new()));
     let work = || {
-        while let Some(specimen) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(exhibit) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
             let since = Instant::now();
-            let mut subject = reference::subject(program, *specimen);
-            subject.launch.patience = PATIENCE;
-            let (failed, mut wrong) = try_one(options, &subject, *specimen, jobs);
+            let (failed, mut wrong) = try_one(options, exhibit, jobs);
+            let name = &exhibit.subject.name;
             println!(
-                "{:28} {:5.1} s  {}",
-                subject.name,
+                "{name:28} {:5.1} s  {}",
                 since.elapsed().as_secs_f64(),
                 failed.join(" ")
             );
             wrong.iter().for_each(|wrong| println!("    {wrong}"));
             let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-            all.0.insert(subject.name, failed);
+            if all.0.insert(name.clone(), failed).is_some() {
+                wrong.push(format!("two servers are called {name}"));
+            }
             all.1.append(&mut wrong);
         }
     };
@@ -142,73 +185,53 @@ fn try_all(options: &Options, program: &Path, wanted: &[Option<&Specimen>]) -> (
 }
 
 /// The checks that one server fails, and what is wrong with that.
-fn try_one(
-    options: &Options,
-    subject: &Subject,
-    specimen: Option<&Specimen>,
-    jobs: usize,
-) -> (Vec<String>, Vec<String>) {
-    let named = specimen.map(|specimen| specimen.killed_by).unwrap_or_default();
-    let mut only: Vec<String> = named
-        .iter()
-        .chain(&EVERYWHERE)
-        .map(|id| String::from(*id))
-        .collect();
-    if options.all || specimen.is_none() {
-        only.clear();
-    }
+fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> (Vec<String>, Vec<String>) {
+    let name = &exhibit.subject.name;
+    let is_right = exhibit.breaks.is_none();
+    let only = exhibit.held_to(options);
+    let is_everything = only.is_empty();
     let report = conformance::run(
-        subject,
+        &exhibit.subject,
         &conformance::Options {
             seed: options.seed,
             only,
-            // It has everything to do, while each mutant has little.
-            jobs: if specimen.is_none() { jobs } else { 1 },
-            eras: if specimen.is_none() {
+            // A right one has much to do, a broken one little.
+            jobs: if is_right { jobs } else { 1 },
+            eras: if is_everything && is_right {
                 Era::ALL.to_vec()
             } else {
                 vec![Era::Stateless]
             },
             rest_in_last_era: true,
-            verdicts_alone: specimen.is_some(),
+            verdicts_alone: !is_right,
             ..conformance::Options::default()
         },
         &Unseen,
     );
-    let is_bad = |check: &&CheckReport| check.verdict == Verdict::Fail;
     let mut failed: Vec<_> = report
         .checks
         .iter()
-        .filter(is_bad)
+        .filter(|check| check.verdict == Verdict::Fail)
         .map(|check| check.id.clone())
         .collect();
     failed.dedup();
-    let mut wrong = Vec::new();
-    match specimen {
-        None => {
-            let must = report
-                .checks
-                .iter()
-                .filter(|check| check.severity == Severity::Must);
-            for check in must.filter(|check| check.verdict > Verdict::NotApplicable) {
+    let wrong = match exhibit.breaks {
+        None => report
+            .checks
+            .iter()
+            .filter(|check| check.severity == Severity::Must && check.verdict > Verdict::NotApplicable)
+            .map(|check| {
                 let why = check.reason.as_deref().unwrap_or_default();
-                wrong.push(format!(
-                    "the reference does not pass {} ({}): {why}",
-                    check.id, check.revision
-                ));
-            }
-        }
-        Some(specimen) => {
-            for id in specimen.killed_by {
-                if !failed.iter().any(|failed| covers(id, failed)) {
-                    wrong.push(format!(
-                        "{} passes {id}, although {}",
-                        specimen.name, specimen.breaks
-                    ));
-                }
-            }
-        }
-    }
+                format!("{name} does not pass {} ({}): {why}", check.id, check.revision)
+            })
+            .collect(),
+        Some(breaks) => exhibit
+            .seen_by
+            .iter()
+            .filter(|id| !failed.iter().any(|failed| covers(id, failed)))
+            .map(|id| format!("{name} passes {id}, although it is broken: {breaks}"))
+            .collect(),
+    };
     (failed, wrong)
 }
 

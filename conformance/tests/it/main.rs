@@ -5,4 +5,3 @@ mod cli;
 mod http;
 mod reports;
 mod sample;
-mod small;

@@ -123,7 +123,7 @@ pub(super) const BREAKS: &[Break] = &[
         "policy/no-file",
     ),
     breaks("commits-nothing", "nothing is committed", "mutation/recorded"),
-    breaks("commits-twice", "each entry is two commits", "mutation/recorded"),
+    breaks("commits-again", "each entry is two commits", "mutation/recorded"),
     breaks(
         "refusal-leaves-a-file",
         "a refusal leaves something in the library",

@@ -8,7 +8,6 @@ mod editor;
 mod memory;
 
 use std::{
-    collections::BTreeMap,
     fs::{self, File},
     io::{self, BufRead, Write},
     path::{Path, PathBuf},
@@ -41,6 +40,16 @@ pub struct Break {
     pub seen_by: &'static str,
 }
 
+/// The checks that the small servers are right for: of the others nothing is promised.
+pub const RIGHT_FOR: &[&str] = &[
+    "append",
+    "approval",
+    "policy",
+    "outline",
+    "undo",
+    "mutation/recorded",
+];
+
 /// All ways to break the small servers.
 pub fn breaks() -> impl Iterator<Item = &'static Break> {
     memory::BREAKS.iter().chain(editor::BREAKS)
@@ -71,7 +80,7 @@ pub fn subject(program: &Path, contract: &str, broken: Option<&Break>) -> Subjec
         command.extend(["--break", broken.name]);
     }
     Subject {
-        name: broken.map_or("small", |it| it.name).to_owned(),
+        name: broken.map_or(contract.id, |it| it.name).to_owned(),
         contract,
         launch: Launch::of(command.into_iter().map(String::from).collect()),
         adapter: Adapter::Native,
@@ -80,7 +89,8 @@ pub fn subject(program: &Path, contract: &str, broken: Option<&Break>) -> Subjec
     }
 }
 
-fn contracts() -> impl Iterator<Item = &'static ContractSpec> {
+/// The contracts that have a small server.
+pub fn contracts() -> impl Iterator<Item = &'static ContractSpec> {
     [&learning_os::CONTRACT, &safe_markdown_editor::CONTRACT].into_iter()
 }
 
@@ -274,7 +284,7 @@ impl Library {
             "--",
             path,
         ])?;
-        if is("commits-twice") {
+        if is("commits-again") {
             self.git(&["commit", "--quiet", "--allow-empty", "-m", "once more"])?;
         }
         Ok(())
@@ -303,13 +313,4 @@ impl Library {
             Err(refused(said))
         }
     }
-}
-
-/// The breaks by the contract they break.
-pub fn by_contract() -> BTreeMap<&'static str, Vec<&'static Break>> {
-    let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for it in breaks() {
-        all.entry(it.contract).or_default().push(it);
-    }
-    all
 }
