@@ -74,6 +74,7 @@ fn git_commands_and_calls_do_each_other_no_harm() {
                     person.run(commands);
                 }
             });
+            person.leave();
             calls.extend(last_change(&library, NOTE));
             println!(
                 "git: seed {}, {name}, saving {document}: calls {:?}, waits {:?}, {} saves, git {:?}",
@@ -163,29 +164,54 @@ impl<'a> Person<'a> {
 
     /// Does a command, again where another program was in the way.
     fn insist(&self, command: &[&str]) -> bool {
-        for _ in 0..PATIENCE {
-            match ledger::git(self.root, command) {
-                Ok(_) => return true,
-                Err(error) if is_in_the_way(&error.to_string()) => thread::sleep(Duration::from_millis(5)),
-                Err(_) => return false,
+        self.try_hard(command).is_ok()
+    }
+
+    fn try_hard(&self, command: &[&str]) -> Result<String, String> {
+        let mut tries = 0;
+        loop {
+            let error = match ledger::git(self.root, command) {
+                Ok(said) => return Ok(said),
+                Err(error) => error.to_string(),
+            };
+            tries += 1;
+            if tries == PATIENCE || !is_in_the_way(&error) {
+                return Err(error);
             }
+            thread::sleep(Duration::from_millis(5));
         }
-        false
     }
 
     /// Leaves a conflict, a rebase or another branch. What was stashed stays stashed.
     fn clean_up(&self) {
+        let must = |command: &[&str]| {
+            let done = self.try_hard(command);
+            assert!(done.is_ok(), "{command:?}: {done:?}");
+        };
         if self.root.join(".git/rebase-merge").exists() {
-            self.insist(&["rebase", "--abort"]);
+            must(&["rebase", "--abort"]);
         }
-        let unmerged = ledger::git(self.root, &["ls-files", "--unmerged"]).expect("git ls-files");
-        if !unmerged.is_empty() {
-            self.insist(&["reset", "--quiet", "--hard"]);
+        if !self.asks(&["ls-files", "--unmerged"]).is_empty() {
+            must(&["reset", "--quiet", "--hard"]);
         }
-        let branch = ledger::git(self.root, &["rev-parse", "--abbrev-ref", "HEAD"]).expect("git rev-parse");
-        if branch.trim() != "main" {
-            assert!(self.insist(&["checkout", "--quiet", "main"]), "back on main");
+        if self.asks(&["rev-parse", "--abbrev-ref", "HEAD"]).trim() != "main" {
+            must(&["checkout", "--quiet", "main"]);
         }
+    }
+
+    /// Goes, with nobody in the way. A command that was in the way itself may have left an older version staged, which no
+    /// call sweeps up: the advice of its refusal is followed.
+    fn leave(&mut self) {
+        self.clean_up();
+        let staged = self.asks(&["diff", "--cached", "--name-only"]);
+        if !staged.is_empty() {
+            println!("left staged: {staged:?}");
+            self.asks(&["restore", "--staged", "."]);
+        }
+    }
+
+    fn asks(&self, command: &[&str]) -> String {
+        ledger::git(self.root, command).expect("git")
     }
 
     fn rest(&mut self) {
