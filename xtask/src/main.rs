@@ -3,6 +3,7 @@
 mod bench;
 mod codegen;
 mod compat;
+mod load;
 mod readme;
 mod run;
 mod test;
@@ -64,6 +65,8 @@ enum Task {
     Demo,
     /// Time calls beside git, ripgrep and hand-written loops, on libraries of several sizes
     Bench(bench::Options),
+    /// Call from many clients at once, over HTTP and over lines, and look for what was acknowledged
+    Load(load::Options),
 }
 
 fn main() -> ExitCode {
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Task::Zoo(options) => zoo::keep(&options),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
         Task::Bench(options) => bench::all(&options),
+        Task::Load(options) => load::all(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,158 @@
+//! A caller: what it calls next, and what it was told.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::{DOCUMENTS, SHARED};
+
+/// Of a hundred calls so many change something, and of those so many the document of all.
+const CHANGES: u32 = 30;
+const SHARED_CHANGES: u32 = 10;
+
+/// The path of a document to read.
+pub(super) fn document(number: usize) -> String {
+    format!("read/{number}.md")
+}
+
+/// How a server's tools are called.
+#[derive(Debug, Clone)]
+pub(super) enum Dialect {
+    /// As `braindrive-markdown` says.
+    Ours,
+    /// As the filesystem server has them; it takes absolute paths in this folder.
+    Filesystem(PathBuf),
+}
+
+/// What a call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    WriteOwn,
+    AddToShared,
+}
+
+/// One that calls, again and again.
+#[derive(Debug)]
+pub(super) struct Caller {
+    number: usize,
+    dialect: Dialect,
+    dice: u64,
+    made: usize,
+    /// The call under way, and since when.
+    under_way: Option<(Kind, Instant)>,
+    /// How long answers took, by whether they were to reads.
+    pub(super) reads: Vec<Duration>,
+    pub(super) changes: Vec<Duration>,
+    /// What was refused, or not answered.
+    pub(super) errors: Vec<String>,
+    /// What of the own document was acknowledged last.
+    own: Option<String>,
+    /// The lines that were acknowledged in the document of all.
+    pub(super) added: Vec<String>,
+}
+
+impl Caller {
+    pub(super) fn new(number: usize, dialect: Dialect) -> Self {
+        Self {
+            number,
+            dialect,
+            dice: number as u64 + 1,
+            made: 0,
+            under_way: None,
+            reads: Vec::new(),
+            changes: Vec::new(),
+            errors: Vec::new(),
+            own: None,
+            added: Vec::new(),
+        }
+    }
+
+    /// Begins its next call: the tool and its arguments.
+    pub(super) fn next(&mut self) -> (&'static str, Value) {
+        self.made += 1;
+        let kind = match (self.roll(100), self.roll(100)) {
+            (CHANGES.., _) => Kind::Read,
+            (_, SHARED_CHANGES..) => Kind::WriteOwn,
+            _ => Kind::AddToShared,
+        };
+        let read = document(self.roll(DOCUMENTS as u32) as usize);
+        self.under_way = Some((kind, Instant::now()));
+        let own = self.own_document();
+        match (&self.dialect, kind) {
+            (Dialect::Ours, Kind::Read) => ("read_markdown", json!({ "path": read })),
+            (Dialect::Ours, Kind::WriteOwn) => {
+                ("write_markdown", json!({ "path": own, "content": self.text() }))
+            }
+            (Dialect::Ours, Kind::AddToShared) => {
+                let operation = json!({ "type": "append", "content": self.line() });
+                ("edit_markdown", json!({ "path": SHARED, "operation": operation }))
+            }
+            (Dialect::Filesystem(root), Kind::Read) => ("read_text_file", json!({ "path": root.join(read) })),
+            (Dialect::Filesystem(root), Kind::WriteOwn) => (
+                "write_file",
+                json!({ "path": root.join(own), "content": self.text() }),
+            ),
+            (Dialect::Filesystem(root), Kind::AddToShared) => {
+                let edit =
+                    json!({ "oldText": "# Shared\n", "newText": format!("# Shared\n{}", self.line()) });
+                ("edit_file", json!({ "path": root.join(SHARED), "edits": [edit] }))
+            }
+        }
+    }
+
+    /// Takes the answer to the call under way: the whole message, or why there is none.
+    pub(super) fn answered(&mut self, answer: Result<Value, String>) {
+        let Some((kind, since)) = self.under_way.take() else {
+            return;
+        };
+        let took = since.elapsed();
+        let refused = match answer {
+            Ok(answer) if answer["result"].is_object() && answer["result"]["isError"] != true => None,
+            Ok(answer) => Some(answer.to_string()),
+            Err(error) => Some(error),
+        };
+        if let Some(refused) = refused {
+            self.errors.push(refused);
+            return;
+        }
+        match kind {
+            Kind::Read => self.reads.push(took),
+            Kind::WriteOwn => self.own = Some(self.text()),
+            Kind::AddToShared => self.added.push(self.line()),
+        }
+        if kind != Kind::Read {
+            self.changes.push(took);
+        }
+    }
+
+    /// The own document's path, and what it must hold, if anything was acknowledged.
+    pub(super) fn acknowledged(&self) -> Option<(String, &str)> {
+        Some((self.own_document(), self.own.as_deref()?))
+    }
+
+    fn own_document(&self) -> String {
+        format!("own/{}.md", self.number)
+    }
+
+    fn text(&self) -> String {
+        format!("# Of {}\n\n{}\n", self.number, self.made)
+    }
+
+    /// A line that no other call adds.
+    fn line(&self) -> String {
+        format!("- {} {}\n", self.number, self.made)
+    }
+
+    /// A number below `sides`: always the same ones, for a caller.
+    fn roll(&mut self, sides: u32) -> u32 {
+        self.dice = self
+            .dice
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.dice >> 33) as u32 % sides
+    }
+}

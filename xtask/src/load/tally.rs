@@ -1,0 +1,131 @@
+//! What came of all calls, and of what they changed.
+
+use std::{collections::HashSet, fs, path::Path, time::Duration};
+
+use super::{SHARED, caller::Caller};
+use crate::Outcome;
+
+/// The head of the table; each row is a [`Tally`].
+pub(super) const HEAD: &str = "\
+| server | calls/s | reads: median, p99, longest | changes/s | changes: median, p99, longest | refused | lost | memory: at first, half way, at the end |
+|---|---|---|---|---|---|---|---|";
+
+/// What a process has in memory, in megabytes; nothing where that can't be told.
+#[derive(Debug)]
+pub(super) struct Memory {
+    first: Option<f64>,
+    half_way: Option<f64>,
+    last: Option<f64>,
+}
+
+impl Memory {
+    pub(super) fn begins(first: Option<f64>) -> Self {
+        Self {
+            first,
+            half_way: None,
+            last: None,
+        }
+    }
+
+    /// Notes it, the first time that it is called.
+    pub(super) fn is_half_way(&mut self, resident: impl FnOnce() -> Option<f64>) {
+        self.half_way = self.half_way.or_else(resident);
+    }
+
+    pub(super) fn ends(&mut self, last: Option<f64>) {
+        self.last = last;
+    }
+}
+
+/// What the process has in memory, in megabytes.
+pub(super) fn resident(process: u32) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: f64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes / 1024.0)
+}
+
+/// What came of the calls over one transport.
+#[derive(Debug)]
+pub(super) struct Tally {
+    seconds: f64,
+    reads: Vec<Duration>,
+    changes: Vec<Duration>,
+    errors: Vec<String>,
+    /// What was acknowledged and is not there, or not once.
+    lost: Vec<String>,
+    memory: Memory,
+}
+
+impl Tally {
+    /// Counts, and looks on the disk for what was acknowledged.
+    pub(super) fn of(callers: Vec<Caller>, memory: Memory, library: &Path, seconds: u64) -> Outcome<Self> {
+        let shared = fs::read_to_string(library.join(SHARED))?;
+        let all: Vec<_> = shared.split_inclusive('\n').collect();
+        let there: HashSet<_> = all.iter().copied().collect();
+        let mut tally = Self {
+            seconds: seconds as f64,
+            reads: Vec::new(),
+            changes: Vec::new(),
+            errors: Vec::new(),
+            lost: Vec::new(),
+            memory,
+        };
+        if there.len() != all.len() {
+            tally
+                .lost
+                .push(format!("{} lines came twice", all.len() - there.len()));
+        }
+        for caller in callers {
+            if let Some((path, text)) = caller.acknowledged()
+                && fs::read_to_string(library.join(&path))? != text
+            {
+                tally.lost.push(path);
+            }
+            let missing = caller.added.iter().filter(|line| !there.contains(line.as_str()));
+            tally.lost.extend(missing.cloned());
+            tally.reads.extend(caller.reads);
+            tally.changes.extend(caller.changes);
+            tally.errors.extend(caller.errors);
+        }
+        tally.reads.sort_unstable();
+        tally.changes.sort_unstable();
+        Ok(tally)
+    }
+
+    pub(super) fn row(&self, name: &str) -> String {
+        let Memory {
+            first,
+            half_way,
+            last,
+        } = self.memory;
+        let memory = [first, half_way, last]
+            .map(|megabytes| megabytes.map_or_else(|| "?".to_owned(), |megabytes| format!("{megabytes:.0}")));
+        format!(
+            "| {name} | {:.0} | {} | {:.0} | {} | {} | {} | {} MB |",
+            (self.reads.len() + self.changes.len()) as f64 / self.seconds,
+            spread(&self.reads),
+            self.changes.len() as f64 / self.seconds,
+            spread(&self.changes),
+            self.errors.len(),
+            self.lost.len(),
+            memory.join(", ")
+        )
+    }
+
+    /// What must not be: the first of each kind.
+    pub(super) fn faults(&self) -> impl Iterator<Item = String> {
+        let refused = self.errors.first().map(|error| format!("refused: {error}"));
+        let lost = self.lost.first().map(|lost| format!("lost: {lost}"));
+        refused.into_iter().chain(lost)
+    }
+}
+
+fn spread(times: &[Duration]) -> String {
+    let shown = |share: usize| {
+        let at = (times.len() * share / 100).min(times.len().saturating_sub(1));
+        let time = times.get(at).copied().unwrap_or_default();
+        format!("{:.1}", time.as_secs_f64() * 1000.0)
+    };
+    format!("{}, {}, {} ms", shown(50), shown(99), shown(100))
+}
