@@ -338,7 +338,9 @@ fn what_depends_on_the_transport_is_kept_over_http() {
         commits: true,
     };
     let options = Options {
-        only: ["concurrent", "http", "mutation", "wire"].map(String::from).into(),
+        only: ["concurrent", "http", "mutation", "wire"]
+            .map(String::from)
+            .into(),
         jobs: thread::available_parallelism().map_or(1, NonZero::get),
         rest_in_last_era: true,
         ..Options::default()
