@@ -3,6 +3,8 @@
 mod bench;
 mod codegen;
 mod compat;
+mod foreign;
+mod official;
 mod readme;
 mod run;
 mod test;
@@ -60,6 +62,8 @@ enum Task {
     },
     /// Hold the reference implementation to every check, and each of its mutants to those that must see what it breaks
     Zoo(zoo::Options),
+    /// Hold the server to the official conformance suite of MCP, for both eras
+    McpConformance,
     /// Show the whole way once, on a throw-away library
     Demo,
     /// Time calls beside git, ripgrep and hand-written loops, on libraries of several sizes
@@ -75,6 +79,7 @@ fn main() -> ExitCode {
         Task::Test => test::all(),
         Task::Torture { seed, each, only } => torture::all(seed, each, &only),
         Task::Zoo(options) => zoo::keep(&options),
+        Task::McpConformance => official::suite(),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
         Task::Bench(options) => bench::all(&options),
     };

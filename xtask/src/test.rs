@@ -1,9 +1,18 @@
-//! Everything that CI runs, in the order in which it tells most soonest.
+//! Everything that CI runs, in the order in which it tells most soonest. What needs programs that others wrote comes last,
+//! and is left out aloud where they can't be had.
 
 use std::time::Instant;
 
-use crate::{Outcome, codegen, run, zoo};
+use crate::{Outcome, codegen, foreign::Missing, official, run, zoo};
 
+const FIXTURES: [&str; 6] = [
+    "clippy",
+    "--quiet",
+    "--package",
+    "tabellion",
+    "--features",
+    "fixtures",
+];
 const WARNINGS_DENIED: [(&str, &str); 1] = [("RUSTDOCFLAGS", "-D warnings")];
 
 /// Runs all checks and tests; stops at the first that fails.
@@ -21,13 +30,33 @@ pub(crate) fn all() -> Outcome {
             "warnings",
         ])
     })?;
+    step("lints with the feature `fixtures`", || {
+        run::cargo(&[&FIXTURES[..], &["--all-targets", "--", "-D", "warnings"]].concat())
+    })?;
     step("tests", || run::cargo(&["test", "--workspace", "--quiet"]))?;
     step("conformance checks, by the servers that break them", || {
         zoo::keep(&zoo::Options::default())
     })?;
     step("documentation", || {
         run::cargo_with(&["doc", "--workspace", "--no-deps", "--quiet"], &WARNINGS_DENIED)
-    })
+    })?;
+    let left_out = [step_if_there("official conformance suite", official::suite)?];
+    left_out
+        .iter()
+        .flatten()
+        .for_each(|left_out| eprintln!("{left_out}"));
+    Ok(())
+}
+
+/// Runs a check that needs programs of others. Where they can't be had, what to say of that.
+fn step_if_there(name: &str, check: impl FnOnce() -> Outcome) -> Outcome<Option<String>> {
+    match step(name, check) {
+        Ok(()) => Ok(None),
+        Err(missing) if missing.is::<Missing>() => Ok(Some(format!(
+            "== {name}: LEFT OUT, for want of a program: {missing}"
+        ))),
+        Err(error) => Err(error),
+    }
 }
 
 fn step(name: &str, check: impl FnOnce() -> Outcome) -> Outcome {
