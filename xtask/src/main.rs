@@ -4,6 +4,7 @@ mod bench;
 mod codegen;
 mod compat;
 mod foreign;
+mod interop;
 mod official;
 mod readme;
 mod run;
@@ -64,6 +65,8 @@ enum Task {
     Zoo(zoo::Options),
     /// Hold the server to the official conformance suite of MCP, for both eras
     McpConformance,
+    /// Let clients that others wrote meet the server, over both transports and in both eras
+    Interop,
     /// Show the whole way once, on a throw-away library
     Demo,
     /// Time calls beside git, ripgrep and hand-written loops, on libraries of several sizes
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Task::Torture { seed, each, only } => torture::all(seed, each, &only),
         Task::Zoo(options) => zoo::keep(&options),
         Task::McpConformance => official::suite(),
+        Task::Interop => interop::all(),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
         Task::Bench(options) => bench::all(&options),
     };

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, codegen, foreign::Missing, official, run, zoo};
+use crate::{Outcome, codegen, foreign::Missing, interop, official, run, zoo};
 
 const FIXTURES: [&str; 6] = [
     "clippy",
@@ -40,7 +40,10 @@ pub(crate) fn all() -> Outcome {
     step("documentation", || {
         run::cargo_with(&["doc", "--workspace", "--no-deps", "--quiet"], &WARNINGS_DENIED)
     })?;
-    let left_out = [step_if_there("official conformance suite", official::suite)?];
+    let left_out = [
+        step_if_there("official conformance suite", official::suite)?,
+        step_if_there("clients that others wrote", interop::all)?,
+    ];
     left_out
         .iter()
         .flatten()
