@@ -63,10 +63,12 @@ pub(crate) fn watch() -> Outcome {
 fn stale() -> Outcome<BTreeMap<PathBuf, Option<String>>> {
     let mut stale = BTreeMap::new();
     let expected = expected()?;
-    for entry in fs::read_dir(generated())? {
-        let path = entry?.path();
-        if !expected.contains_key(&path) {
-            stale.insert(path, None);
+    for (_, generated) in places() {
+        for entry in fs::read_dir(generated)? {
+            let path = entry?.path();
+            if !expected.contains_key(&path) {
+                stale.insert(path, None);
+            }
         }
     }
     for (path, text) in expected {
@@ -78,18 +80,25 @@ fn stale() -> Outcome<BTreeMap<PathBuf, Option<String>>> {
 }
 
 fn expected() -> Outcome<BTreeMap<PathBuf, String>> {
-    let code = tabellion_codegen::generate(&schemas())?;
-    let mut files: BTreeMap<_, _> = code
-        .into_iter()
-        .map(|(name, text)| (generated().join(name), text))
-        .collect();
+    let mut files = BTreeMap::new();
+    for (contracts, generated) in places() {
+        let code = tabellion_codegen::generate(&contracts)?;
+        files.extend(code.into_iter().map(|(name, text)| (generated.join(name), text)));
+    }
     let path = root().join("README.md");
     files.insert(path.clone(), readme::with_tables(&fs::read_to_string(path)?)?);
     Ok(files)
 }
 
-fn generated() -> PathBuf {
-    schemas().join("src/generated")
+/// Where contracts are, and where what is generated from them goes: those that are served, and the fixtures.
+fn places() -> [(PathBuf, PathBuf); 2] {
+    [
+        (schemas(), schemas().join("src/generated")),
+        (
+            schemas().join("fixtures"),
+            root().join("server/src/mcp/fixtures/generated"),
+        ),
+    ]
 }
 
 /// The contracts' files and when each was saved.

@@ -3,7 +3,10 @@
 mod bench;
 mod codegen;
 mod compat;
+mod foreign;
+mod interop;
 mod load;
+mod official;
 mod readme;
 mod run;
 mod test;
@@ -61,6 +64,10 @@ enum Task {
     },
     /// Hold the reference implementation to every check, and each of its mutants to those that must see what it breaks
     Zoo(zoo::Options),
+    /// Hold the server to the official conformance suite of MCP, for both eras
+    McpConformance,
+    /// Let clients that others wrote meet the server, over both transports and in both eras
+    Interop,
     /// Show the whole way once, on a throw-away library
     Demo,
     /// Time calls beside git, ripgrep and hand-written loops, on libraries of several sizes
@@ -78,6 +85,8 @@ fn main() -> ExitCode {
         Task::Test => test::all(),
         Task::Torture { seed, each, only } => torture::all(seed, each, &only),
         Task::Zoo(options) => zoo::keep(&options),
+        Task::McpConformance => official::suite(),
+        Task::Interop => interop::all(),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
         Task::Bench(options) => bench::all(&options),
         Task::Load(options) => load::all(&options),

@@ -1,6 +1,7 @@
 //! Which contracts there are, and what implements each.
 //!
-//! A contract is served by naming it in `ALL`; its tools, schemas and errors come from its JSON.
+//! A contract is served by naming it in `ALL`; its tools, schemas and errors come from its JSON. With the feature
+//! `fixtures` there is one more, for the official conformance suite.
 
 mod braindrive_markdown;
 mod failures;
@@ -23,7 +24,7 @@ struct Served {
     over: Over,
 }
 
-static ALL: [Served; 3] = [
+static ALL: &[Served] = &[
     Served {
         spec: &generated::braindrive_markdown::CONTRACT,
         over: |library, _| Some(braindrive_markdown::over(library)),
@@ -35,6 +36,11 @@ static ALL: [Served; 3] = [
     Served {
         spec: &generated::safe_markdown_editor::CONTRACT,
         over: |library, document| document.map(|path| safe_markdown_editor::over(library, path)),
+    },
+    #[cfg(feature = "fixtures")]
+    Served {
+        spec: crate::mcp::fixtures::OFFICIAL_SUITE,
+        over: |library, _| Some(crate::mcp::fixtures::over(library)),
     },
 ];
 

@@ -19,11 +19,14 @@ use tabellion_schemas::{Contract, ContractSpec};
 use tokio::sync::Semaphore;
 use tracing::{Instrument as _, Span};
 
+#[cfg(feature = "fixtures")]
+use super::fixtures::Fixtures as Handler;
+#[cfg(not(feature = "fixtures"))]
+use super::handler::Handler;
 use super::{
     approval::ApprovalPolicy,
     calls::Calls,
     catalog::{Catalog, NameClash},
-    handler::Handler,
 };
 use crate::keys::{Access, Grant};
 

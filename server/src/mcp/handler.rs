@@ -112,17 +112,20 @@ impl Handler {
         self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a contract has what `method` is for.
-    fn serves(&self, method: &str) -> bool {
+    /// Whether a contract has what `method` is for, and the client's era has the method.
+    fn serves(&self, method: &str, era: Option<Era>) -> bool {
         let catalog = &self.shared.catalog;
+        let in_session = era != Some(Era::Stateless);
         match method {
-            InitializeResultMethod::VALUE | DiscoverRequestMethod::VALUE | PingRequestMethod::VALUE => true,
+            DiscoverRequestMethod::VALUE => true,
+            InitializeResultMethod::VALUE | PingRequestMethod::VALUE => in_session,
+            SubscribeRequestMethod::VALUE | UnsubscribeRequestMethod::VALUE => {
+                in_session && !catalog.resources.is_empty()
+            }
             ListToolsRequestMethod::VALUE | CallToolRequestMethod::VALUE => !catalog.tools.is_empty(),
             ListResourcesRequestMethod::VALUE
             | ListResourceTemplatesRequestMethod::VALUE
             | ReadResourceRequestMethod::VALUE
-            | SubscribeRequestMethod::VALUE
-            | UnsubscribeRequestMethod::VALUE
             | SubscriptionsListenRequestMethod::VALUE => !catalog.resources.is_empty(),
             ListPromptsRequestMethod::VALUE | GetPromptRequestMethod::VALUE => !catalog.prompts.is_empty(),
             CompleteRequestMethod::VALUE => catalog.completes(),
@@ -131,20 +134,23 @@ impl Handler {
     }
 
     /// How the client speaks, where the server has what `M` is for.
-    fn offered<M: ConstString>(&self, cx: &RequestContext<RoleServer>) -> Result<Era, ErrorData> {
-        if !self.serves(M::VALUE) {
+    pub(super) fn offered<M: ConstString>(&self, cx: &RequestContext<RoleServer>) -> Result<Era, ErrorData> {
+        let era = era(cx);
+        if !self.serves(M::VALUE, era) {
             return Err(ErrorData::method_not_found::<M>());
         }
-        match cx.protocol_version() {
-            Some(version) if version.has_initialize() => Ok(Era::Session),
-            Some(_) => Ok(Era::Stateless),
-            None => {
-                let message =
-                    "no protocol version: open a session with `initialize`, or name the version in `_meta`";
-                Err(ErrorData::invalid_params(message, None))
-            }
-        }
+        era.ok_or_else(|| {
+            let message =
+                "no protocol version: open a session with `initialize`, or name the version in `_meta`";
+            ErrorData::invalid_params(message, None)
+        })
     }
+}
+
+/// How the client of a request speaks, where that is known.
+fn era(cx: &RequestContext<RoleServer>) -> Option<Era> {
+    let is_session = cx.protocol_version()?.has_initialize();
+    Some(if is_session { Era::Session } else { Era::Stateless })
 }
 
 /// The answer to the request `M` for a list, which has one page. rmcp's results for lists have only their fields in
@@ -188,6 +194,9 @@ impl ServerHandler for Handler {
         mut params: InitializeRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
+        if era(&cx) == Some(Era::Stateless) {
+            return Err(ErrorData::method_not_found::<InitializeResultMethod>());
+        }
         let result = self.negotiate_initialize(&params)?;
         params.protocol_version = result.protocol_version.clone();
         cx.peer.set_peer_info(params);
@@ -356,9 +365,9 @@ impl ServerHandler for Handler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        cx: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(if self.serves(&request.method) {
+        Err(if self.serves(&request.method, era(&cx)) {
             ErrorData::invalid_params(format!("malformed `params` for `{}`", request.method), None)
         } else {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)

@@ -6,7 +6,8 @@
 //!
 //! [`serve_stdio`] serves until the client goes away, [`serve`] does it over any pair of streams, and
 //! [`Adapter`] is the part that knows contracts and no transport; [`streamable`] puts it behind HTTP. Nothing here
-//! names a tool, a resource or a prompt: what is listed, called and read is what the contracts' specs have.
+//! names a tool, a resource or a prompt, but `fixtures`, which no release has: what is listed, called and read is what
+//! the contracts' specs have.
 //!
 //! Both eras are served side by side, request by request: sessions opened by `initialize` (2024-11-05 to
 //! 2025-11-25), and 2026-07-28, where each request says in `_meta` what it speaks. `tools`, `resources`, `prompts` and `completions` are each offered where
@@ -23,6 +24,8 @@ mod approval;
 pub mod calls;
 mod catalog;
 mod ending;
+#[cfg(feature = "fixtures")]
+pub(crate) mod fixtures;
 mod handler;
 mod in_flight;
 mod json;

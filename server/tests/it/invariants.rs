@@ -76,6 +76,22 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
     assert_eq!(mentions("server/src", &literals, is_test), NONE);
 }
 
+/// What is served for the official conformance suite alone takes a feature that nobody asks for.
+#[test]
+fn no_release_has_fixtures() {
+    let mut served = tabellion::contracts::names();
+    let mut contracts: Vec<&str> = CONTRACTS.iter().map(|contract| contract.id).collect();
+    contracts.extend(cfg!(feature = "fixtures").then_some("official-suite"));
+    served.sort_unstable();
+    contracts.sort_unstable();
+    assert_eq!(served, contracts);
+    for package in ["schemas", "codegen", "server", "conformance", "xtask"] {
+        let manifest = fs::read_to_string(workspace().join(package).join("Cargo.toml")).expect("a manifest");
+        let asks = |line: &&str| line.contains("fixtures\"") || line.starts_with("default =");
+        assert_eq!(manifest.lines().find(asks), None, "{package}");
+    }
+}
+
 #[test]
 fn codegen_names_no_contract() {
     let mut names: Vec<&str> = CONTRACTS.iter().map(|contract| contract.id).collect();

@@ -105,15 +105,16 @@ fn agreed(headers: &HeaderMap, message: &Map<String, Value>) -> Result<Era, Refu
     let method = message.get("method").and_then(Value::as_str);
     let params = message.get("params");
     let named = single(headers, VERSION)?;
-    // Whatever it names, it is how sessions begin.
-    if method == Some(InitializeResultMethod::VALUE) {
+    let stated = params.and_then(|params| params["_meta"][VERSION_IN_META].as_str());
+    let is_stateless = |stated| known(stated).is_ok_and(|version| era(version) == Era::Stateless);
+    // Whatever it names, it is how sessions begin; but where it is said that there is none.
+    if method == Some(InitializeResultMethod::VALUE) && !stated.is_some_and(is_stateless) {
         let asked = params.and_then(|params| params["protocolVersion"].as_str());
         return match (named, asked) {
             (Some(named), Some(asked)) if named != asked => Err(differs(VERSION, named, asked)),
             _ => Ok(Era::Session),
         };
     }
-    let stated = params.and_then(|params| params["_meta"][VERSION_IN_META].as_str());
     let era = match (named, stated) {
         (None, None) => return Ok(Era::Session),
         (None, Some(_)) => {
@@ -321,6 +322,13 @@ mod tests {
             (&[old], "tools/list", None, Era::Session),
             (&[old], "initialize", None, Era::Session),
             (&[], "initialize", None, Era::Session),
+            (&[], "initialize", Some("2025-11-25"), Era::Session),
+            (
+                &[new, "Mcp-Method: initialize"],
+                "initialize",
+                Some("2026-07-28"),
+                Era::Stateless,
+            ),
             (&[new, list], "tools/list", Some("2026-07-28"), Era::Stateless),
             (
                 &[new, call, name],
@@ -342,6 +350,7 @@ mod tests {
             ),
             (&["Mcp-Protocol-Version: latest"], "tools/list", None, -32022),
             (&[new], "initialize", None, -32020),
+            (&[], "initialize", Some("2026-07-28"), -32020),
             (&[old, list], "tools/list", Some("2026-07-28"), -32020),
             (&[list], "tools/list", Some("2026-07-28"), -32020),
             (&[new], "tools/list", Some("2026-07-28"), -32020),

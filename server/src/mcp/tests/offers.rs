@@ -258,3 +258,27 @@ fn two_contracts_with_something_of_one_name_are_refused() {
         assert_eq!(clash, expected);
     }
 }
+
+#[tokio::test]
+async fn without_a_session_there_is_no_method_of_sessions() {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let opening =
+        r#""protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"t","version":"0"},"#;
+    for way in WAYS.into_iter().filter(|way| way.starts_with("2026")) {
+        for (method, params) in [
+            ("initialize", ""),
+            ("initialize", opening),
+            ("ping", ""),
+            ("logging/setLevel", ""),
+            ("logging/setLevel", r#""level":"info","#),
+            ("resources/subscribe", ""),
+            ("resources/subscribe", r#""uri":"memory://page","#),
+            ("resources/unsubscribe", ""),
+            ("resources/unsubscribe", r#""uri":"memory://page","#),
+        ] {
+            let line =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{meta}}}}}"#);
+            converse(page(way), &format!(">> {line}\n< 1 !-32601")).await;
+        }
+    }
+}

@@ -224,6 +224,26 @@ async fn what_http_says_wrongly_is_refused() {
 }
 
 #[tokio::test]
+async fn without_a_session_the_methods_of_sessions_are_not_found() {
+    let place = Place::new(Limits::default());
+    for method in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "no/such/method",
+    ] {
+        let said = place
+            .stateless(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": {} }))
+            .await;
+        assert_eq!((said.status.as_u16(), method), (404, method));
+        assert_eq!(said.json().await["error"]["code"], -32601, "{method}");
+    }
+    place.end().await;
+}
+
+#[tokio::test]
 async fn an_id_is_free_again_when_it_has_its_answer() {
     let place = Place::new(Limits::default());
     let session = place.open().await;

@@ -1,0 +1,51 @@
+//! Python, with packages in an environment of its own.
+
+use std::{path::PathBuf, process::Command};
+
+use super::{fetch, installed};
+use crate::Outcome;
+
+const HELP: &str = "install Python 3 with its `venv`; pip needs a way to PyPI";
+
+/// A Python with some packages.
+pub(crate) struct Python {
+    folder: PathBuf,
+}
+
+impl Python {
+    /// One with these packages, in the environment called `name`.
+    ///
+    /// # Errors
+    /// With [`Missing`](super::Missing) when it can't be had.
+    pub(crate) fn with(name: &str, packages: &[&str]) -> Outcome<Self> {
+        let folder = installed(name, packages, |folder| {
+            fetch(Command::new("python3").args(["-m", "venv"]).arg(folder), HELP)?;
+            let python = Self {
+                folder: folder.into(),
+            };
+            let mut pip = python.command();
+            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+            fetch(pip.args(packages), HELP)
+        })?;
+        Ok(Self { folder })
+    }
+
+    /// A command that runs it.
+    pub(crate) fn command(&self) -> Command {
+        Command::new(self.folder.join("bin/python"))
+    }
+
+    /// The folder of a module.
+    ///
+    /// # Errors
+    /// When it can't be imported.
+    pub(crate) fn folder_of(&self, module: &str) -> Outcome<PathBuf> {
+        let script = format!("import {module}; print({module}.__path__[0])");
+        let output = self.command().args(["-c", &script]).output()?;
+        let folder = String::from_utf8(output.stdout)?;
+        if folder.is_empty() {
+            return Err(String::from_utf8_lossy(&output.stderr).into());
+        }
+        Ok(folder.trim_end().into())
+    }
+}

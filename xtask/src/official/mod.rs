@@ -1,0 +1,158 @@
+//! The official conformance suite of MCP, held to our server with what the suite expects of one (`mcp/fixtures`).
+//!
+//! The suite counts the scenarios that a revision requires, and runs others that it doesn't count. Here all of them count,
+//! but those of [`NOT_OFFERED`].
+
+mod report;
+
+use std::{fs, path::Path, time::Duration};
+
+use self::report::Scenario;
+use crate::{
+    Outcome,
+    foreign::{self, Node, Served, said},
+    run,
+};
+
+const PACKAGE: &str = "@modelcontextprotocol/conformance";
+const VERSION: &str = "0.2.0-alpha.12";
+const SCRIPT: &str = "dist/index.js";
+/// The revisions whose requirements are tried: the last one with sessions, and the first one without.
+const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
+/// How long the suite may take for one revision.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+/// What is served.
+const SERVED: [&str; 2] = ["--contract", "official-suite"];
+
+/// Scenarios, by the beginning of their names, of what the specification leaves to a server and ours doesn't offer, and
+/// why. Of one that passes the row is out of date, which is a failure, too.
+const NOT_OFFERED: [(&str, &str); 2] = [
+    (
+        "tasks-",
+        "the tasks extension: a call is answered when it is done, and can be cancelled",
+    ),
+    (
+        "http-custom-header-server-validation",
+        "headers of a tool's own (`x-mcp-header`): no contract can ask for any",
+    ),
+];
+
+/// Runs the suite for each revision, and prints what it found.
+pub(crate) fn suite() -> Outcome {
+    let node = Node::find()?;
+    let package = node.package("conformance", PACKAGE, VERSION)?;
+    run::cargo(&[
+        "build",
+        "--quiet",
+        "--package",
+        "tabellion",
+        "--features",
+        "fixtures",
+        "--bin",
+        "tabellion",
+    ])?;
+    let library = tempfile::tempdir()?;
+    let served = Served::start(&run::built("tabellion")?, library.path(), &SERVED)?;
+    println!("{PACKAGE} {VERSION}");
+    let mut wrong = Vec::new();
+    for revision in REVISIONS {
+        let reports = foreign::folder("reports").join(revision);
+        let mut suite = node.run(&package.join(SCRIPT));
+        suite.args(["server", "--url", &served.url, "--requirements", revision]);
+        let ran = said(suite.arg("-o").arg(emptied(&reports)?), PATIENCE)?;
+        fs::write(reports.join("said.txt"), &ran.output)?;
+        let scenarios = report::scenarios(&reports)?;
+        print!("\n{}", report::table(revision, &scenarios, not_offered));
+        let found = judge(&scenarios);
+        if found.is_empty() && !ran.well {
+            wrong.push(format!("{revision}: the suite failed: {}", ran.errors.trim()));
+        }
+        wrong.extend(found.iter().map(|found| format!("{revision}: {found}")));
+    }
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let reports = foreign::folder("reports");
+    wrong.push(format!("all that was found is in {}", reports.display()));
+    Err(wrong.join("\n").into())
+}
+
+/// What is wrong with what was found.
+fn judge(scenarios: &[Scenario]) -> Vec<String> {
+    if scenarios.is_empty() {
+        return vec!["the suite ran no scenario".into()];
+    }
+    let mut wrong = Vec::new();
+    for scenario in scenarios {
+        let Scenario { name, .. } = scenario;
+        match not_offered(name) {
+            None if !scenario.is_checked() => wrong.push(format!("{name}: nothing was checked")),
+            None => wrong.extend(scenario.failures().map(|failure| format!("{name}: {failure}"))),
+            Some(_) if scenario.is_checked() && scenario.failures().next().is_none() => {
+                wrong.push(format!(
+                    "{name}: passes, so it is offered: take it off `NOT_OFFERED`"
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    wrong
+}
+
+/// Why we don't offer what the scenario is about, if we don't.
+fn not_offered(scenario: &str) -> Option<&'static str> {
+    let mut rows = NOT_OFFERED.iter();
+    let row = rows.find(|(beginning, _)| scenario.starts_with(beginning));
+    row.map(|(_, why)| *why)
+}
+
+/// The folder, with nothing in it.
+fn emptied(folder: &Path) -> Outcome<&Path> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(folder)?;
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_failure_counts_but_those_of_what_is_not_offered() {
+        let scenario = |name: &str, statuses: &[&str]| {
+            let checks = statuses
+                .iter()
+                .map(|status| json!({ "id": "a", "name": "A", "status": status, "errorMessage": "why" }));
+            Scenario::new(name.into(), serde_json::Value::Array(checks.collect())).unwrap()
+        };
+        for (scenarios, expected) in [
+            (vec![], &["the suite ran no scenario"][..]),
+            (
+                vec![scenario("ping", &["SUCCESS", "INFO", "WARNING", "SKIPPED"])],
+                &[],
+            ),
+            (
+                vec![scenario("ping", &["SUCCESS", "FAILURE"])],
+                &["ping: a (A): why"],
+            ),
+            (vec![scenario("ping", &["SOMETHING"])], &["ping: a (A): why"]),
+            (vec![scenario("ping", &[])], &["ping: nothing was checked"]),
+            (
+                vec![scenario("ping", &["SKIPPED", "INFO"])],
+                &["ping: nothing was checked"],
+            ),
+            (vec![scenario("tasks-lifecycle", &["SUCCESS", "FAILURE"])], &[]),
+            (vec![scenario("tasks-lifecycle", &["SKIPPED"])], &[]),
+            (
+                vec![scenario("tasks-lifecycle", &["SUCCESS"])],
+                &["tasks-lifecycle: passes, so it is offered: take it off `NOT_OFFERED`"],
+            ),
+        ] {
+            assert_eq!(judge(&scenarios), expected);
+        }
+    }
+}
