@@ -12,6 +12,7 @@ use crate::{
     keys::{self, KeyCommand},
     library::ExternalPolicy,
     mcp::ApprovalMode,
+    oauth::{Issuer, PublicUrl},
     serve::{self, libraries::Named},
 };
 
@@ -32,7 +33,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve a library to an MCP client over standard input and output, or to many over HTTP
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Make API keys for HTTP, show which there are, take them away
     #[command(subcommand)]
     Key(KeyCommand),
@@ -91,6 +92,29 @@ pub(crate) struct Serve {
     /// only loopback addresses are served
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) keys: Option<PathBuf>,
+
+    /// Serve over HTTP those who have an access token (a JWT) of this OAuth 2 authorization server, which is its `iss`
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "http",
+        requires = "oauth_jwks",
+        requires = "public_url"
+    )]
+    pub(crate) oauth_issuer: Option<Issuer>,
+
+    /// The keys that the authorization server signs with (a JWK Set): a file, which is read again when it changes, or a URL
+    #[arg(long, value_name = "FILE|URL", requires = "oauth_issuer")]
+    pub(crate) oauth_jwks: Option<String>,
+
+    /// What else than the library's URL a token may be for (`aud`), where the authorization server can't say that; may be
+    /// repeated
+    #[arg(long = "oauth-audience", value_name = "TEXT", requires = "oauth_issuer")]
+    pub(crate) oauth_audiences: Vec<String>,
+
+    /// How the world calls the server, as in `https://notes.example`: libraries are at this and their path
+    #[arg(long, value_name = "URL", requires = "http")]
+    pub(crate) public_url: Option<PublicUrl>,
 
     /// A name, with or without a port, that the server is called by over HTTP, beside its own address; may be repeated
     #[arg(long = "allow-host", value_name = "HOST", requires = "http")]

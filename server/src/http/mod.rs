@@ -21,6 +21,7 @@ mod upload;
 use std::time::Duration;
 
 pub use connection::{listen, serve};
+pub use credentials::{Credentials, OAuth};
 pub use guard::{BadEntry, Guard};
 pub use site::{Place, Site};
 

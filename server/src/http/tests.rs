@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -11,7 +12,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Guard, Limits, Place, Site, serve};
+use super::{Credentials, Guard, Limits, OAuth, Place, Site, serve};
 use crate::{
     keys::{KeyFile, Ring},
     mcp::{
@@ -21,6 +22,10 @@ use crate::{
             client::adapter,
             contract::{Memory, NOTES},
         },
+    },
+    oauth::{
+        Pace, Source, Tokens,
+        tests::authority::{Authority, ISSUER, claims},
     },
 };
 
@@ -43,6 +48,15 @@ impl Server {
 
     /// A server that asks for keys of a file, which are made in the folder.
     async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<Ring>) -> Self {
+        let credentials = |folder: &Path| Credentials {
+            keys: keys(folder).map(Arc::new),
+            ..Credentials::default()
+        };
+        Self::with(limits, credentials).await
+    }
+
+    /// A server that asks for credentials, whose files are made in the folder.
+    async fn with(limits: Limits, credentials: impl FnOnce(&Path) -> Credentials) -> Self {
         let notes = Memory::new(&NOTES);
         let adapter = adapter(vec![notes.clone()], ApprovalPolicy::default());
         let endpoint = Endpoint::new(adapter, streamable::Limits::default());
@@ -58,7 +72,7 @@ impl Server {
         };
         let site = Site::new(
             guard,
-            keys(folder.path()),
+            credentials(folder.path()),
             BTreeMap::from([("/mcp".into(), place)]),
             limits,
         );
@@ -306,8 +320,14 @@ async fn who_has_no_key_is_not_served() {
         }
     }
     // Not in the URL, and not before it is known who asks.
-    let in_url = call("keep", "x").replace("/mcp ", &format!("/mcp?key={writer}&access_token={writer} "));
-    assert_eq!(status(&server.says(in_url.as_bytes()).await), "401");
+    for (query, expected) in [
+        ("key", "401"),
+        ("access_token", "400"),
+        ("a=b&access_token", "400"),
+    ] {
+        let in_url = call("keep", "x").replace("/mcp ", &format!("/mcp?{query}={writer} "));
+        assert_eq!(status(&server.says(in_url.as_bytes()).await), expected, "{query}");
+    }
     let nowhere = call("keep", "x").replace("/mcp ", "/secret ");
     assert_eq!(status(&server.says(nowhere.as_bytes()).await), "401");
     for (path, headers, expected) in [
@@ -320,6 +340,138 @@ async fn who_has_no_key_is_not_served() {
         assert_eq!(status(&server.says(asked.as_bytes()).await), expected, "{path}");
     }
     assert_eq!(server.notes.kept(), ["x"; 3]);
+    server.end().await;
+}
+
+/// Access tokens for `https://notes.example`, signed with the keys at `jwks`.
+fn oauth(jwks: &str) -> OAuth {
+    let source = Source::new(jwks, Pace::default()).unwrap();
+    OAuth {
+        tokens: Arc::new(Tokens::new(ISSUER.parse().unwrap(), vec![], source)),
+        url: "https://notes.example".parse().unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn who_has_no_token_is_told_where_to_get_one() {
+    let (authority, mut made) = (Authority::new(), None);
+    let server = Server::with(Limits::default(), |folder| {
+        let (jwks, keys) = (folder.join("jwks.json"), KeyFile::at(folder.join("keys.json")));
+        std::fs::write(&jwks, authority.keys().to_string()).unwrap();
+        let key = keys.create("Bert", None, vec!["write".parse().unwrap()]).unwrap();
+        made = Some(key.reveal());
+        Credentials {
+            keys: Some(Arc::new(Ring::new(keys).unwrap())),
+            oauth: Some(oauth(jwks.to_str().unwrap())),
+        }
+    })
+    .await;
+    let key = made.unwrap();
+    let metadata = "resource_metadata=\"https://notes.example/.well-known/oauth-protected-resource/mcp\"";
+    let token = |aud: &str, scope: &str| authority.token(&claims(aud, scope));
+    let here = "https://notes.example/mcp";
+    let good = token(here, "write");
+    let mut old = claims(here, "write");
+    old["exp"] = 0.into();
+    let bearer = |text: &str| format!("Authorization: Bearer {text}\r\n");
+    for (expected, challenge, headers) in [
+        ("401", "Bearer realm=\"tabellion\", scope=\"read\"", String::new()),
+        ("401", "invalid_token", bearer("nonsense")),
+        ("401", "invalid_token", bearer(&authority.token(&old))),
+        (
+            "401",
+            "invalid_token",
+            bearer(&token("https://other.example/mcp", "write")),
+        ),
+        (
+            "401",
+            "invalid_token",
+            bearer(&Authority::new().token(&claims(here, "write"))),
+        ),
+        ("401", "invalid_token", format!("X-API-Key: {good}\r\n")),
+        ("401", "invalid_token", bearer(&key.replace("tbl_", "tbl_0"))),
+        (
+            "403",
+            "error=\"insufficient_scope\", scope=\"read\"",
+            bearer(&token(here, "openid")),
+        ),
+        (
+            "403",
+            "error=\"insufficient_scope\", scope=\"write\"",
+            bearer(&token(here, "read")),
+        ),
+        ("400", "", bearer(&good) + &bearer(&good)),
+        ("200", "", bearer(&good)),
+        (
+            "200",
+            "",
+            bearer(&token("HTTPS://Notes.example/mcp", "read write@notes")),
+        ),
+        ("200", "", bearer(&key)),
+        ("200", "", format!("X-API-Key: {key}\r\n")),
+    ] {
+        let bytes = call("keep", "x").replace("Accept:", &format!("{headers}Accept:"));
+        let said = server.says(bytes.as_bytes()).await;
+        assert_eq!(status(&said), expected, "{headers}{said}");
+        let asked = said.lines().find(|line| line.starts_with("www-authenticate: "));
+        assert_eq!(asked.is_some(), !challenge.is_empty(), "{said}");
+        if let Some(asked) = asked {
+            assert!(
+                asked.contains(challenge) && asked.contains(metadata),
+                "{headers}{asked}"
+            );
+        }
+        assert!(!said.contains(&good[40..]), "{said}");
+    }
+    assert_eq!(server.notes.kept(), ["x"; 4]);
+    let in_url = call("keep", "y").replace("/mcp ", &format!("/mcp?access_token={good} "));
+    let said = server.says(in_url.as_bytes()).await;
+    assert!(
+        status(&said) == "400" && said.contains("invalid_request"),
+        "{said}"
+    );
+
+    for (path, expected) in [
+        ("/.well-known/oauth-protected-resource/mcp", "200"),
+        ("/.well-known/oauth-protected-resource", "200"),
+        ("/.well-known/oauth-protected-resource/other", "404"),
+        ("/.well-known/oauth-protected-resourcemcp", "404"),
+        ("/.well-known/oauth-authorization-server", "401"),
+    ] {
+        let said = server.says(get(path).as_bytes()).await;
+        assert_eq!(status(&said), expected, "{path}: {said}");
+        if expected == "200" {
+            let body: Value = serde_json::from_str(said.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+            assert_eq!(body["resource"], here);
+            assert_eq!(body["authorization_servers"], json!([ISSUER]));
+            assert_eq!(body["scopes_supported"], json!(["read", "write"]));
+            assert_eq!(body["bearer_methods_supported"], json!(["header"]));
+        }
+    }
+    let elsewhere = get("/.well-known/oauth-protected-resource").replace("localhost", "attacker.example");
+    assert_eq!(status(&server.says(elsewhere.as_bytes()).await), "403");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn without_the_issuers_keys_it_is_not_ready() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let jwks = format!("http://{}/keys", silent.local_addr().unwrap());
+    // Whoever connects is hung up on.
+    tokio::spawn(async move { while silent.accept().await.is_ok() {} });
+    let server = Server::with(Limits::default(), |_| Credentials {
+        keys: None,
+        oauth: Some(oauth(&jwks)),
+    })
+    .await;
+    assert_eq!(status(&server.says(get("/readyz").as_bytes()).await), "503");
+    assert_eq!(status(&server.says(get("/healthz").as_bytes()).await), "200");
+    // The token may be good, so that its client had better keep it.
+    let token = Authority::new().token(&claims("https://notes.example/mcp", "write"));
+    let bytes = call("keep", "x").replace("Accept:", &format!("Authorization: Bearer {token}\r\nAccept:"));
+    let said = server.says(bytes.as_bytes()).await;
+    assert!(status(&said) == "503" && said.contains("retry-after"), "{said}");
+    assert_eq!(server.notes.kept(), [""; 0]);
     server.end().await;
 }
 

@@ -15,6 +15,7 @@ use rmcp::{
     },
     service::{NotificationContext, RequestContext},
 };
+use serde_json::json;
 use tabellion_schemas::{Contract, ContractSpec};
 use tokio::sync::Semaphore;
 use tracing::{Instrument as _, Span};
@@ -75,10 +76,14 @@ pub(super) fn allow(request: &Extensions, contract: &ContractSpec, access: Acces
         Access::Write => "write",
     };
     let message = format!(
-        "the key of {} is not good for this; it takes one with the scope `{needed}:{}`",
+        "{} may not do this; it takes a key or a token with the scope `{needed}:{}`",
         grant.holder.name, contract.id
     );
-    Err(ErrorData::new(FORBIDDEN, message, None))
+    Err(ErrorData::new(
+        FORBIDDEN,
+        message,
+        Some(json!({ "scope": needed })),
+    ))
 }
 
 /// The error that a request is to be answered with, as it is. rmcp would make -32002 of contracts something else.

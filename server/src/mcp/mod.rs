@@ -25,7 +25,7 @@ mod catalog;
 mod ending;
 mod handler;
 mod in_flight;
-mod json;
+pub(crate) mod json;
 mod lines;
 mod message;
 mod output;

@@ -1,6 +1,6 @@
 //! Serving over HTTP, alone or beside a client on standard input and output.
 
-use std::{collections::BTreeMap, convert::Infallible, error::Error, net::SocketAddr};
+use std::{collections::BTreeMap, convert::Infallible, error::Error, net::SocketAddr, sync::Arc};
 
 use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
@@ -8,9 +8,10 @@ use tokio::sync::oneshot;
 use super::Opened;
 use crate::{
     cli::Serve,
-    http::{self, Guard, Place, Site},
+    http::{self, Credentials, Guard, OAuth, Place, Site},
     keys::{KeyFile, Ring},
     mcp::{self, streamable},
+    oauth::{Pace, Source, Tokens},
     parent::Parent,
     platform,
 };
@@ -23,22 +24,25 @@ pub(super) async fn serve(
     libraries: Vec<Opened>,
     parent: Parent,
 ) -> Result<(), Box<dyn Error>> {
-    let keys = what.keys.as_ref().map(|file| Ring::new(KeyFile::at(file)));
-    let keys = keys.transpose()?;
-    if keys.is_none() {
+    let credentials = credentials(what)?;
+    if credentials.keys.is_none() && credentials.oauth.is_none() {
         check_address(address)?;
     }
     let ending = platform::asked_to_end()?;
     let listener = http::listen(address).await?;
     let address = listener.local_addr()?;
-    let guard = Guard::new(address, &what.hosts, &what.origins)?;
+    let public = what.public_url.iter().map(|url| url.host().to_owned());
+    let hosts: Vec<_> = what.hosts.iter().cloned().chain(public).collect();
+    let guard = Guard::new(address, &hosts, &what.origins)?;
+    let tokens = credentials.oauth.as_ref().map(|oauth| oauth.tokens.clone());
+    let refreshing = tokens.map(|tokens| tokio::spawn(async move { tokens.keep_fresh().await }));
     let beside = libraries.first().filter(|_| what.stdio);
     let beside = beside.map(|library| library.adapter.for_another());
     let places: BTreeMap<_, _> = libraries.into_iter().map(place).collect();
     for path in places.keys() {
         eprintln!("tabellion: listening on http://{address}{path}");
     }
-    let site = Site::new(guard, keys, places, http::Limits::default());
+    let site = Site::new(guard, credentials, places, http::Limits::default());
     let (running, gone) = oneshot::channel::<Infallible>();
     let ending = ending.shared();
     let until = async {
@@ -67,7 +71,30 @@ pub(super) async fn serve(
         served
     };
     let (served, ()) = tokio::join!(on_stdio, http::serve(listener, site.into(), until));
+    if let Some(refreshing) = refreshing {
+        refreshing.abort();
+    }
     Ok(served?)
+}
+
+/// How callers say who they are.
+fn credentials(what: &Serve) -> Result<Credentials, Box<dyn Error>> {
+    let keys = what.keys.as_ref().map(|file| Ring::new(KeyFile::at(file)));
+    let oauth = match (&what.oauth_issuer, &what.oauth_jwks, &what.public_url) {
+        (Some(issuer), Some(jwks), Some(url)) => {
+            let source = Source::new(jwks, Pace::default())?;
+            let tokens = Tokens::new(issuer.clone(), what.oauth_audiences.clone(), source);
+            Some(OAuth {
+                tokens: Arc::new(tokens),
+                url: url.clone(),
+            })
+        }
+        _ => None,
+    };
+    Ok(Credentials {
+        keys: keys.transpose()?.map(Arc::new),
+        oauth,
+    })
 }
 
 /// Refuses to be reached by those whom nobody asks who they are.
@@ -77,7 +104,7 @@ fn check_address(address: SocketAddr) -> Result<(), String> {
     }
     Err(format!(
         "`--http {address}` can be reached from other machines, and everybody there could change the library. Ask for \
-         keys (`--keys FILE`), or listen on 127.0.0.1"
+         keys (`--keys FILE`) or access tokens (`--oauth-issuer URL`), or listen on 127.0.0.1"
     ))
 }
 

@@ -163,6 +163,7 @@ impl Endpoint {
         };
         let slot = self.slot(&id)?;
         let conversation = Conversation::single(self.adapter.for_another(), &self.ending);
+        let grant = provenance.grant.clone();
         let arrival = Arrival { slot, provenance };
         let asked = conversation.request(&id, *request, arrival).await;
         let (_, stream) = asked.map_err(|error| Refusal::from((Some(id.clone()), error.into())))?;
@@ -173,7 +174,7 @@ impl Endpoint {
                 let status = status(answer.code, is_complete);
                 json(status, answer)
             }
-            None => events(Body::events(reader, None, held)),
+            None => events(Body::events(reader, None, grant, held)),
         })
     }
 
@@ -210,6 +211,7 @@ impl Endpoint {
         let session = self
             .session(headers, &provenance)
             .map_err(|refusal| refusal.of(Some(id.clone())))?;
+        let grant = provenance.grant.clone();
         let arrival = Arrival {
             slot: self.slot(&id)?,
             provenance,
@@ -221,7 +223,7 @@ impl Endpoint {
             return Ok(json(StatusCode::OK, answer));
         }
         stream.keep();
-        Ok(events(Body::events(reader, Some(number), ())))
+        Ok(events(Body::events(reader, Some(number), grant, ())))
     }
 
     /// Begins a session.
@@ -283,7 +285,8 @@ impl Endpoint {
             return Ok(events(Body::whole("")));
         };
         stream.keep();
-        Ok(events(Body::events(stream.read(after), Some(number), session)))
+        let (reader, grant) = (stream.read(after), provenance.grant.clone());
+        Ok(events(Body::events(reader, Some(number), grant, session)))
     }
 
     fn delete(&self, headers: &HeaderMap, provenance: &Provenance) -> Result<Response<Body>, Refusal> {
@@ -382,16 +385,27 @@ fn empty(status: StatusCode) -> Response<Body> {
 
 /// An answer. In both eras, who may not do what they ask for is told so by the status as well.
 fn json(status: StatusCode, answer: Event) -> Response<Body> {
+    let missing = missing_scope(&answer);
     let mut response = Response::new(Body::whole(answer.message));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-    if answer.code == Some(FORBIDDEN.0) {
-        let challenge = HeaderValue::from_static(r#"Bearer error="insufficient_scope""#);
+    if let Some(scope) = missing {
+        let challenge = format!(r#"Bearer realm="tabellion", error="insufficient_scope", scope="{scope}""#);
+        let challenge = HeaderValue::from_str(&challenge).expect("a scope is of visible ASCII");
         headers.insert(WWW_AUTHENTICATE, challenge);
         *response.status_mut() = StatusCode::FORBIDDEN;
     }
     response
+}
+
+/// What who asked lacks, if that is the answer.
+fn missing_scope(answer: &Event) -> Option<String> {
+    if answer.code != Some(FORBIDDEN.0) {
+        return None;
+    }
+    let message: Value = serde_json::from_slice(&answer.message).ok()?;
+    Some(message["error"]["data"]["scope"].as_str()?.to_owned())
 }
 
 fn events(body: Body) -> Response<Body> {

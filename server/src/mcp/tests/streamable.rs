@@ -1,10 +1,14 @@
 //! What HTTP has beside messages: statuses, sessions, streams that break, and limits. Time stands still where it matters.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use http_body_util::BodyExt as _;
 use hyper::{Request, Response, StatusCode, body::Bytes};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{
     client::adapter,
@@ -12,7 +16,7 @@ use super::{
     page::{Page, URI},
 };
 use crate::{
-    keys::{Grant, Holder},
+    keys::{Grant, Holder, KeyFile, Ring, Standing},
     mcp::{
         ApprovalPolicy,
         streamable::{Body, Endpoint, Limits},
@@ -36,7 +40,8 @@ fn grant(name: &str, scopes: &[&str]) -> Option<Arc<Grant>> {
         email: format!("{name}@example.org"),
         scopes: scopes.iter().map(|scope| scope.parse().unwrap()).collect(),
     });
-    Some(Arc::new(holder.at("").unwrap()))
+    let standing = Standing::Until(SystemTime::now() + Duration::from_secs(3600));
+    Some(Arc::new(holder.at("", standing).unwrap()))
 }
 
 /// What came back, without its body's end.
@@ -52,6 +57,12 @@ impl Said {
     async fn json(self) -> Value {
         let body = self.body.collect().await.unwrap().to_bytes();
         serde_json::from_slice(&body).unwrap_or_default()
+    }
+
+    /// Whether a stream goes on with a line that says no more than that it does.
+    async fn next_is_a_sign_of_life(&mut self) -> bool {
+        let frame = self.body.frame().await.unwrap().unwrap();
+        frame.into_data().unwrap().starts_with(b":")
     }
 
     /// The next event of a stream: its id and its message.
@@ -469,6 +480,57 @@ async fn a_session_is_its_owners() {
     assert_eq!(ada.send("DELETE", &own, &Value::Null).await.status, 204);
     assert_eq!(place.notes.kept(), ["a"]);
     place.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_soon_after_its_reader_may_no_longer_read() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = KeyFile::at(folder.path().join("keys.json"));
+    let key = file.create("Ada", None, vec!["write".parse().unwrap()]).unwrap();
+    let ring = Arc::new(Ring::new(file.clone()).unwrap());
+    let holder = ring.holder(&key.reveal()).unwrap();
+    let good = holder.at("", Standing::Key(ring)).unwrap();
+    let expired = holder.at("", Standing::Until(SystemTime::now())).unwrap();
+    let subscriptions = json!({ "notifications": { "resourceSubscriptions": [URI] } });
+    let listen =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": subscriptions });
+    let place = Place::new(Limits::default());
+    for (grant, is_good) in [(good, true), (expired, false)] {
+        let place = place.by(Some(Arc::new(grant)));
+        let session = place.open().await;
+        let own = [("accept", BOTH), ("mcp-session-id", &*session)];
+        let mut streams = [
+            place.send("GET", &own, &Value::Null).await,
+            place.stateless(listen.clone()).await,
+        ];
+        let mut called = place.post(&session, call(1, "slow", "a")).await;
+        if is_good {
+            for stream in &mut streams {
+                assert!(stream.is_stream);
+                while !stream.next_is_a_sign_of_life().await {}
+            }
+            file.revoke(key.id()).unwrap();
+        }
+        let begun = Instant::now();
+        for mut stream in streams {
+            while stream.body.frame().await.is_some() {}
+        }
+        assert!(
+            begun.elapsed() <= Duration::from_secs(30),
+            "{:?}",
+            begun.elapsed()
+        );
+        // What they asked when they could is answered if that is soon enough.
+        assert!(called.is_stream);
+        if !is_good {
+            continue;
+        }
+        place.notes.open(1);
+        while let Some((_, message)) = called.event().await {
+            assert!(message.is_null() || *text(&message) == "a", "{message}");
+        }
+        assert_eq!(place.notes.kept(), ["a"]);
+    }
 }
 
 #[tokio::test]
