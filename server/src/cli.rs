@@ -112,6 +112,15 @@ pub(crate) struct Serve {
     #[arg(long = "oauth-audience", value_name = "TEXT", requires = "oauth_issuer")]
     pub(crate) oauth_audiences: Vec<String>,
 
+    /// Speak TLS over HTTP, with the certificates in this file (PEM, the server's own first), which is read again when it
+    /// changes
+    #[arg(long, value_name = "FILE", requires = "http", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+
     /// How the world calls the server, as in `https://notes.example`: libraries are at this and their path
     #[arg(long, value_name = "URL", requires = "http")]
     pub(crate) public_url: Option<PublicUrl>,

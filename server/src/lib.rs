@@ -12,7 +12,7 @@
 //! | [`path`] | names of files and folders, checked once at the edge |
 //! | [`platform`] | what differs between operating systems |
 //! | [`parent`] | noticing that the client is gone |
-//! | [`tls`] | TLS, as a client of issuers of tokens |
+//! | [`tls`] | TLS, as a server and as a client |
 //! | [`cli`] | the command line: `serve`, `key` and `demo` |
 
 pub mod cli;

@@ -14,6 +14,7 @@ use crate::{
     oauth::{Pace, Source, Tokens},
     parent::Parent,
     platform,
+    tls::Certificates,
 };
 
 /// Serves `libraries` over HTTP until the process is asked to end; with `--stdio` also there, and until that client is
@@ -28,6 +29,10 @@ pub(super) async fn serve(
     if credentials.keys.is_none() && credentials.oauth.is_none() {
         check_address(address)?;
     }
+    let pair = what.tls_cert.clone().zip(what.tls_key.clone());
+    let certificates = pair.map(|(certificates, key)| Certificates::new(certificates, key));
+    let certificates = certificates.transpose()?.map(Arc::new);
+    let scheme = if certificates.is_some() { "https" } else { "http" };
     let ending = platform::asked_to_end()?;
     let listener = http::listen(address).await?;
     let address = listener.local_addr()?;
@@ -40,7 +45,7 @@ pub(super) async fn serve(
     let beside = beside.map(|library| library.adapter.for_another());
     let places: BTreeMap<_, _> = libraries.into_iter().map(place).collect();
     for path in places.keys() {
-        eprintln!("tabellion: listening on http://{address}{path}");
+        eprintln!("tabellion: listening on {scheme}://{address}{path}");
     }
     let site = Site::new(guard, credentials, places, http::Limits::default());
     let (running, gone) = oneshot::channel::<Infallible>();
@@ -70,7 +75,8 @@ pub(super) async fn serve(
         drop(running);
         served
     };
-    let (served, ()) = tokio::join!(on_stdio, http::serve(listener, site.into(), until));
+    let over_http = http::serve(listener, site.into(), certificates, until);
+    let (served, ()) = tokio::join!(on_stdio, over_http);
     if let Some(refreshing) = refreshing {
         refreshing.abort();
     }
