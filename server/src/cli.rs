@@ -13,6 +13,7 @@ use crate::{
     library::ExternalPolicy,
     mcp::ApprovalMode,
     oauth::{Issuer, PublicUrl},
+    rates::Rate,
     serve::{self, libraries::Named},
 };
 
@@ -120,6 +121,16 @@ pub(crate) struct Serve {
     /// The private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
+
+    /// How often in a minute each caller over HTTP may look at something; `off` is as often as they like. 6000 for those
+    /// with a key or a token, if not given
+    #[arg(long, value_name = "N|off", requires = "http")]
+    pub(crate) read_rate: Option<Rate>,
+
+    /// How often in a minute each caller over HTTP may change something; `off` is as often as they like. 600 for those with a
+    /// key or a token, if not given
+    #[arg(long, value_name = "N|off", requires = "http")]
+    pub(crate) write_rate: Option<Rate>,
 
     /// How the world calls the server, as in `https://notes.example`: libraries are at this and their path
     #[arg(long, value_name = "URL", requires = "http")]

@@ -11,6 +11,7 @@
 //! | [`oauth`] | access tokens: who calls over HTTP, as an authorization server says it |
 //! | [`path`] | names of files and folders, checked once at the edge |
 //! | [`platform`] | what differs between operating systems |
+//! | [`rates`] | how often callers may do something over HTTP |
 //! | [`parent`] | noticing that the client is gone |
 //! | [`tls`] | TLS, as a server and as a client |
 //! | [`cli`] | the command line: `serve`, `key` and `demo` |
@@ -28,5 +29,6 @@ pub mod oauth;
 pub mod parent;
 pub mod path;
 pub mod platform;
+pub mod rates;
 mod serve;
 pub mod tls;

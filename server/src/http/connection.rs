@@ -1,6 +1,6 @@
 //! Connections, from the first byte to the last.
 
-use std::{convert::Infallible, io, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::IpAddr, sync::Arc, time::Duration};
 
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -39,8 +39,8 @@ pub async fn serve(
     let places = Arc::new(Semaphore::new(site.limits.connections));
     let mut until = std::pin::pin!(until);
     loop {
-        let stream = tokio::select! {
-            stream = accept(&listener) => stream,
+        let (stream, from) = tokio::select! {
+            accepted = accept(&listener) => accepted,
             Some(_) = connections.join_next() => continue,
             () = &mut until => break,
         };
@@ -50,8 +50,8 @@ pub async fn serve(
                 let certificates = certificates.clone();
                 connections.spawn(async move {
                     match certificates {
-                        Some(certificates) => secure(stream, &certificates, site, ended).await,
-                        None => connection(patient(stream, &site), site, ended).await,
+                        Some(certificates) => secure(stream, from, &certificates, site, ended).await,
+                        None => connection(patient(stream, &site), from, site, ended).await,
                     }
                     drop(place);
                 });
@@ -72,11 +72,11 @@ pub async fn serve(
     }
 }
 
-/// The next connection.
-async fn accept(listener: &TcpListener) -> TcpStream {
+/// The next connection, and whose it is.
+async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return stream,
+            Ok((stream, from)) => return (stream, from.ip()),
             Err(error) => {
                 tracing::warn!(%error, "no connection");
                 tokio::time::sleep(PAUSE).await;
@@ -104,6 +104,7 @@ fn patient(stream: TcpStream, site: &Site) -> Patient<TcpStream> {
 /// Agrees on how to be secret, within the time that the head of a request may take, and goes on.
 async fn secure(
     stream: TcpStream,
+    from: IpAddr,
     certificates: &Certificates,
     site: Arc<Site>,
     mut ended: watch::Receiver<bool>,
@@ -124,7 +125,7 @@ async fn secure(
         _ = ended.wait_for(|ended| *ended) => return,
     };
     match agreed {
-        Ok(Ok(stream)) => connection(stream, site, ended).await,
+        Ok(Ok(stream)) => connection(stream, from, site, ended).await,
         Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
         Err(_) => tracing::debug!("TLS took too long"),
     }
@@ -141,13 +142,13 @@ async fn speaks_in_the_clear(mut stream: TcpStream) {
     drop(tokio::time::timeout(PAUSE, gone).await);
 }
 
-async fn connection<S>(stream: S, site: Arc<Site>, mut ended: watch::Receiver<bool>)
+async fn connection<S>(stream: S, from: IpAddr, site: Arc<Site>, mut ended: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let limits = site.limits;
     let answer =
-        service_fn(async |request: Request<Incoming>| Ok::<_, Infallible>(site.answer(request).await));
+        service_fn(async |request: Request<Incoming>| Ok::<_, Infallible>(site.answer(request, from).await));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)

@@ -199,6 +199,11 @@ impl OAuth {
     }
 }
 
+/// Whether a request says who makes it.
+pub(super) fn are_sent(headers: &HeaderMap) -> bool {
+    headers.contains_key(AUTHORIZATION) || headers.contains_key(API_KEY)
+}
+
 /// A credential that is there, if it can be read.
 type Sent<'a> = Option<Option<&'a str>>;
 

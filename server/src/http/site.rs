@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    net::IpAddr,
     path::PathBuf,
     sync::{
         Arc,
@@ -20,10 +21,17 @@ use hyper::{
     http::request::Parts,
 };
 
-use super::{Credentials, Guard, Limits, credentials::Caller, metrics, upload::Uploads};
+use super::{
+    Credentials, Guard, Limits,
+    credentials::{self, Caller},
+    metrics,
+    upload::Uploads,
+};
 use crate::{
+    keys::Access,
     library::Counts,
     mcp::streamable::{Body, Endpoint, Refusal},
+    rates::{self, Budget, Failures, Rates},
 };
 
 /// The header with a request's name in the log. A client may choose it.
@@ -59,14 +67,16 @@ pub struct Site {
     credentials: Credentials,
     places: BTreeMap<String, Place>,
     uploads: Uploads,
+    rates: Arc<Rates>,
+    failures: Failures,
     pub(super) limits: Limits,
     /// The number of the next request that has no name of its own.
     next: AtomicU64,
 }
 
 /// What is known of who makes a request.
-#[derive(Default)]
 struct Seen {
+    from: IpAddr,
     /// The page that it comes from, if it comes from one.
     page: Option<HeaderValue>,
     caller: Option<Caller>,
@@ -87,6 +97,8 @@ impl Site {
             credentials,
             places,
             uploads: Uploads::new(limits),
+            rates: Arc::new(Rates::new(limits.reads, limits.writes)),
+            failures: Failures::new(limits.failures),
             limits,
             next: AtomicU64::new(u64::from_be_bytes(start)),
         }
@@ -104,11 +116,16 @@ impl Site {
         }
     }
 
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    /// Answers a request that comes from this address.
+    pub(super) async fn answer(&self, request: Request<Incoming>, from: IpAddr) -> Response<Body> {
         let begun = Instant::now();
         let (head, body) = request.into_parts();
         let name = self.name(&head.headers);
-        let mut seen = Seen::default();
+        let mut seen = Seen {
+            from,
+            page: None,
+            caller: None,
+        };
         let answer = match self.health(&head) {
             Some(health) => Ok(health),
             None => self.admitted(&head, body, &name, &mut seen).await,
@@ -170,14 +187,41 @@ impl Site {
         if let Some(metadata) = self.credentials.metadata(head, &self.places) {
             return metadata;
         }
-        seen.caller = self.credentials.caller(head, &self.places).await?;
+        seen.caller = self.caller(head, seen.from).await?;
         if head.uri.path() == METRICS {
             return match head.method {
-                Method::GET => Ok(metrics::response(self.places.values())),
+                Method::GET => Ok(metrics::response(self.places.values(), &self.refused())),
                 _ => Err(Refusal::method_not_allowed("GET")),
             };
         }
-        self.route(head, body, name, seen.caller.clone()).await
+        self.route(head, body, name, seen).await
+    }
+
+    /// Who makes a request. From where too many were wrong about that, nobody is believed for a while.
+    async fn caller(&self, head: &Parts, from: IpAddr) -> Result<Option<Caller>, Refusal> {
+        let is_counted = credentials::are_sent(&head.headers)
+            && (self.limits.local_failures || !from.to_canonical().is_loopback());
+        if is_counted && let Err(wait) = self.failures.allow(from) {
+            let why = "too many keys or tokens from your address were bad; try again later";
+            return Err(Refusal::too_many(why, wait));
+        }
+        let caller = self.credentials.caller(head, &self.places).await;
+        if let Err(refusal) = &caller
+            && is_counted
+            && refusal.status() == StatusCode::UNAUTHORIZED
+        {
+            self.failures.count(from);
+        }
+        caller
+    }
+
+    /// How often somebody was told to wait, by what for.
+    fn refused(&self) -> [(&'static str, u64); 3] {
+        [
+            ("read", self.rates.refused(Access::Read)),
+            ("write", self.rates.refused(Access::Write)),
+            ("credentials", self.failures.refused()),
+        ]
     }
 
     async fn route(
@@ -185,7 +229,7 @@ impl Site {
         head: &Parts,
         body: Incoming,
         name: &Arc<str>,
-        caller: Option<Caller>,
+        seen: &Seen,
     ) -> Result<Response<Body>, Refusal> {
         let path = head.uri.path();
         let place = self.places.get(path).ok_or_else(|| {
@@ -193,7 +237,11 @@ impl Site {
             let why = format!("nothing is served here, but at {}", paths.join(", "));
             Refusal::new(StatusCode::NOT_FOUND, why)
         })?;
-        let grant = match caller {
+        let who = match &seen.caller {
+            Some(caller) => caller.holder.id.as_str().into(),
+            None => rates::address(seen.from),
+        };
+        let grant = match seen.caller.clone() {
             Some(caller) => Some(Arc::new(self.credentials.grant(caller, path, &place.name)?)),
             None => None,
         };
@@ -205,7 +253,9 @@ impl Site {
             _ => (Bytes::new(), None),
         };
         let request = Request::from_parts(head.clone(), body);
-        let mut response = place.endpoint.answer(request, name.clone(), grant).await;
+        let budget = Budget::new(self.rates.clone(), who);
+        let answer = place.endpoint.answer(request, name.clone(), grant, Some(budget));
+        let mut response = answer.await;
         self.credentials.complete(response.headers_mut(), path);
         Ok(response)
     }

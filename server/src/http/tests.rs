@@ -43,6 +43,7 @@ use crate::{
         Pace, Source, Tokens,
         tests::authority::{Authority, ISSUER, claims},
     },
+    rates::Rate,
     tls::Certificates,
 };
 
@@ -600,6 +601,77 @@ fn files_that_are_no_certificate_and_key_are_refused() {
             .to_string();
         assert!(error.contains(why), "{error}");
     }
+}
+
+#[tokio::test]
+async fn who_is_wrong_too_often_is_not_believed_for_a_while() {
+    for local_failures in [true, false] {
+        let mut made = None;
+        let limits = Limits {
+            failures: Rate::a_minute(1),
+            local_failures,
+            ..Limits::default()
+        };
+        let server = Server::with_keys(limits, |folder| {
+            let file = KeyFile::at(folder.join("keys.json"));
+            made = Some(
+                file.create("Ada", None, vec!["write".parse().unwrap()])
+                    .unwrap()
+                    .reveal(),
+            );
+            Some(Ring::new(file).unwrap())
+        })
+        .await;
+        let good = made.unwrap();
+        let said = async |key: &str| {
+            let header = if key.is_empty() {
+                String::new()
+            } else {
+                format!("X-API-Key: {key}\r\n")
+            };
+            let bytes = call("keep", "x").replace("Accept:", &format!("{header}Accept:"));
+            let said = server.says(bytes.as_bytes()).await;
+            assert_eq!(status(&said) == "429", said.contains("retry-after: "), "{said}");
+            status(&said).to_owned()
+        };
+        // Who says nothing is not wrong, and who is right is not counted.
+        for key in ["", "", "", "", "", &good, &good, &good, &good, "a"] {
+            let expected = if key == good { "200" } else { "401" };
+            assert_eq!(said(key).await, expected, "{key}");
+        }
+        let believed = [said("d").await, said(&good).await, said("").await];
+        let expected = if local_failures {
+            ["429", "429", "401"]
+        } else {
+            ["401", "200", "401"]
+        };
+        assert_eq!(believed, expected);
+        assert_eq!(server.notes.kept().len(), if local_failures { 4 } else { 5 });
+        server.end().await;
+    }
+}
+
+#[tokio::test]
+async fn who_asks_too_often_is_told_when_to_come_back() {
+    let limits = Limits {
+        writes: Rate::a_minute(1),
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    for (tool, expected) in [("keep", "200"), ("keep", "429"), ("echo", "200")] {
+        let said = server.says(call(tool, "x").as_bytes()).await;
+        assert_eq!(status(&said), expected, "{said}");
+        assert_eq!(said.contains("\r\nretry-after: "), expected == "429", "{said}");
+    }
+    assert_eq!(server.notes.kept(), ["x"]);
+    let numbers = server.says(get("/metrics").as_bytes()).await;
+    for line in ["{of=\"read\"} 0", "{of=\"write\"} 1", "{of=\"credentials\"} 0"] {
+        assert!(
+            numbers.contains(&format!("tabellion_rate_limited_total{line}\n")),
+            "{numbers}"
+        );
+    }
+    server.end().await;
 }
 
 #[tokio::test]

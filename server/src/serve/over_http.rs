@@ -14,6 +14,7 @@ use crate::{
     oauth::{Pace, Source, Tokens},
     parent::Parent,
     platform,
+    rates::Rate,
     tls::Certificates,
 };
 
@@ -29,6 +30,7 @@ pub(super) async fn serve(
     if credentials.keys.is_none() && credentials.oauth.is_none() {
         check_address(address)?;
     }
+    let limits = limits(what, &credentials);
     let pair = what.tls_cert.clone().zip(what.tls_key.clone());
     let certificates = pair.map(|(certificates, key)| Certificates::new(certificates, key));
     let certificates = certificates.transpose()?.map(Arc::new);
@@ -47,7 +49,7 @@ pub(super) async fn serve(
     for path in places.keys() {
         eprintln!("tabellion: listening on {scheme}://{address}{path}");
     }
-    let site = Site::new(guard, credentials, places, http::Limits::default());
+    let site = Site::new(guard, credentials, places, limits);
     let (running, gone) = oneshot::channel::<Infallible>();
     let ending = ending.shared();
     let until = async {
@@ -101,6 +103,23 @@ fn credentials(what: &Serve) -> Result<Credentials, Box<dyn Error>> {
         keys: keys.transpose()?.map(Arc::new),
         oauth,
     })
+}
+
+/// How often in a minute who has a key or a token may look at something, if nothing else is said. An agent at work stays far
+/// below; one that runs wild leaves time for others.
+const READS: Rate = Rate::a_minute(6000);
+/// The same of changes.
+const WRITES: Rate = Rate::a_minute(600);
+
+/// Who is not asked who they are is on this machine, where they need no server to be in their own way.
+fn limits(what: &Serve, credentials: &Credentials) -> http::Limits {
+    let anybody = credentials.keys.is_none() && credentials.oauth.is_none();
+    let usual = |rate| if anybody { Rate::OFF } else { rate };
+    http::Limits {
+        reads: what.read_rate.unwrap_or(usual(READS)),
+        writes: what.write_rate.unwrap_or(usual(WRITES)),
+        ..http::Limits::default()
+    }
 }
 
 /// Refuses to be reached by those whom nobody asks who they are.

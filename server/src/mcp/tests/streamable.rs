@@ -16,11 +16,12 @@ use super::{
     page::{Page, URI},
 };
 use crate::{
-    keys::{Grant, Holder, KeyFile, Ring, Standing},
+    keys::{Access, Grant, Holder, KeyFile, Ring, Standing},
     mcp::{
         ApprovalPolicy,
         streamable::{Body, Endpoint, Limits},
     },
+    rates::{Budget, Rate, Rates},
 };
 
 const BOTH: &str = "application/json, text/event-stream";
@@ -30,6 +31,8 @@ struct Place {
     endpoint: Arc<Endpoint>,
     /// Who calls, and what they may do.
     grant: Option<Arc<Grant>>,
+    /// How often they may.
+    budget: Option<Budget>,
 }
 
 /// Whoever is called so, with these scopes.
@@ -48,6 +51,7 @@ fn grant(name: &str, scopes: &[&str]) -> Option<Arc<Grant>> {
 struct Said {
     status: StatusCode,
     session: Option<String>,
+    retry_after: Option<String>,
     is_stream: bool,
     body: Body,
 }
@@ -84,6 +88,7 @@ impl Place {
             notes,
             endpoint: Arc::new(Endpoint::new(adapter, limits)),
             grant: None,
+            budget: None,
         }
     }
 
@@ -93,6 +98,7 @@ impl Place {
             notes: self.notes.clone(),
             endpoint: self.endpoint.clone(),
             grant,
+            budget: self.budget.clone(),
         }
     }
 
@@ -107,12 +113,18 @@ impl Place {
         };
         let response: Response<Body> = self
             .endpoint
-            .answer(request.body(body).unwrap(), "test".into(), self.grant.clone())
+            .answer(
+                request.body(body).unwrap(),
+                "test".into(),
+                self.grant.clone(),
+                self.budget.clone(),
+            )
             .await;
         let header = |name: &str| response.headers().get(name).and_then(|it| it.to_str().ok());
         Said {
             status: response.status(),
             session: header("mcp-session-id").map(str::to_owned),
+            retry_after: header("retry-after").map(str::to_owned),
             is_stream: header("content-type") == Some("text/event-stream"),
             body: response.into_body(),
         }
@@ -460,6 +472,49 @@ async fn a_key_is_good_for_what_its_scopes_say() {
         assert_eq!(place.notes.kept(), kept, "{scope}");
         place.end().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_too_often_waits_and_changes_nothing() {
+    let rates = Arc::new(Rates::new(Rate::a_minute(6), Rate::a_minute(2)));
+    let mut place = Place::new(Limits::default());
+    let session = place.open().await;
+    place.budget = Some(Budget::new(rates.clone(), "ada"));
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+    for (in_session, request, expected) in [
+        (false, call(1, "keep", "a"), 200),
+        (true, call(1, "keep", "b"), 200),
+        (false, call(1, "keep", "c"), 429),
+        (true, call(1, "keep", "d"), 429),
+        (false, call(1, "echo", "x"), 200),
+        (true, call(1, "no_such_tool", "x"), 200),
+        (false, list.clone(), 200),
+        (true, list.clone(), 200),
+        (false, call(1, "echo", "x"), 200),
+        (true, call(1, "echo", "x"), 200),
+        (false, call(1, "echo", "x"), 429),
+        (true, list, 429),
+    ] {
+        let said = match in_session {
+            true => place.post(&session, request.clone()).await,
+            false => place.stateless(request.clone()).await,
+        };
+        assert_eq!(said.status, expected, "{request}");
+        let wait = said.retry_after.clone().and_then(|wait| wait.parse().ok());
+        let answer = said.json().await;
+        let named = answer["error"]["data"]["retryAfterSeconds"].as_u64();
+        assert_eq!((wait, named.is_some()), (named, expected == 429), "{answer}");
+    }
+    assert_eq!(place.notes.kept(), ["a", "b"]);
+    assert_eq!(rates.refused(Access::Write), 2);
+    // Somebody else does as they like, and so does everybody after a while.
+    let mut other = place.by(None);
+    other.budget = Some(Budget::new(rates, "bert"));
+    assert_eq!(other.alone(1, "keep", "d").await.status, 200);
+    tokio::time::advance(Duration::from_secs(30)).await;
+    assert_eq!(place.alone(1, "keep", "e").await.status, 200);
+    assert_eq!(place.alone(1, "keep", "f").await.status, 429);
+    assert_eq!(place.notes.kept(), ["a", "b", "d", "e"]);
 }
 
 #[tokio::test]
