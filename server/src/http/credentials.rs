@@ -67,7 +67,8 @@ impl Credentials {
         if self.keys.is_none() && self.oauth.is_none() {
             return Ok(None);
         }
-        let path = head.uri.path();
+        // Of a path where nothing is, nothing is said.
+        let path = Some(head.uri.path()).filter(|path| places.contains_key(*path));
         let mut parts = head.uri.query().into_iter().flat_map(|query| query.split('&'));
         if parts.any(|part| part.starts_with(IN_QUERY)) {
             let why = "a token in a URL is read by others: send it as `Authorization: Bearer TOKEN`, and a new one, since \
@@ -92,9 +93,9 @@ impl Credentials {
         };
         let token = bearer.flatten().filter(|text| Secret::parse(text).is_none());
         let token = token.ok_or_else(|| bad("this key is not good, or no longer"))?;
-        let resources: Vec<_> = match places.contains_key(path) {
-            true => vec![oauth.url.at(path)],
-            false => places.keys().map(|path| oauth.url.at(path)).collect(),
+        let resources: Vec<_> = match path {
+            Some(path) => vec![oauth.url.at(path)],
+            None => places.keys().map(|path| oauth.url.at(path)).collect(),
         };
         match oauth.tokens.bearer(token, &resources).await {
             Ok(bearer) => Ok(Some(Caller {
@@ -114,7 +115,7 @@ impl Credentials {
         let Caller { holder, standing } = caller;
         holder.at(library, standing).ok_or_else(|| {
             let why = format!("{} may do nothing in this library", holder.name);
-            self.refused(StatusCode::FORBIDDEN, "insufficient_scope", &why, path)
+            self.refused(StatusCode::FORBIDDEN, "insufficient_scope", &why, Some(path))
         })
     }
 
@@ -154,32 +155,29 @@ impl Credentials {
     }
 
     /// The answer to who doesn't say who they are.
-    fn unknown(&self, path: &str) -> Refusal {
+    fn unknown(&self, path: Option<&str>) -> Refusal {
         let by_key =
             "send a key as `Authorization: Bearer KEY`; the operator makes one with `tabellion key create`";
         let by_token =
             "send an access token as `Authorization: Bearer TOKEN`; `WWW-Authenticate` says where to get one";
-        let (why, asked) = match self.oauth {
-            None => (by_key, String::new()),
-            Some(_) => (by_token, self.advice(path)),
-        };
-        let challenge = value(&format!("Bearer realm=\"tabellion\"{asked}"));
+        let why = if self.oauth.is_some() { by_token } else { by_key };
+        let challenge = value(&format!("Bearer realm=\"tabellion\"{}", self.advice(path)));
         Refusal::new(StatusCode::UNAUTHORIZED, why).header(WWW_AUTHENTICATE, challenge)
     }
 
-    fn refused(&self, status: StatusCode, error: &str, why: &str, path: &str) -> Refusal {
+    fn refused(&self, status: StatusCode, error: &str, why: &str, path: Option<&str>) -> Refusal {
         let advice = self.advice(path);
         let challenge = value(&format!("Bearer realm=\"tabellion\", error=\"{error}\"{advice}"));
         Refusal::new(status, why).header(WWW_AUTHENTICATE, challenge)
     }
 
     /// Which token a client should get, and where it learns how.
-    fn advice(&self, path: &str) -> String {
-        let metadata = |oauth: &OAuth| {
-            let metadata = oauth.url.metadata(path);
-            format!(", scope=\"{FIRST_SCOPE}\", resource_metadata=\"{metadata}\"")
+    fn advice(&self, path: Option<&str>) -> String {
+        let Some(oauth) = &self.oauth else {
+            return String::new();
         };
-        self.oauth.as_ref().map(metadata).unwrap_or_default()
+        let metadata = path.map(|path| format!(", resource_metadata=\"{}\"", oauth.url.metadata(path)));
+        format!(", scope=\"{FIRST_SCOPE}\"{}", metadata.unwrap_or_default())
     }
 }
 
@@ -227,7 +225,7 @@ fn bearer(value: &HeaderValue) -> Option<&str> {
         .then(|| token.trim_start_matches(' '))
 }
 
-/// A header's value. A path of the request that stands in it was read from ASCII.
+/// A header's value, of what is all ours and visible ASCII.
 fn value(text: &str) -> HeaderValue {
-    HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("Bearer"))
+    HeaderValue::from_str(text).expect("it is of visible ASCII")
 }

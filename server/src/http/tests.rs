@@ -450,6 +450,13 @@ async fn who_has_no_token_is_told_where_to_get_one() {
         assert!(!said.contains(&good[40..]), "{said}");
     }
     assert_eq!(server.notes.kept(), ["x"; 4]);
+    for nowhere in ["/secret", "/mcp/%22", "/mcp/\""] {
+        let said = server.says(get(nowhere).as_bytes()).await;
+        assert!(
+            !said.contains("resource_metadata") && !said.contains("secret"),
+            "{said}"
+        );
+    }
     let in_url = call("keep", "y").replace("/mcp ", &format!("/mcp?access_token={good} "));
     let said = server.says(in_url.as_bytes()).await;
     assert!(
