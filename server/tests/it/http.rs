@@ -93,15 +93,20 @@ fn write(target: &mut Target, path: &str) {
 fn it_says_where_it_listens_and_serves_until_it_is_asked_to_end() {
     let library = Library::empty();
     // That there is no client on standard input says nothing here.
-    let server = Server::start(
+    let mut server = Server::start(
         library
             .command()
             .args(["--http", "127.0.0.1:0"])
-            .stdin(Stdio::null()),
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped()),
     );
+    let mut output = server.child.stdout.take().expect("its output");
     write(&mut server.connect(), "a.md");
     write(&mut server.connect(), "b.md");
     assert_eq!(server.terminate(), Some(0));
+    let mut said = String::new();
+    output.read_to_string(&mut said).expect("lines");
+    assert_eq!(said, "", "standard output is for a client there");
     assert_eq!(library.get("b.md"), b"# New\n");
     assert_eq!(library.ledger().status, "");
 }

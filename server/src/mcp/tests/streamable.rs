@@ -8,7 +8,6 @@ use std::{
 use http_body_util::BodyExt as _;
 use hyper::{Request, Response, StatusCode, body::Bytes};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::{
     client::adapter,
@@ -566,16 +565,15 @@ async fn a_stream_ends_soon_after_its_reader_may_no_longer_read() {
             }
             file.revoke(key.id()).unwrap();
         }
-        let begun = Instant::now();
-        for mut stream in streams {
-            while stream.body.frame().await.is_some() {}
-        }
-        assert!(
-            begun.elapsed() <= Duration::from_secs(30),
-            "{:?}",
-            begun.elapsed()
-        );
-        // What they asked when they could is answered if that is soon enough.
+        let ended = async {
+            for mut stream in streams {
+                while stream.body.frame().await.is_some() {}
+            }
+        };
+        // They are looked at every 15 seconds, one after the other.
+        let ended = tokio::time::timeout(Duration::from_secs(40), ended).await;
+        assert!(ended.is_ok(), "{is_good}");
+        // What they asked when they could is answered all the same.
         assert!(called.is_stream);
         if !is_good {
             continue;
