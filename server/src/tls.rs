@@ -105,8 +105,18 @@ fn server(certificates: &Path, key: &Path) -> Result<ServerConfig, BadTls> {
 /// # Errors
 /// When that is nobody.
 pub(crate) fn client() -> Result<ClientConfig, BadTls> {
+    trusting(rustls_native_certs::load_native_certs().certs)
+}
+
+/// How a client speaks that trusts these authorities.
+///
+/// # Errors
+/// When there are none.
+pub(crate) fn trusting(
+    authorities: impl IntoIterator<Item = CertificateDer<'static>>,
+) -> Result<ClientConfig, BadTls> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots.add_parsable_certificates(authorities);
     if roots.is_empty() {
         return Err(BadTls::NoRoots);
     }

@@ -597,10 +597,10 @@ fn files_that_are_no_certificate_and_key_are_refused() {
     for (cert, key, why) in [
         (&missing, &key, "missing.pem"),
         (&cert, &missing, "missing.pem"),
-        (&empty, &key, "no certificate"),
-        (&key, &key, "no certificate"),
-        (&cert, &empty, "no private key"),
-        (&cert, &cert, "no private key"),
+        (&empty, &key, "no certificate in PEM"),
+        (&key, &key, "no certificate in PEM"),
+        (&cert, &empty, "no private key in PEM"),
+        (&cert, &cert, "no private key in PEM"),
         (&cert, &others[1], "not good for TLS"),
     ] {
         let error = Certificates::new(cert.clone(), key.clone())
