@@ -102,12 +102,13 @@ impl FromStr for PublicUrl {
         if uri.query().is_some() {
             return Err(BadUrl::Form(text.into()));
         }
+        let scheme = uri.scheme_str().unwrap_or_default();
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let usual = if scheme == "https" { ":443" } else { ":80" };
+        let authority = authority.strip_suffix(usual).unwrap_or(authority);
         Ok(Self {
-            scheme: uri.scheme_str().unwrap_or_default().into(),
-            authority: uri
-                .authority()
-                .map(|it| it.as_str().to_ascii_lowercase())
-                .unwrap_or_default(),
+            scheme: scheme.into(),
+            authority: authority.to_ascii_lowercase(),
         })
     }
 }

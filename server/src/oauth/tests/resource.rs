@@ -7,6 +7,8 @@ fn secrets_are_sent_to_safe_places_only() {
     for (text, expected) in [
         ("https://notes.example", Some("https://notes.example/mcp")),
         ("https://notes.example/", Some("https://notes.example/mcp")),
+        ("https://notes.example:443", Some("https://notes.example/mcp")),
+        ("http://localhost:80", Some("http://localhost/mcp")),
         (
             "HTTPS://Notes.Example:8443",
             Some("https://notes.example:8443/mcp"),
