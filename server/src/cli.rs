@@ -12,6 +12,8 @@ use crate::{
     keys::{self, KeyCommand},
     library::ExternalPolicy,
     mcp::ApprovalMode,
+    oauth::{Issuer, PublicUrl},
+    rates::Rate,
     serve::{self, libraries::Named},
 };
 
@@ -32,7 +34,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve a library to an MCP client over standard input and output, or to many over HTTP
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Make API keys for HTTP, show which there are, take them away
     #[command(subcommand)]
     Key(KeyCommand),
@@ -91,6 +93,48 @@ pub(crate) struct Serve {
     /// only loopback addresses are served
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) keys: Option<PathBuf>,
+
+    /// Serve over HTTP those who have an access token (a JWT) of this OAuth 2 authorization server, which is its `iss`
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "http",
+        requires = "oauth_jwks",
+        requires = "public_url"
+    )]
+    pub(crate) oauth_issuer: Option<Issuer>,
+
+    /// The keys that the authorization server signs with (a JWK Set): a file, which is read again when it changes, or a URL
+    #[arg(long, value_name = "FILE|URL", requires = "oauth_issuer")]
+    pub(crate) oauth_jwks: Option<String>,
+
+    /// What else than the library's URL a token may be for (`aud`), where the authorization server can't say that; may be
+    /// repeated
+    #[arg(long = "oauth-audience", value_name = "TEXT", requires = "oauth_issuer")]
+    pub(crate) oauth_audiences: Vec<String>,
+
+    /// Speak TLS over HTTP, with the certificates in this file (PEM, the server's own first), which is read again when it
+    /// changes
+    #[arg(long, value_name = "FILE", requires = "http", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// How often in a minute each caller over HTTP may look at something; `off` is as often as they like. 6000 for those
+    /// with a key or a token, if not given
+    #[arg(long, value_name = "N|off", requires = "http")]
+    pub(crate) read_rate: Option<Rate>,
+
+    /// How often in a minute each caller over HTTP may change something; `off` is as often as they like. 600 for those with a
+    /// key or a token, if not given
+    #[arg(long, value_name = "N|off", requires = "http")]
+    pub(crate) write_rate: Option<Rate>,
+
+    /// How the world calls the server, as in `https://notes.example`: libraries are at this and their path
+    #[arg(long, value_name = "URL", requires = "http")]
+    pub(crate) public_url: Option<PublicUrl>,
 
     /// A name, with or without a port, that the server is called by over HTTP, beside its own address; may be repeated
     #[arg(long = "allow-host", value_name = "HOST", requires = "http")]

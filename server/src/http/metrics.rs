@@ -69,15 +69,18 @@ const NUMBERS: [Number; 5] = [
     ),
 ];
 
-/// All numbers of all `places`.
-pub(super) fn response<'a>(places: impl Iterator<Item = &'a Place> + Clone) -> Response<Body> {
-    let mut response = Response::new(Body::whole(text(places)));
+/// All numbers of all `places`, and how often somebody was told to wait, by what for.
+pub(super) fn response<'a>(
+    places: impl Iterator<Item = &'a Place> + Clone,
+    refused: &[(&str, u64)],
+) -> Response<Body> {
+    let mut response = Response::new(Body::whole(text(places, refused)));
     let media = HeaderValue::from_static(MEDIA);
     response.headers_mut().insert(CONTENT_TYPE, media);
     response
 }
 
-fn text<'a>(places: impl Iterator<Item = &'a Place> + Clone) -> String {
+fn text<'a>(places: impl Iterator<Item = &'a Place> + Clone, refused: &[(&str, u64)]) -> String {
     let mut text = Text::default();
     let (calls, took) = ("tabellion_calls_total", "tabellion_call_seconds");
     let tallies = || {
@@ -125,6 +128,15 @@ fn text<'a>(places: impl Iterator<Item = &'a Place> + Clone) -> String {
         for place in places.clone() {
             text.sample(name, &[("library", &place.name)], number(place));
         }
+    }
+    let waits = "tabellion_rate_limited_total";
+    text.family(
+        waits,
+        "counter",
+        "Requests that were refused since there were too many, by what there were too many of.",
+    );
+    for (what, count) in refused {
+        text.sample(waits, &[("of", what)], count);
     }
     text.0
 }

@@ -20,7 +20,10 @@ mod upload;
 
 use std::time::Duration;
 
+use crate::rates::Rate;
+
 pub use connection::{listen, serve};
+pub use credentials::{Credentials, OAuth};
 pub use guard::{BadEntry, Guard};
 pub use site::{Place, Site};
 
@@ -39,6 +42,14 @@ pub struct Limits {
     pub upload: Duration,
     /// How long a client may leave unread what it is sent.
     pub unread: Duration,
+    /// How often one caller may look at something.
+    pub reads: Rate,
+    /// How often one caller may change something.
+    pub writes: Rate,
+    /// How often keys and tokens from one address may be bad.
+    pub failures: Rate,
+    /// Whether that is counted for addresses of this machine, too. A proxy there speaks for everybody.
+    pub local_failures: bool,
     /// How long calls may go on when the server ends.
     pub grace: Duration,
 }
@@ -52,6 +63,10 @@ impl Default for Limits {
             head: Duration::from_secs(30),
             upload: Duration::from_secs(60),
             unread: Duration::from_secs(30),
+            reads: Rate::OFF,
+            writes: Rate::OFF,
+            failures: Rate::a_minute(60),
+            local_failures: false,
             grace: Duration::from_secs(10),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    net::IpAddr,
     path::PathBuf,
     sync::{
         Arc,
@@ -20,11 +21,17 @@ use hyper::{
     http::request::Parts,
 };
 
-use super::{Guard, Limits, credentials, metrics, upload::Uploads};
+use super::{
+    Credentials, Guard, Limits,
+    credentials::{self, Caller},
+    metrics,
+    upload::Uploads,
+};
 use crate::{
-    keys::{Holder, Ring},
+    keys::Access,
     library::Counts,
     mcp::streamable::{Body, Endpoint, Refusal},
+    rates::{self, Budget, Failures, Rates},
 };
 
 /// The header with a request's name in the log. A client may choose it.
@@ -57,25 +64,41 @@ pub struct Place {
 /// Everything that one server has.
 pub struct Site {
     guard: Guard,
-    /// Who may call; without it, everybody.
-    keys: Option<Ring>,
+    credentials: Credentials,
     places: BTreeMap<String, Place>,
     uploads: Uploads,
+    rates: Arc<Rates>,
+    failures: Failures,
     pub(super) limits: Limits,
     /// The number of the next request that has no name of its own.
     next: AtomicU64,
 }
 
+/// What is known of who makes a request.
+struct Seen {
+    from: IpAddr,
+    /// The page that it comes from, if it comes from one.
+    page: Option<HeaderValue>,
+    caller: Option<Caller>,
+}
+
 impl Site {
-    /// Serves each of `places` at its path, to whom `guard` admits, and who has one of `keys` where there are any.
-    pub fn new(guard: Guard, keys: Option<Ring>, places: BTreeMap<String, Place>, limits: Limits) -> Self {
+    /// Serves each of `places` at its path, to whom `guard` admits, and whose `credentials` are good.
+    pub fn new(
+        guard: Guard,
+        credentials: Credentials,
+        places: BTreeMap<String, Place>,
+        limits: Limits,
+    ) -> Self {
         let mut start = [0; 8];
         getrandom::fill(&mut start).expect("the system gives random bytes");
         Self {
             guard,
-            keys,
+            credentials,
             places,
             uploads: Uploads::new(limits),
+            rates: Arc::new(Rates::new(limits.reads, limits.writes)),
+            failures: Failures::new(limits.failures),
             limits,
             next: AtomicU64::new(u64::from_be_bytes(start)),
         }
@@ -93,18 +116,23 @@ impl Site {
         }
     }
 
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    /// Answers a request that comes from this address.
+    pub(super) async fn answer(&self, request: Request<Incoming>, from: IpAddr) -> Response<Body> {
         let begun = Instant::now();
         let (head, body) = request.into_parts();
         let name = self.name(&head.headers);
-        let mut page = None;
+        let mut seen = Seen {
+            from,
+            page: None,
+            caller: None,
+        };
         let answer = match self.health(&head) {
             Some(health) => Ok(health),
-            None => self.admitted(&head, body, &name, &mut page).await,
+            None => self.admitted(&head, body, &name, &mut seen).await,
         };
         let mut response = answer.unwrap_or_else(Response::from);
         let headers = response.headers_mut();
-        if let Some(page) = page {
+        if let Some(page) = seen.page {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
             headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(READABLE));
             headers.insert(VARY, HeaderValue::from_static("origin"));
@@ -116,6 +144,7 @@ impl Site {
             id = %name,
             method = %head.method,
             path = head.uri.path(),
+            caller = seen.caller.map(|caller| caller.holder.id.clone()),
             status = response.status().as_u16(),
             ms = begun.elapsed().as_millis() as u64,
             "answered"
@@ -129,7 +158,8 @@ impl Site {
             ALIVE => true,
             READY => {
                 let mut places = self.places.values();
-                places.all(|place| place.endpoint.is_open() && place.folder.is_dir())
+                let are_well = places.all(|place| place.endpoint.is_open() && place.folder.is_dir());
+                are_well && self.credentials.are_ready()
             }
             _ => return None,
         };
@@ -140,30 +170,58 @@ impl Site {
         Some(response)
     }
 
-    /// Answers who may be answered. `page` is set to the page that asks, if one does.
+    /// Answers who may be answered. `seen` is set to what is known of who asks.
     async fn admitted(
         &self,
         head: &Parts,
         body: Incoming,
         name: &Arc<str>,
-        page: &mut Option<HeaderValue>,
+        seen: &mut Seen,
     ) -> Result<Response<Body>, Refusal> {
-        *page = self.guard.admit(&head.uri, &head.headers)?;
+        seen.page = self.guard.admit(&head.uri, &head.headers)?;
         // A browser asks without the key whether a page may send it.
         if head.method == Method::OPTIONS {
             return Ok(options());
         }
-        let holder = match &self.keys {
-            Some(keys) => Some(credentials::holder(keys, &head.headers)?),
-            None => None,
-        };
+        // Who has no token yet asks where to get one.
+        if let Some(metadata) = self.credentials.metadata(head, &self.places) {
+            return metadata;
+        }
+        seen.caller = self.caller(head, seen.from).await?;
         if head.uri.path() == METRICS {
             return match head.method {
-                Method::GET => Ok(metrics::response(self.places.values())),
+                Method::GET => Ok(metrics::response(self.places.values(), &self.refused())),
                 _ => Err(Refusal::method_not_allowed("GET")),
             };
         }
-        self.route(head, body, name, holder).await
+        self.route(head, body, name, seen).await
+    }
+
+    /// Who makes a request. From where too many were wrong about that, nobody is believed for a while.
+    async fn caller(&self, head: &Parts, from: IpAddr) -> Result<Option<Caller>, Refusal> {
+        let is_counted = credentials::are_sent(&head.headers)
+            && (self.limits.local_failures || !from.to_canonical().is_loopback());
+        if is_counted && let Err(wait) = self.failures.allow(from) {
+            let why = "too many keys or tokens from your address were bad; try again later";
+            return Err(Refusal::too_many(why, wait));
+        }
+        let caller = self.credentials.caller(head, &self.places).await;
+        if let Err(refusal) = &caller
+            && is_counted
+            && refusal.status() == StatusCode::UNAUTHORIZED
+        {
+            self.failures.count(from);
+        }
+        caller
+    }
+
+    /// How often somebody was told to wait, by what for.
+    fn refused(&self) -> [(&'static str, u64); 3] {
+        [
+            ("read", self.rates.refused(Access::Read)),
+            ("write", self.rates.refused(Access::Write)),
+            ("credentials", self.failures.refused()),
+        ]
     }
 
     async fn route(
@@ -171,15 +229,20 @@ impl Site {
         head: &Parts,
         body: Incoming,
         name: &Arc<str>,
-        holder: Option<Arc<Holder>>,
+        seen: &Seen,
     ) -> Result<Response<Body>, Refusal> {
-        let place = self.places.get(head.uri.path()).ok_or_else(|| {
+        let path = head.uri.path();
+        let place = self.places.get(path).ok_or_else(|| {
             let paths: Vec<_> = self.places.keys().map(String::as_str).collect();
             let why = format!("nothing is served here, but at {}", paths.join(", "));
             Refusal::new(StatusCode::NOT_FOUND, why)
         })?;
-        let grant = match holder {
-            Some(holder) => Some(Arc::new(credentials::grant(&holder, &place.name)?)),
+        let who = match &seen.caller {
+            Some(caller) => caller.holder.id.as_str().into(),
+            None => rates::address(seen.from),
+        };
+        let grant = match seen.caller.clone() {
+            Some(caller) => Some(Arc::new(self.credentials.grant(caller, path, &place.name)?)),
             None => None,
         };
         let (body, _room) = match head.method {
@@ -190,7 +253,11 @@ impl Site {
             _ => (Bytes::new(), None),
         };
         let request = Request::from_parts(head.clone(), body);
-        Ok(place.endpoint.answer(request, name.clone(), grant).await)
+        let budget = Budget::new(self.rates.clone(), who);
+        let answer = place.endpoint.answer(request, name.clone(), grant, Some(budget));
+        let mut response = answer.await;
+        self.credentials.complete(response.headers_mut(), path);
+        Ok(response)
     }
 
     /// What the log calls a request.

@@ -1,17 +1,34 @@
 //! A server on a socket of its own, and clients that don't behave. All limits are small, and what is waited for is an
 //! answer or an end, never a time.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
+use rcgen::Certificate;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     sync::oneshot,
     task::JoinHandle,
 };
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{
+        ClientConfig, RootCertStore, SupportedProtocolVersion,
+        pki_types::ServerName,
+        version::{TLS12, TLS13},
+    },
+};
 
-use super::{Guard, Limits, Place, Site, serve};
+use super::{Credentials, Guard, Limits, OAuth, Place, Site, serve};
 use crate::{
     keys::{KeyFile, Ring},
     mcp::{
@@ -22,6 +39,12 @@ use crate::{
             contract::{Memory, NOTES},
         },
     },
+    oauth::{
+        Pace, Source, Tokens,
+        tests::authority::{Authority, ISSUER, claims},
+    },
+    rates::Rate,
+    tls::Certificates,
 };
 
 /// Longer than any answer takes, and much shorter than a test may.
@@ -43,6 +66,24 @@ impl Server {
 
     /// A server that asks for keys of a file, which are made in the folder.
     async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<Ring>) -> Self {
+        let credentials = |folder: &Path| Credentials {
+            keys: keys(folder).map(Arc::new),
+            ..Credentials::default()
+        };
+        Self::with(limits, credentials).await
+    }
+
+    /// A server that asks for credentials, whose files are made in the folder.
+    async fn with(limits: Limits, credentials: impl FnOnce(&Path) -> Credentials) -> Self {
+        Self::over(limits, credentials, None).await
+    }
+
+    /// The same, over TLS where there are certificates.
+    async fn over(
+        limits: Limits,
+        credentials: impl FnOnce(&Path) -> Credentials,
+        certificates: Option<Arc<Certificates>>,
+    ) -> Self {
         let notes = Memory::new(&NOTES);
         let adapter = adapter(vec![notes.clone()], ApprovalPolicy::default());
         let endpoint = Endpoint::new(adapter, streamable::Limits::default());
@@ -58,14 +99,13 @@ impl Server {
         };
         let site = Site::new(
             guard,
-            keys(folder.path()),
+            credentials(folder.path()),
             BTreeMap::from([("/mcp".into(), place)]),
             limits,
         );
         let (stop, stopped) = oneshot::channel();
-        let served = tokio::spawn(serve(listener, site.into(), async {
-            stopped.await.unwrap();
-        }));
+        let until = async { stopped.await.unwrap() };
+        let served = tokio::spawn(serve(listener, site.into(), certificates, until));
         Self {
             notes,
             address,
@@ -94,7 +134,7 @@ async fn within<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, what).await.expect("it ends")
 }
 
-async fn said(mut stream: TcpStream, bytes: &[u8]) -> String {
+async fn said(mut stream: impl AsyncRead + AsyncWrite + Unpin, bytes: &[u8]) -> String {
     // A server may answer and close before it has read everything.
     let _ = stream.write_all(bytes).await;
     let mut said = vec![];
@@ -306,8 +346,14 @@ async fn who_has_no_key_is_not_served() {
         }
     }
     // Not in the URL, and not before it is known who asks.
-    let in_url = call("keep", "x").replace("/mcp ", &format!("/mcp?key={writer}&access_token={writer} "));
-    assert_eq!(status(&server.says(in_url.as_bytes()).await), "401");
+    for (query, expected) in [
+        ("key", "401"),
+        ("access_token", "400"),
+        ("a=b&access_token", "400"),
+    ] {
+        let in_url = call("keep", "x").replace("/mcp ", &format!("/mcp?{query}={writer} "));
+        assert_eq!(status(&server.says(in_url.as_bytes()).await), expected, "{query}");
+    }
     let nowhere = call("keep", "x").replace("/mcp ", "/secret ");
     assert_eq!(status(&server.says(nowhere.as_bytes()).await), "401");
     for (path, headers, expected) in [
@@ -320,6 +366,318 @@ async fn who_has_no_key_is_not_served() {
         assert_eq!(status(&server.says(asked.as_bytes()).await), expected, "{path}");
     }
     assert_eq!(server.notes.kept(), ["x"; 3]);
+    server.end().await;
+}
+
+/// Access tokens for `https://notes.example`, signed with the keys at `jwks`.
+fn oauth(jwks: &str) -> OAuth {
+    let source = Source::new(jwks, Pace::default()).unwrap();
+    OAuth {
+        tokens: Arc::new(Tokens::new(ISSUER.parse().unwrap(), vec![], source)),
+        url: "https://notes.example".parse().unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn who_has_no_token_is_told_where_to_get_one() {
+    let (authority, mut made) = (Authority::new(), None);
+    let server = Server::with(Limits::default(), |folder| {
+        let (jwks, keys) = (folder.join("jwks.json"), KeyFile::at(folder.join("keys.json")));
+        std::fs::write(&jwks, authority.keys().to_string()).unwrap();
+        let key = keys.create("Bert", None, vec!["write".parse().unwrap()]).unwrap();
+        made = Some(key.reveal());
+        Credentials {
+            keys: Some(Arc::new(Ring::new(keys).unwrap())),
+            oauth: Some(oauth(jwks.to_str().unwrap())),
+        }
+    })
+    .await;
+    let key = made.unwrap();
+    let metadata = "resource_metadata=\"https://notes.example/.well-known/oauth-protected-resource/mcp\"";
+    let token = |aud: &str, scope: &str| authority.token(&claims(aud, scope));
+    let here = "https://notes.example/mcp";
+    let good = token(here, "write");
+    let mut old = claims(here, "write");
+    old["exp"] = 0.into();
+    let bearer = |text: &str| format!("Authorization: Bearer {text}\r\n");
+    for (expected, challenge, headers) in [
+        ("401", "Bearer realm=\"tabellion\", scope=\"read\"", String::new()),
+        ("401", "invalid_token", bearer("nonsense")),
+        ("401", "invalid_token", bearer(&authority.token(&old))),
+        (
+            "401",
+            "invalid_token",
+            bearer(&token("https://other.example/mcp", "write")),
+        ),
+        (
+            "401",
+            "invalid_token",
+            bearer(&Authority::new().token(&claims(here, "write"))),
+        ),
+        ("401", "invalid_token", format!("X-API-Key: {good}\r\n")),
+        ("401", "invalid_token", bearer(&key.replace("tbl_", "tbl_0"))),
+        (
+            "403",
+            "error=\"insufficient_scope\", scope=\"read\"",
+            bearer(&token(here, "openid")),
+        ),
+        (
+            "403",
+            "error=\"insufficient_scope\", scope=\"write\"",
+            bearer(&token(here, "read")),
+        ),
+        ("400", "", bearer(&good) + &bearer(&good)),
+        ("200", "", bearer(&good)),
+        (
+            "200",
+            "",
+            bearer(&token("HTTPS://Notes.example/mcp", "read write@notes")),
+        ),
+        ("200", "", bearer(&key)),
+        ("200", "", format!("X-API-Key: {key}\r\n")),
+    ] {
+        let bytes = call("keep", "x").replace("Accept:", &format!("{headers}Accept:"));
+        let said = server.says(bytes.as_bytes()).await;
+        assert_eq!(status(&said), expected, "{headers}{said}");
+        let asked = said.lines().find(|line| line.starts_with("www-authenticate: "));
+        assert_eq!(asked.is_some(), !challenge.is_empty(), "{said}");
+        if let Some(asked) = asked {
+            assert!(
+                asked.contains(challenge) && asked.contains(metadata),
+                "{headers}{asked}"
+            );
+        }
+        assert!(!said.contains(&good[40..]), "{said}");
+    }
+    assert_eq!(server.notes.kept(), ["x"; 4]);
+    for nowhere in ["/secret", "/mcp/%22", "/mcp/\""] {
+        let said = server.says(get(nowhere).as_bytes()).await;
+        assert!(
+            !said.contains("resource_metadata") && !said.contains("secret"),
+            "{said}"
+        );
+    }
+    let in_url = call("keep", "y").replace("/mcp ", &format!("/mcp?access_token={good} "));
+    let said = server.says(in_url.as_bytes()).await;
+    assert!(
+        status(&said) == "400" && said.contains("invalid_request"),
+        "{said}"
+    );
+
+    for (path, expected) in [
+        ("/.well-known/oauth-protected-resource/mcp", "200"),
+        ("/.well-known/oauth-protected-resource", "200"),
+        ("/.well-known/oauth-protected-resource/other", "404"),
+        ("/.well-known/oauth-protected-resourcemcp", "404"),
+        ("/.well-known/oauth-authorization-server", "401"),
+    ] {
+        let said = server.says(get(path).as_bytes()).await;
+        assert_eq!(status(&said), expected, "{path}: {said}");
+        if expected == "200" {
+            let body: Value = serde_json::from_str(said.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+            assert_eq!(body["resource"], here);
+            assert_eq!(body["authorization_servers"], json!([ISSUER]));
+            assert_eq!(body["scopes_supported"], json!(["read", "write"]));
+            assert_eq!(body["bearer_methods_supported"], json!(["header"]));
+        }
+    }
+    let elsewhere = get("/.well-known/oauth-protected-resource").replace("localhost", "attacker.example");
+    assert_eq!(status(&server.says(elsewhere.as_bytes()).await), "403");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn without_the_issuers_keys_it_is_not_ready() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let jwks = format!("http://{}/keys", silent.local_addr().unwrap());
+    // Whoever connects is hung up on.
+    tokio::spawn(async move { while silent.accept().await.is_ok() {} });
+    let server = Server::with(Limits::default(), |_| Credentials {
+        keys: None,
+        oauth: Some(oauth(&jwks)),
+    })
+    .await;
+    assert_eq!(status(&server.says(get("/readyz").as_bytes()).await), "503");
+    assert_eq!(status(&server.says(get("/healthz").as_bytes()).await), "200");
+    // The token may be good, so that its client had better keep it.
+    let token = Authority::new().token(&claims("https://notes.example/mcp", "write"));
+    let bytes = call("keep", "x").replace("Accept:", &format!("Authorization: Bearer {token}\r\nAccept:"));
+    let said = server.says(bytes.as_bytes()).await;
+    assert!(status(&said) == "503" && said.contains("retry-after"), "{said}");
+    assert_eq!(server.notes.kept(), [""; 0]);
+    server.end().await;
+}
+
+/// Writes a certificate for `localhost` and its key into two files of a folder.
+fn certify(folder: &Path) -> (Certificate, [PathBuf; 2]) {
+    let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let files = [folder.join("cert.pem"), folder.join("key.pem")];
+    std::fs::write(&files[0], pair.cert.pem()).unwrap();
+    std::fs::write(&files[1], pair.signing_key.serialize_pem()).unwrap();
+    (pair.cert, files)
+}
+
+/// A client that trusts this certificate alone, and speaks these versions of TLS.
+fn trusting(certificate: &Certificate, versions: &[&'static SupportedProtocolVersion]) -> TlsConnector {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.der().clone()).unwrap();
+    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider);
+    let config = config.with_protocol_versions(versions).unwrap();
+    let config = config.with_root_certificates(roots).with_no_client_auth();
+    TlsConnector::from(Arc::new(config))
+}
+
+#[tokio::test]
+async fn over_tls_the_same_is_said() {
+    let folder = TempDir::new().unwrap();
+    let (old, [cert, key]) = certify(folder.path());
+    let certificates = Arc::new(Certificates::new(cert.clone(), key.clone()).unwrap());
+    let limits = Limits {
+        head: LONG,
+        ..Limits::default()
+    };
+    let server = Server::over(limits, |_| Credentials::default(), Some(certificates)).await;
+    let keep = call("keep", "x");
+    let ask = async |connector: &TlsConnector| {
+        let name = ServerName::try_from("localhost").unwrap();
+        let stream = connector.connect(name, server.connect().await).await?;
+        Ok::<_, io::Error>(status(&said(stream, keep.as_bytes()).await).to_owned())
+    };
+    // Who says nothing holds up nobody.
+    let _silent = server.connect().await;
+    for version in [&TLS12, &TLS13] {
+        assert_eq!(ask(&trusting(&old, &[version])).await.unwrap(), "200");
+    }
+    // A key that is no pair with the certificate changes nothing, until it is.
+    let other = TempDir::new().unwrap();
+    let (new, files) = certify(other.path());
+    std::fs::copy(&files[1], &key).unwrap();
+    assert_eq!(ask(&trusting(&old, &[&TLS13])).await.unwrap(), "200");
+    std::fs::copy(&files[0], &cert).unwrap();
+    assert_eq!(ask(&trusting(&new, &[&TLS13])).await.unwrap(), "200");
+    assert!(ask(&trusting(&old, &[&TLS13])).await.is_err());
+    // In the clear, one is told so, and nothing is done.
+    let clear = server.says(keep.as_bytes()).await;
+    assert!(status(&clear) == "400" && clear.contains("https"), "{clear}");
+    for nonsense in [&b"\x16\x03\x01\xff\xff\x01"[..], &[0; 1000], b"\n"] {
+        assert!(!server.says(nonsense).await.contains("200"));
+    }
+    assert_eq!(server.notes.kept(), ["x"; 4]);
+    server.end().await;
+}
+
+#[tokio::test]
+async fn who_is_slow_to_speak_tls_is_given_up() {
+    let folder = TempDir::new().unwrap();
+    let (_, [cert, key]) = certify(folder.path());
+    let limits = Limits {
+        head: SHORT,
+        connections: 1,
+        ..Limits::default()
+    };
+    let certificates = Some(Arc::new(Certificates::new(cert, key).unwrap()));
+    let server = Server::over(limits, |_| Credentials::default(), certificates).await;
+    for begun in [&b""[..], b"\x16\x03\x01\x02\x00\x01"] {
+        // The place is another's as soon as nobody has it: whoever comes too early is hung up on.
+        assert_eq!(server.says(begun).await, "");
+    }
+    server.end().await;
+}
+
+#[test]
+fn files_that_are_no_certificate_and_key_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let (_, [cert, key]) = certify(folder.path());
+    let other = TempDir::new().unwrap();
+    let (_, others) = certify(other.path());
+    let empty = folder.path().join("empty.pem");
+    std::fs::write(&empty, "").unwrap();
+    let missing = folder.path().join("missing.pem");
+    for (cert, key, why) in [
+        (&missing, &key, "missing.pem"),
+        (&cert, &missing, "missing.pem"),
+        (&empty, &key, "no certificate in PEM"),
+        (&key, &key, "no certificate in PEM"),
+        (&cert, &empty, "no private key in PEM"),
+        (&cert, &cert, "no private key in PEM"),
+        (&cert, &others[1], "not good for TLS"),
+    ] {
+        let error = Certificates::new(cert.clone(), key.clone())
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn who_is_wrong_too_often_is_not_believed_for_a_while() {
+    for local_failures in [true, false] {
+        let mut made = None;
+        let limits = Limits {
+            failures: Rate::a_minute(1),
+            local_failures,
+            ..Limits::default()
+        };
+        let server = Server::with_keys(limits, |folder| {
+            let file = KeyFile::at(folder.join("keys.json"));
+            made = Some(
+                file.create("Ada", None, vec!["write".parse().unwrap()])
+                    .unwrap()
+                    .reveal(),
+            );
+            Some(Ring::new(file).unwrap())
+        })
+        .await;
+        let good = made.unwrap();
+        let said = async |key: &str| {
+            let header = if key.is_empty() {
+                String::new()
+            } else {
+                format!("X-API-Key: {key}\r\n")
+            };
+            let bytes = call("keep", "x").replace("Accept:", &format!("{header}Accept:"));
+            let said = server.says(bytes.as_bytes()).await;
+            assert_eq!(status(&said) == "429", said.contains("retry-after: "), "{said}");
+            status(&said).to_owned()
+        };
+        // Who says nothing is not wrong, and who is right is not counted.
+        for key in ["", "", "", "", "", &good, &good, &good, &good, "a"] {
+            let expected = if key == good { "200" } else { "401" };
+            assert_eq!(said(key).await, expected, "{key}");
+        }
+        let believed = [said("d").await, said(&good).await, said("").await];
+        let expected = if local_failures {
+            ["429", "429", "401"]
+        } else {
+            ["401", "200", "401"]
+        };
+        assert_eq!(believed, expected);
+        assert_eq!(server.notes.kept().len(), if local_failures { 4 } else { 5 });
+        server.end().await;
+    }
+}
+
+#[tokio::test]
+async fn who_asks_too_often_is_told_when_to_come_back() {
+    let limits = Limits {
+        writes: Rate::a_minute(1),
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    for (tool, expected) in [("keep", "200"), ("keep", "429"), ("echo", "200")] {
+        let said = server.says(call(tool, "x").as_bytes()).await;
+        assert_eq!(status(&said), expected, "{said}");
+        assert_eq!(said.contains("\r\nretry-after: "), expected == "429", "{said}");
+    }
+    assert_eq!(server.notes.kept(), ["x"]);
+    let numbers = server.says(get("/metrics").as_bytes()).await;
+    for line in ["{of=\"read\"} 0", "{of=\"write\"} 1", "{of=\"credentials\"} 0"] {
+        assert!(
+            numbers.contains(&format!("tabellion_rate_limited_total{line}\n")),
+            "{numbers}"
+        );
+    }
     server.end().await;
 }
 

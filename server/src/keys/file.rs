@@ -126,14 +126,12 @@ impl KeyFile {
     /// # Errors
     /// As for reading the file, but for a file that is missing; also when `name` or `email` is none.
     pub fn create(&self, name: &str, email: Option<&str>, scopes: Vec<Scope>) -> Result<Secret, Trouble> {
-        if !is_shown(name, LONGEST_NAME) {
+        if !is_name(name) {
             return Err(Trouble::Name(name.into()));
         }
         let secret = Secret::random();
         let email = match email {
-            Some(email) if is_shown(email, 254) && email.contains('@') && !email.contains(' ') => {
-                email.into()
-            }
+            Some(email) if is_email(email) => email.into(),
             Some(email) => return Err(Trouble::Email(email.into())),
             None => format!("key-{}@tabellion.localhost", secret.id()),
         };
@@ -207,6 +205,16 @@ impl KeyFile {
             error,
         }
     }
+}
+
+/// Whether somebody can be called so.
+pub(crate) fn is_name(text: &str) -> bool {
+    is_shown(text, LONGEST_NAME)
+}
+
+/// Whether that can be somebody's address.
+pub(crate) fn is_email(text: &str) -> bool {
+    is_shown(text, 254) && text.contains('@') && !text.contains(' ')
 }
 
 /// Whether a text can stand in a commit's author line and be read there.

@@ -164,7 +164,7 @@ fn scopes_allow_what_they_say() {
             email: "a@b".into(),
             scopes: scopes(&[scope]),
         });
-        let grant = holder.at(library);
+        let grant = holder.at(library, Standing::Until(SystemTime::now()));
         let found = grant.is_some_and(|grant| grant.allows(contract, access));
         assert_eq!(found, allowed, "{scope}: {access:?} of {contract} in {library}");
         assert_eq!(scope.parse::<Scope>().unwrap().to_string(), scope);

@@ -15,6 +15,7 @@ use rmcp::{
     },
     service::{NotificationContext, RequestContext},
 };
+use serde_json::json;
 use tabellion_schemas::{Contract, ContractSpec};
 use tokio::sync::Semaphore;
 use tracing::{Instrument as _, Span};
@@ -28,7 +29,10 @@ use super::{
     calls::Calls,
     catalog::{Catalog, NameClash},
 };
-use crate::keys::{Access, Grant};
+use crate::{
+    keys::{Access, Grant},
+    rates::{self, Budget},
+};
 
 /// How many subscriptions there may be since 2026-07-28, where each is a request that lasts. Enough of the requests
 /// that may be in flight must be left for all others.
@@ -58,10 +62,16 @@ pub(super) struct Provenance {
     pub(super) request: Arc<str>,
     /// Who makes it and what they may do; where nobody is asked who they are, everybody may do everything.
     pub(super) grant: Option<Arc<Grant>>,
+    /// How often they may; as often as they like where it isn't counted.
+    pub(super) budget: Option<Budget>,
 }
 
 /// The code of the error that somebody is answered with who may not do what they want to do.
 pub(super) const FORBIDDEN: ErrorCode = ErrorCode(403);
+/// The code of the error that somebody is answered with who does something too often.
+pub(super) const TOO_MANY: ErrorCode = ErrorCode(429);
+/// Where such an error says in how many seconds they may.
+pub(super) const RETRY_AFTER: &str = "retryAfterSeconds";
 
 /// Who makes a request, where that is known.
 pub(super) fn grant(request: &Extensions) -> Option<&Arc<Grant>> {
@@ -78,10 +88,29 @@ pub(super) fn allow(request: &Extensions, contract: &ContractSpec, access: Acces
         Access::Write => "write",
     };
     let message = format!(
-        "the key of {} is not good for this; it takes one with the scope `{needed}:{}`",
+        "{} may not do this; it takes a key or a token with the scope `{needed}:{}`",
         grant.holder.name, contract.id
     );
-    Err(ErrorData::new(FORBIDDEN, message, None))
+    Err(ErrorData::new(
+        FORBIDDEN,
+        message,
+        Some(json!({ "scope": needed })),
+    ))
+}
+
+/// Refuses what who makes the request does too often; otherwise, it is counted.
+fn count(request: &Extensions, access: Access) -> Result<(), ErrorData> {
+    let budget = request.get::<Provenance>().and_then(|it| it.budget.as_ref());
+    let Some(Err(wait)) = budget.map(|budget| budget.take(access)) else {
+        return Ok(());
+    };
+    let seconds = rates::seconds(wait);
+    let message = format!("too many requests in a minute; nothing was done, try again in {seconds} seconds");
+    Err(ErrorData::new(
+        TOO_MANY,
+        message,
+        Some(json!({ RETRY_AFTER: seconds })),
+    ))
 }
 
 /// The error that a request is to be answered with, as it is. rmcp would make -32002 of contracts something else.
@@ -130,11 +159,26 @@ impl Adapter {
         &self.handler.shared.calls
     }
 
+    /// Whether a request is for a change, or only looks.
+    fn access(&self, request: &ClientRequest) -> Access {
+        let tool = match request {
+            ClientRequest::CallToolRequest(call) => {
+                self.handler.shared.catalog.tools.route(&call.params.name)
+            }
+            _ => None,
+        };
+        match tool {
+            Some(route) if route.spec.mutating => Access::Write,
+            _ => Access::Read,
+        }
+    }
+
     async fn answer(
         &self,
         request: ClientRequest,
         mut cx: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
+        count(&cx.extensions, self.access(&request))?;
         let mut _subscription = None;
         if let ClientRequest::SubscriptionsListenRequest(request) = &request {
             let Ok(place) = self.subscriptions.try_acquire() else {
@@ -164,7 +208,7 @@ impl Service<RoleServer> for Adapter {
     ) -> Result<ServerResult, ErrorData> {
         // Of the highest level, so that it is there whatever is logged.
         let span = match cx.extensions.get::<Provenance>() {
-            Some(Provenance { request, grant }) => {
+            Some(Provenance { request, grant, .. }) => {
                 let key = grant.as_ref().map(|grant| &*grant.holder.id);
                 tracing::error_span!("request", id = %request, key)
             }

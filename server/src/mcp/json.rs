@@ -17,7 +17,7 @@ use serde_json::{Map, Number, Value};
 /// # Errors
 /// [`is_data`](serde_json::Error::is_data) when an object has a key twice; otherwise, when it is not JSON in
 /// UTF-8.
-pub(super) fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
+pub(crate) fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(text);
     let value = Strict.deserialize(&mut json)?;
     json.end()?;

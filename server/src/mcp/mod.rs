@@ -28,7 +28,7 @@ mod ending;
 pub(crate) mod fixtures;
 mod handler;
 mod in_flight;
-mod json;
+pub(crate) mod json;
 mod lines;
 mod message;
 mod output;

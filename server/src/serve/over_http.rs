@@ -1,6 +1,6 @@
 //! Serving over HTTP, alone or beside a client on standard input and output.
 
-use std::{collections::BTreeMap, convert::Infallible, error::Error, net::SocketAddr};
+use std::{collections::BTreeMap, convert::Infallible, error::Error, net::SocketAddr, sync::Arc};
 
 use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
@@ -8,11 +8,14 @@ use tokio::sync::oneshot;
 use super::Opened;
 use crate::{
     cli::Serve,
-    http::{self, Guard, Place, Site},
+    http::{self, Credentials, Guard, OAuth, Place, Site},
     keys::{KeyFile, Ring},
     mcp::{self, streamable},
+    oauth::{Pace, Source, Tokens},
     parent::Parent,
     platform,
+    rates::Rate,
+    tls::Certificates,
 };
 
 /// Serves `libraries` over HTTP until the process is asked to end; with `--stdio` also there, and until that client is
@@ -23,22 +26,30 @@ pub(super) async fn serve(
     libraries: Vec<Opened>,
     parent: Parent,
 ) -> Result<(), Box<dyn Error>> {
-    let keys = what.keys.as_ref().map(|file| Ring::new(KeyFile::at(file)));
-    let keys = keys.transpose()?;
-    if keys.is_none() {
+    let credentials = credentials(what)?;
+    if credentials.keys.is_none() && credentials.oauth.is_none() {
         check_address(address)?;
     }
+    let limits = limits(what, &credentials);
+    let pair = what.tls_cert.clone().zip(what.tls_key.clone());
+    let certificates = pair.map(|(certificates, key)| Certificates::new(certificates, key));
+    let certificates = certificates.transpose()?.map(Arc::new);
+    let scheme = if certificates.is_some() { "https" } else { "http" };
     let ending = platform::asked_to_end()?;
     let listener = http::listen(address).await?;
     let address = listener.local_addr()?;
-    let guard = Guard::new(address, &what.hosts, &what.origins)?;
+    let public = what.public_url.iter().map(|url| url.host().to_owned());
+    let hosts: Vec<_> = what.hosts.iter().cloned().chain(public).collect();
+    let guard = Guard::new(address, &hosts, &what.origins)?;
+    let tokens = credentials.oauth.as_ref().map(|oauth| oauth.tokens.clone());
+    let refreshing = tokens.map(|tokens| tokio::spawn(async move { tokens.keep_fresh().await }));
     let beside = libraries.first().filter(|_| what.stdio);
     let beside = beside.map(|library| library.adapter.for_another());
     let places: BTreeMap<_, _> = libraries.into_iter().map(place).collect();
     for path in places.keys() {
-        eprintln!("tabellion: listening on http://{address}{path}");
+        eprintln!("tabellion: listening on {scheme}://{address}{path}");
     }
-    let site = Site::new(guard, keys, places, http::Limits::default());
+    let site = Site::new(guard, credentials, places, limits);
     let (running, gone) = oneshot::channel::<Infallible>();
     let ending = ending.shared();
     let until = async {
@@ -66,8 +77,49 @@ pub(super) async fn serve(
         drop(running);
         served
     };
-    let (served, ()) = tokio::join!(on_stdio, http::serve(listener, site.into(), until));
+    let over_http = http::serve(listener, site.into(), certificates, until);
+    let (served, ()) = tokio::join!(on_stdio, over_http);
+    if let Some(refreshing) = refreshing {
+        refreshing.abort();
+    }
     Ok(served?)
+}
+
+/// How callers say who they are.
+fn credentials(what: &Serve) -> Result<Credentials, Box<dyn Error>> {
+    let keys = what.keys.as_ref().map(|file| Ring::new(KeyFile::at(file)));
+    let oauth = match (&what.oauth_issuer, &what.oauth_jwks, &what.public_url) {
+        (Some(issuer), Some(jwks), Some(url)) => {
+            let source = Source::new(jwks, Pace::default())?;
+            let tokens = Tokens::new(issuer.clone(), what.oauth_audiences.clone(), source);
+            Some(OAuth {
+                tokens: Arc::new(tokens),
+                url: url.clone(),
+            })
+        }
+        _ => None,
+    };
+    Ok(Credentials {
+        keys: keys.transpose()?.map(Arc::new),
+        oauth,
+    })
+}
+
+/// How often in a minute who has a key or a token may look at something, if nothing else is said. An agent at work stays far
+/// below; one that runs wild leaves time for others.
+const READS: Rate = Rate::a_minute(6000);
+/// The same of changes.
+const WRITES: Rate = Rate::a_minute(600);
+
+/// Who is not asked who they are is on this machine, where they need no server to be in their own way.
+fn limits(what: &Serve, credentials: &Credentials) -> http::Limits {
+    let anybody = credentials.keys.is_none() && credentials.oauth.is_none();
+    let usual = |rate| if anybody { Rate::OFF } else { rate };
+    http::Limits {
+        reads: what.read_rate.unwrap_or(usual(READS)),
+        writes: what.write_rate.unwrap_or(usual(WRITES)),
+        ..http::Limits::default()
+    }
 }
 
 /// Refuses to be reached by those whom nobody asks who they are.
@@ -77,7 +129,7 @@ fn check_address(address: SocketAddr) -> Result<(), String> {
     }
     Err(format!(
         "`--http {address}` can be reached from other machines, and everybody there could change the library. Ask for \
-         keys (`--keys FILE`), or listen on 127.0.0.1"
+         keys (`--keys FILE`) or access tokens (`--oauth-issuer URL`), or listen on 127.0.0.1"
     ))
 }
 

@@ -3,11 +3,16 @@
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     num::NonZero,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStderr, Command, Stdio},
     thread,
 };
 
-use serde_json::json;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use ring::{
+    rand::SystemRandom,
+    signature::{Ed25519KeyPair, KeyPair as _},
+};
+use serde_json::{Value, json};
 use tabellion_conformance::{
     Subject, Target,
     adapter::Adapter,
@@ -30,14 +35,25 @@ struct Server {
 
 impl Server {
     fn start(command: &mut Command) -> Self {
+        Self::with_log(command).0
+    }
+
+    /// Starts it; also what it says on standard error, from where it listens on.
+    fn with_log(command: &mut Command) -> (Self, BufReader<ChildStderr>) {
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the server starts");
-        let stderr = child.stderr.take().expect("its standard error");
-        let mut line = String::new();
-        let mut stderr = BufReader::new(stderr);
-        stderr.read_line(&mut line).expect("it says where it listens");
-        let url = line.trim().strip_prefix("tabellion: listening on ");
-        let url = url.unwrap_or_else(|| panic!("{line}")).to_owned();
-        Self { child, url }
+        let mut stderr = BufReader::new(child.stderr.take().expect("its standard error"));
+        let mut said = String::new();
+        while !said.contains("listening on") {
+            let read = stderr.read_line(&mut said).expect("it says where it listens");
+            assert!(read > 0, "{said}");
+        }
+        let url = said
+            .split("listening on ")
+            .nth(1)
+            .expect("a URL")
+            .trim()
+            .to_owned();
+        (Self { child, url }, stderr)
     }
 
     fn url(&self) -> Url {
@@ -77,15 +93,20 @@ fn write(target: &mut Target, path: &str) {
 fn it_says_where_it_listens_and_serves_until_it_is_asked_to_end() {
     let library = Library::empty();
     // That there is no client on standard input says nothing here.
-    let server = Server::start(
+    let mut server = Server::start(
         library
             .command()
             .args(["--http", "127.0.0.1:0"])
-            .stdin(Stdio::null()),
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped()),
     );
+    let mut output = server.child.stdout.take().expect("its output");
     write(&mut server.connect(), "a.md");
     write(&mut server.connect(), "b.md");
     assert_eq!(server.terminate(), Some(0));
+    let mut said = String::new();
+    output.read_to_string(&mut said).expect("lines");
+    assert_eq!(said, "", "standard output is for a client there");
     assert_eq!(library.get("b.md"), b"# New\n");
     assert_eq!(library.ledger().status, "");
 }
@@ -139,6 +160,36 @@ fn where_it_can_not_be_served_it_is_refused_at_the_start() {
             "missing.json",
         ),
         (&["--keys", "keys.json"], 2, "--http"),
+        (&["--oauth-issuer", "https://login.example"], 2, "--oauth-jwks"),
+        (
+            &["--http", "127.0.0.1:0", "--oauth-jwks", "jwks.json"],
+            2,
+            "--oauth-issuer",
+        ),
+        (
+            &["--http", "127.0.0.1:0", "--oauth-issuer", "http://login.example"],
+            2,
+            "in the clear",
+        ),
+        (
+            &[
+                "--http",
+                "127.0.0.1:0",
+                "--oauth-issuer",
+                "https://login.example",
+                "--oauth-jwks",
+                "missing.json",
+                "--public-url",
+                "https://notes.example",
+            ],
+            1,
+            "missing.json",
+        ),
+        (
+            &["--http", "127.0.0.1:0", "--public-url", "https://a/b"],
+            2,
+            "has a path",
+        ),
         (&["--stdio"], 2, "--http"),
         (&["--allow-host", "notes.example"], 2, "--http"),
         (
@@ -202,6 +253,27 @@ fn several_libraries_are_served_by_path() {
     }
 }
 
+/// A call of a tool that stands for itself, by the client `agent/7`.
+fn call_alone(tool: &str, arguments: Value) -> Request {
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": tool,
+        "arguments": arguments,
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": "agent", "version": "7" },
+        },
+    } });
+    let mut request = Request::new("POST")
+        .with("Accept", "*/*")
+        .with("Content-Type", "application/json")
+        .with("MCP-Protocol-Version", "2026-07-28")
+        .with("Mcp-Method", "tools/call")
+        .with("Mcp-Name", tool);
+    request.body = message.to_string().into_bytes();
+    request
+}
+
 /// Runs `tabellion key …`; what it says on standard output.
 fn key(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_tabellion"))
@@ -243,22 +315,10 @@ fn who_has_a_key_is_the_author_until_it_is_revoked() {
     let arguments = ["--http", "0.0.0.0:0", "--keys", file, "--allow-host", "127.0.0.1"];
     let server = Server::start(library.command().args(arguments));
     let url = Url::parse(&server.url.replace("0.0.0.0", "127.0.0.1")).expect("a URL");
-    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": "write_markdown",
-        "arguments": { "path": "plan.md", "content": "# New\n" },
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": { "name": "agent", "version": "7" },
-        },
-    } });
-    let mut request = Request::new("POST")
-        .with("Accept", "*/*")
-        .with("Content-Type", "application/json")
-        .with("MCP-Protocol-Version", "2026-07-28")
-        .with("Mcp-Method", "tools/call")
-        .with("Mcp-Name", "write_markdown");
-    request.body = message.to_string().into_bytes();
+    let request = call_alone(
+        "write_markdown",
+        json!({ "path": "plan.md", "content": "# New\n" }),
+    );
     let status = |request: &Request| request.send(&url, PATIENCE).expect("an answer").status;
     assert_eq!(status(&request), 401);
     let request = request.with("Authorization", &format!("Bearer {secret}"));
@@ -279,27 +339,89 @@ fn who_has_a_key_is_the_author_until_it_is_revoked() {
     );
 }
 
+/// An Ed25519 key of an issuer of tokens: its set of keys, and how it signs claims.
+fn issuer() -> (String, impl Fn(&Value) -> String) {
+    let encoded = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+    let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("a key");
+    let key = Ed25519KeyPair::from_pkcs8(key.as_ref()).expect("a key");
+    let public = encoded(key.public_key().as_ref());
+    let keys = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "1", "x": public }] });
+    let sign = move |claims: &Value| {
+        let header = encoded(br#"{"alg":"EdDSA","kid":"1","typ":"at+jwt"}"#);
+        let signed = format!("{header}.{}", encoded(claims.to_string().as_bytes()));
+        format!("{signed}.{}", encoded(key.sign(signed.as_bytes()).as_ref()))
+    };
+    (keys.to_string(), sign)
+}
+
+#[test]
+fn who_has_a_token_is_the_author_and_in_the_log_and_the_token_is_nowhere() {
+    let library = Library::empty();
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let jwks = folder.path().join("jwks.json");
+    let (keys, sign) = issuer();
+    std::fs::write(&jwks, keys).expect("written");
+    let mut command = library.command();
+    command
+        .args(["--http", "0.0.0.0:0", "--public-url", "http://localhost:8000"])
+        .args(["--oauth-issuer", "https://login.example", "--oauth-jwks"])
+        .arg(&jwks)
+        .args(["--allow-host", "127.0.0.1"])
+        .env("TABELLION_LOG", "trace");
+    let (mut server, mut stderr) = Server::with_log(&mut command);
+    let url = Url::parse(&server.url.replace("0.0.0.0", "127.0.0.1")).expect("a URL");
+    let claims = |scope: &str| {
+        json!({
+            "iss": "https://login.example", "aud": "http://localhost:8000/mcp", "exp": 9_999_999_999u64,
+            "sub": "ada", "client_id": "agent", "name": "Ada Example", "scope": scope,
+        })
+    };
+    let (writer, reader) = (sign(&claims("write")), sign(&claims("read")));
+    let mut tampered = writer.clone();
+    tampered.replace_range(
+        writer.len() - 10..writer.len() - 9,
+        if writer.as_bytes()[writer.len() - 10] == b'A' {
+            "B"
+        } else {
+            "A"
+        },
+    );
+    for (token, expected) in [("", 401), (&*tampered, 401), (&reader, 403), (&writer, 200)] {
+        let mut request = call_alone("write_markdown", json!({ "path": "a.md", "content": "# New\n" }));
+        if !token.is_empty() {
+            request = request.with("Authorization", &format!("Bearer {token}"));
+        }
+        let response = request.send(&url, PATIENCE).expect("an answer");
+        assert_eq!(response.status, expected);
+    }
+    server.child.kill().expect("it ends");
+    let mut log = String::new();
+    stderr.read_to_string(&mut log).expect("a log");
+    assert!(log.contains("oauth:ada/agent"), "{log}");
+    for token in [&tampered, &reader, &writer] {
+        for part in token.split('.').skip(1) {
+            assert!(!log.contains(part), "{part}\n{log}");
+        }
+    }
+    let commits = ledger::git(library.root(), &["log", "--format=%an <%ae>%n%B"]).expect("a log");
+    let author = commits
+        .lines()
+        .find(|line| line.starts_with("Ada Example <oauth-"));
+    assert!(
+        author.is_some_and(|line| line.ends_with("@tabellion.localhost>")),
+        "{commits}"
+    );
+}
+
 #[test]
 fn no_content_is_logged() {
     let library = Library::empty();
     let mut command = library.command();
     command
         .args(["--http", "127.0.0.1:0"])
-        .env("TABELLION_LOG", "trace")
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().expect("the server starts");
-    let mut stderr = BufReader::new(child.stderr.take().expect("its standard error"));
-    let (mut first, mut log) = (String::new(), String::new());
-    while !first.contains("listening on") {
-        stderr.read_line(&mut first).expect("it says where it listens");
-    }
-    let url = first
-        .split("listening on ")
-        .nth(1)
-        .expect("a URL")
-        .trim()
-        .to_owned();
-    let mut server = Server { child, url };
+        .env("TABELLION_LOG", "trace");
+    let (mut server, mut stderr) = Server::with_log(&mut command);
+    let mut log = String::new();
     let mut target = server.connect();
     let arguments = json!({ "path": "a.md", "content": "# Confidential\n" });
     target

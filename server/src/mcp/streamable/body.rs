@@ -4,6 +4,7 @@ use std::{
     convert::Infallible,
     fmt,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -12,8 +13,10 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use hyper::body::{Bytes, Frame, SizeHint};
 
 use super::stream::{Event, Reader};
+use crate::keys::Grant;
 
-/// How often a line is sent over a stream on which there is nothing to say, so that nobody on the way takes it for dead.
+/// How often a line is sent over a stream on which there is nothing to say, so that nobody on the way takes it for dead;
+/// and how often it is looked whether its reader may still read it.
 const ALIVE: Duration = Duration::from_secs(15);
 /// After how many milliseconds a client shall ask again for a stream that broke.
 const RETRY_MS: u64 = 1000;
@@ -34,16 +37,25 @@ impl Body {
     }
 
     /// What `reader` reads, as events. Where they have a `name`, a client can ask for them again from any one of them
-    /// on. `held` is dropped when the last one was sent, or nobody wants it any more.
-    pub(super) fn events<T: Send + 'static>(reader: Reader, name: Option<u64>, held: T) -> Self {
+    /// on. Who may no longer do anything, as `grant` says, is told no more but an answer to what they asked when they
+    /// could. `held` is dropped when the last one was sent, or nobody wants it any more.
+    pub(super) fn events<T: Send + 'static>(
+        reader: Reader,
+        name: Option<u64>,
+        grant: Option<Arc<Grant>>,
+        held: T,
+    ) -> Self {
         let first = name.map(|name| Bytes::from(format!("id: {name}-0\nretry: {RETRY_MS}\ndata:\n\n")));
-        let rest = stream::unfold((reader, held), move |(mut reader, held)| async move {
-            let text = match tokio::time::timeout(ALIVE, reader.next()).await {
-                Err(_) => Bytes::from_static(b": alive\n\n"),
-                Ok(None) => return None,
-                Ok(Some(event)) => written(name, &event),
+        let begin = (reader, grant, held);
+        let rest = stream::unfold(begin, move |(mut reader, grant, held)| async move {
+            let next = tokio::time::timeout(ALIVE, reader.next()).await;
+            let stands = grant.as_ref().is_none_or(|grant| grant.stands());
+            let text = match next {
+                Ok(Some(event)) if stands || event.is_answer => written(name, &event),
+                Err(_) if stands => Bytes::from_static(b": alive\n\n"),
+                _ => return None,
             };
-            Some((text, (reader, held)))
+            Some((text, (reader, grant, held)))
         });
         Self(Kind::Events(Box::pin(stream::iter(first).chain(rest))))
     }

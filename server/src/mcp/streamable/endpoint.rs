@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use hyper::{
     HeaderMap, Method, Request, Response, StatusCode,
     body::Bytes,
-    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE},
+    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Map, Value};
@@ -22,13 +22,14 @@ use super::{
 use crate::{
     keys::Grant,
     mcp::{
-        adapter::{Adapter, FORBIDDEN, Provenance},
+        adapter::{self, Adapter, Provenance},
         calls::Calls,
         ending::Ending,
         handler::Era,
         in_flight::Slot,
         message::{self, Incoming},
     },
+    rates::Budget,
 };
 
 /// An answer that comes this soon is plain JSON. For what takes longer, a stream is opened, so that the client sees that
@@ -80,15 +81,21 @@ impl Endpoint {
         }
     }
 
-    /// Answers a request, which the log calls `name`; `grant` says who makes it and what they may do, if anybody is asked.
+    /// Answers a request, which the log calls `name`; `grant` says who makes it and what they may do, if anybody is asked,
+    /// and `budget` how often they may, if that is counted.
     pub async fn answer(
         &self,
         request: Request<Bytes>,
         name: Arc<str>,
         grant: Option<Arc<Grant>>,
+        budget: Option<Budget>,
     ) -> Response<Body> {
         let (head, body) = request.into_parts();
-        let provenance = Provenance { request: name, grant };
+        let provenance = Provenance {
+            request: name,
+            grant,
+            budget,
+        };
         let answer = match head.method {
             _ if !self.is_open() => Err(Refusal::busy("the server is about to end")),
             Method::POST => self.post(&head.headers, &body, provenance).await,
@@ -163,6 +170,7 @@ impl Endpoint {
         };
         let slot = self.slot(&id)?;
         let conversation = Conversation::single(self.adapter.for_another(), &self.ending);
+        let grant = provenance.grant.clone();
         let arrival = Arrival { slot, provenance };
         let asked = conversation.request(&id, *request, arrival).await;
         let (_, stream) = asked.map_err(|error| Refusal::from((Some(id.clone()), error.into())))?;
@@ -173,7 +181,7 @@ impl Endpoint {
                 let status = status(answer.code, is_complete);
                 json(status, answer)
             }
-            None => events(Body::events(reader, None, held)),
+            None => events(Body::events(reader, None, grant, held)),
         })
     }
 
@@ -210,6 +218,7 @@ impl Endpoint {
         let session = self
             .session(headers, &provenance)
             .map_err(|refusal| refusal.of(Some(id.clone())))?;
+        let grant = provenance.grant.clone();
         let arrival = Arrival {
             slot: self.slot(&id)?,
             provenance,
@@ -221,7 +230,7 @@ impl Endpoint {
             return Ok(json(StatusCode::OK, answer));
         }
         stream.keep();
-        Ok(events(Body::events(reader, Some(number), ())))
+        Ok(events(Body::events(reader, Some(number), grant, ())))
     }
 
     /// Begins a session.
@@ -283,7 +292,8 @@ impl Endpoint {
             return Ok(events(Body::whole("")));
         };
         stream.keep();
-        Ok(events(Body::events(stream.read(after), Some(number), session)))
+        let (reader, grant) = (stream.read(after), provenance.grant.clone());
+        Ok(events(Body::events(reader, Some(number), grant, session)))
     }
 
     fn delete(&self, headers: &HeaderMap, provenance: &Provenance) -> Result<Response<Body>, Refusal> {
@@ -380,18 +390,35 @@ fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// An answer. In both eras, who may not do what they ask for is told so by the status as well.
+/// An answer. In both eras, who may not do what they ask for, or not yet, is told so by the status as well.
 fn json(status: StatusCode, answer: Event) -> Response<Body> {
+    let refused = refused(&answer);
     let mut response = Response::new(Body::whole(answer.message));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-    if answer.code == Some(FORBIDDEN.0) {
-        let challenge = HeaderValue::from_static(r#"Bearer error="insufficient_scope""#);
-        headers.insert(WWW_AUTHENTICATE, challenge);
-        *response.status_mut() = StatusCode::FORBIDDEN;
+    if let Some((status, header, value)) = refused {
+        headers.insert(header, value);
+        *response.status_mut() = status;
     }
     response
+}
+
+/// What HTTP says of an answer that there is nothing because of who asks.
+fn refused(answer: &Event) -> Option<(StatusCode, HeaderName, HeaderValue)> {
+    let code = answer.code.map(ErrorCode);
+    if ![Some(adapter::FORBIDDEN), Some(adapter::TOO_MANY)].contains(&code) {
+        return None;
+    }
+    let message: Value = serde_json::from_slice(&answer.message).ok()?;
+    let data = &message["error"]["data"];
+    if let Some(seconds) = data[adapter::RETRY_AFTER].as_u64() {
+        return Some((StatusCode::TOO_MANY_REQUESTS, RETRY_AFTER, seconds.into()));
+    }
+    let scope = data["scope"].as_str()?;
+    let challenge = format!(r#"Bearer realm="tabellion", error="insufficient_scope", scope="{scope}""#);
+    let challenge = HeaderValue::from_str(&challenge).expect("a scope is of visible ASCII");
+    Some((StatusCode::FORBIDDEN, WWW_AUTHENTICATE, challenge))
 }
 
 fn events(body: Body) -> Response<Body> {

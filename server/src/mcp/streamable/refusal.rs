@@ -1,5 +1,7 @@
 //! Requests that are refused before any contract hears of them: a status, and why, as JSON-RPC says it.
 
+use std::time::Duration;
+
 use hyper::{
     Response, StatusCode,
     header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER},
@@ -11,7 +13,7 @@ use rmcp::{
 };
 
 use super::body::Body;
-use crate::mcp::message::Refused;
+use crate::{mcp::message::Refused, rates};
 
 /// A refused request.
 #[derive(Debug)]
@@ -33,6 +35,17 @@ impl Refusal {
     pub fn busy(why: impl Into<String>) -> Self {
         let refusal = Self::new(StatusCode::SERVICE_UNAVAILABLE, why);
         refusal.header(RETRY_AFTER, HeaderValue::from_static("1"))
+    }
+
+    /// Too much was asked for; the client may try again after `wait`. `why` of what.
+    pub fn too_many(why: impl Into<String>, wait: Duration) -> Self {
+        let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, why);
+        refusal.header(RETRY_AFTER, rates::seconds(wait).into())
+    }
+
+    /// The status that says what is wrong.
+    pub fn status(&self) -> StatusCode {
+        self.status
     }
 
     /// The method is none of `allowed`.

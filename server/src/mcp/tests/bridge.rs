@@ -89,7 +89,7 @@ impl Bridge {
         }
         let response = self
             .endpoint
-            .answer(request.body(line.into()).unwrap(), "test".into(), None)
+            .answer(request.body(line.into()).unwrap(), "test".into(), None, None)
             .await;
         if let Some(session) = response.headers().get(SESSION) {
             let session = session.to_str().unwrap().to_owned();
@@ -112,7 +112,7 @@ impl Bridge {
             .header(SESSION, session)
             .header(VERSION, version);
         let request = request.body(Bytes::new()).unwrap();
-        let response = self.endpoint.answer(request, "test".into(), None).await;
+        let response = self.endpoint.answer(request, "test".into(), None, None).await;
         self.hand_on(response).await;
     }
 

@@ -8,6 +8,7 @@ mod approval;
 mod bridge;
 pub(crate) mod client;
 pub(crate) mod contract;
+mod fuzz;
 mod life;
 mod offers;
 mod official;

@@ -1,6 +1,9 @@
 //! What HTTP has beside messages: statuses, sessions, streams that break, and limits. Time stands still where it matters.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use http_body_util::BodyExt as _;
 use hyper::{Request, Response, StatusCode, body::Bytes};
@@ -12,11 +15,12 @@ use super::{
     page::{Page, URI},
 };
 use crate::{
-    keys::{Grant, Holder},
+    keys::{Access, Grant, Holder, KeyFile, Ring, Standing},
     mcp::{
         ApprovalPolicy,
         streamable::{Body, Endpoint, Limits},
     },
+    rates::{Budget, Rate, Rates},
 };
 
 const BOTH: &str = "application/json, text/event-stream";
@@ -26,6 +30,8 @@ struct Place {
     endpoint: Arc<Endpoint>,
     /// Who calls, and what they may do.
     grant: Option<Arc<Grant>>,
+    /// How often they may.
+    budget: Option<Budget>,
 }
 
 /// Whoever is called so, with these scopes.
@@ -36,13 +42,15 @@ fn grant(name: &str, scopes: &[&str]) -> Option<Arc<Grant>> {
         email: format!("{name}@example.org"),
         scopes: scopes.iter().map(|scope| scope.parse().unwrap()).collect(),
     });
-    Some(Arc::new(holder.at("").unwrap()))
+    let standing = Standing::Until(SystemTime::now() + Duration::from_secs(3600));
+    Some(Arc::new(holder.at("", standing).unwrap()))
 }
 
 /// What came back, without its body's end.
 struct Said {
     status: StatusCode,
     session: Option<String>,
+    retry_after: Option<String>,
     is_stream: bool,
     body: Body,
 }
@@ -52,6 +60,12 @@ impl Said {
     async fn json(self) -> Value {
         let body = self.body.collect().await.unwrap().to_bytes();
         serde_json::from_slice(&body).unwrap_or_default()
+    }
+
+    /// Whether a stream goes on with a line that says no more than that it does.
+    async fn next_is_a_sign_of_life(&mut self) -> bool {
+        let frame = self.body.frame().await.unwrap().unwrap();
+        frame.into_data().unwrap().starts_with(b":")
     }
 
     /// The next event of a stream: its id and its message.
@@ -73,6 +87,7 @@ impl Place {
             notes,
             endpoint: Arc::new(Endpoint::new(adapter, limits)),
             grant: None,
+            budget: None,
         }
     }
 
@@ -82,6 +97,7 @@ impl Place {
             notes: self.notes.clone(),
             endpoint: self.endpoint.clone(),
             grant,
+            budget: self.budget.clone(),
         }
     }
 
@@ -96,12 +112,18 @@ impl Place {
         };
         let response: Response<Body> = self
             .endpoint
-            .answer(request.body(body).unwrap(), "test".into(), self.grant.clone())
+            .answer(
+                request.body(body).unwrap(),
+                "test".into(),
+                self.grant.clone(),
+                self.budget.clone(),
+            )
             .await;
         let header = |name: &str| response.headers().get(name).and_then(|it| it.to_str().ok());
         Said {
             status: response.status(),
             session: header("mcp-session-id").map(str::to_owned),
+            retry_after: header("retry-after").map(str::to_owned),
             is_stream: header("content-type") == Some("text/event-stream"),
             body: response.into_body(),
         }
@@ -471,6 +493,49 @@ async fn a_key_is_good_for_what_its_scopes_say() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_asks_too_often_waits_and_changes_nothing() {
+    let rates = Arc::new(Rates::new(Rate::a_minute(6), Rate::a_minute(2)));
+    let mut place = Place::new(Limits::default());
+    let session = place.open().await;
+    place.budget = Some(Budget::new(rates.clone(), "ada"));
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+    for (in_session, request, expected) in [
+        (false, call(1, "keep", "a"), 200),
+        (true, call(1, "keep", "b"), 200),
+        (false, call(1, "keep", "c"), 429),
+        (true, call(1, "keep", "d"), 429),
+        (false, call(1, "echo", "x"), 200),
+        (true, call(1, "no_such_tool", "x"), 200),
+        (false, list.clone(), 200),
+        (true, list.clone(), 200),
+        (false, call(1, "echo", "x"), 200),
+        (true, call(1, "echo", "x"), 200),
+        (false, call(1, "echo", "x"), 429),
+        (true, list, 429),
+    ] {
+        let said = match in_session {
+            true => place.post(&session, request.clone()).await,
+            false => place.stateless(request.clone()).await,
+        };
+        assert_eq!(said.status, expected, "{request}");
+        let wait = said.retry_after.clone().and_then(|wait| wait.parse().ok());
+        let answer = said.json().await;
+        let named = answer["error"]["data"]["retryAfterSeconds"].as_u64();
+        assert_eq!((wait, named.is_some()), (named, expected == 429), "{answer}");
+    }
+    assert_eq!(place.notes.kept(), ["a", "b"]);
+    assert_eq!(rates.refused(Access::Write), 2);
+    // Somebody else does as they like, and so does everybody after a while.
+    let mut other = place.by(None);
+    other.budget = Some(Budget::new(rates, "bert"));
+    assert_eq!(other.alone(1, "keep", "d").await.status, 200);
+    tokio::time::advance(Duration::from_secs(30)).await;
+    assert_eq!(place.alone(1, "keep", "e").await.status, 200);
+    assert_eq!(place.alone(1, "keep", "f").await.status, 429);
+    assert_eq!(place.notes.kept(), ["a", "b", "d", "e"]);
+}
+
 #[tokio::test]
 async fn a_session_is_its_owners() {
     let place = Place::new(Limits::default());
@@ -489,6 +554,56 @@ async fn a_session_is_its_owners() {
     assert_eq!(ada.send("DELETE", &own, &Value::Null).await.status, 204);
     assert_eq!(place.notes.kept(), ["a"]);
     place.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_soon_after_its_reader_may_no_longer_read() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = KeyFile::at(folder.path().join("keys.json"));
+    let key = file.create("Ada", None, vec!["write".parse().unwrap()]).unwrap();
+    let ring = Arc::new(Ring::new(file.clone()).unwrap());
+    let holder = ring.holder(&key.reveal()).unwrap();
+    let good = holder.at("", Standing::Key(ring)).unwrap();
+    let expired = holder.at("", Standing::Until(SystemTime::now())).unwrap();
+    let subscriptions = json!({ "notifications": { "resourceSubscriptions": [URI] } });
+    let listen =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": subscriptions });
+    let place = Place::new(Limits::default());
+    for (grant, is_good) in [(good, true), (expired, false)] {
+        let place = place.by(Some(Arc::new(grant)));
+        let session = place.open().await;
+        let own = [("accept", BOTH), ("mcp-session-id", &*session)];
+        let mut streams = [
+            place.send("GET", &own, &Value::Null).await,
+            place.stateless(listen.clone()).await,
+        ];
+        let mut called = place.post(&session, call(1, "slow", "a")).await;
+        if is_good {
+            for stream in &mut streams {
+                assert!(stream.is_stream);
+                while !stream.next_is_a_sign_of_life().await {}
+            }
+            file.revoke(key.id()).unwrap();
+        }
+        let ended = async {
+            for mut stream in streams {
+                while stream.body.frame().await.is_some() {}
+            }
+        };
+        // They are looked at every 15 seconds, one after the other.
+        let ended = tokio::time::timeout(Duration::from_secs(40), ended).await;
+        assert!(ended.is_ok(), "{is_good}");
+        // What they asked when they could is answered all the same.
+        assert!(called.is_stream);
+        if !is_good {
+            continue;
+        }
+        place.notes.open(1);
+        while let Some((_, message)) = called.event().await {
+            assert!(message.is_null() || *text(&message) == "a", "{message}");
+        }
+        assert_eq!(place.notes.kept(), ["a"]);
+    }
 }
 
 #[tokio::test]

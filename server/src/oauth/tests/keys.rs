@@ -1,0 +1,68 @@
+//! Sets of keys: which keys are used.
+
+use serde_json::{Value, json};
+
+use super::{authority::Authority, *};
+
+/// A key of an authorization server, with these members more.
+fn with(key: &Value, more: &Value) -> Value {
+    let mut key = key.clone();
+    for (name, value) in more.as_object().unwrap() {
+        key[name] = value.clone();
+    }
+    key
+}
+
+#[test]
+fn a_key_is_used_for_what_it_is_for() {
+    let keys = Authority::new().keys();
+    let (ed, p256, rsa) = (&keys["keys"][0], &keys["keys"][1], &keys["keys"][3]);
+    let short = "AQ".repeat(127);
+    for (key, expected) in [
+        (with(ed, &json!({})), Ok(())),
+        (
+            with(
+                ed,
+                &json!({ "use": "sig", "alg": "EdDSA", "key_ops": ["sign", "verify"] }),
+            ),
+            Ok(()),
+        ),
+        (with(ed, &json!({ "use": "enc" })), Err(BadSet::Empty)),
+        (with(ed, &json!({ "key_ops": ["encrypt"] })), Err(BadSet::Empty)),
+        (with(ed, &json!({ "key_ops": "verify" })), Err(BadSet::Empty)),
+        (with(ed, &json!({ "alg": "HS256" })), Err(BadSet::Empty)),
+        (with(ed, &json!({ "crv": "X25519" })), Err(BadSet::Empty)),
+        (with(ed, &json!({ "x": "AAAA" })), Err(BadSet::Empty)),
+        (with(p256, &json!({ "crv": "P-384" })), Err(BadSet::Empty)),
+        (with(p256, &json!({ "crv": "secp256k1" })), Err(BadSet::Empty)),
+        (with(p256, &json!({ "y": null })), Err(BadSet::Empty)),
+        (with(rsa, &json!({ "n": short })), Err(BadSet::Empty)),
+        (
+            with(
+                rsa,
+                &json!({ "n": format!("AAAA{}", rsa["n"].as_str().unwrap()) }),
+            ),
+            Ok(()),
+        ),
+        (json!({ "kty": "oct", "k": "c2VjcmV0" }), Err(BadSet::Empty)),
+        (json!("key"), Err(BadSet::Empty)),
+    ] {
+        let text = json!({ "keys": [key] }).to_string();
+        assert_eq!(KeySet::parse(text.as_bytes()).map(drop), expected, "{text}");
+    }
+    for text in ["", "[]", "{}", r#"{"keys":{}}"#, r#"{"keys":[],"keys":[]}"#] {
+        assert_eq!(KeySet::parse(text.as_bytes()), Err(BadSet::Form), "{text}");
+    }
+}
+
+#[test]
+fn a_key_with_an_algorithm_is_for_no_other() {
+    let authority = Authority::new();
+    let rsa = with(&authority.keys()["keys"][3], &json!({ "alg": "PS256" }));
+    let keys = KeySet::parse(json!({ "keys": [rsa] }).to_string().as_bytes()).unwrap();
+    for (algorithm, fits) in [("PS256", true), ("RS256", false), ("PS384", false)] {
+        let token = authority.sign(&json!({ "alg": algorithm }).to_string(), "{}");
+        let token = Token::parse(&token).unwrap();
+        assert_eq!(keys.fitting(&token).next().is_some(), fits, "{algorithm}");
+    }
+}

@@ -1,0 +1,294 @@
+//! Where keys come from: files that change, and URLs whose servers are slow, wrong or away.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::watch,
+};
+
+use super::{
+    authority::{Authority, ISSUER, claims},
+    *,
+};
+use crate::tls::{self, BadTls, Certificates};
+
+const HERE: &str = "https://notes.example/mcp";
+
+/// A server that answers every request with the bytes that are shown to it, as soon as there are any, and hangs up.
+struct Site {
+    url: String,
+    shown: watch::Sender<Vec<u8>>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Site {
+    async fn new(shown: Vec<u8>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/keys", listener.local_addr().unwrap());
+        let (shown, asked) = (watch::Sender::new(shown), Arc::<AtomicUsize>::default());
+        let (answers, count) = (shown.subscribe(), asked.clone());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                count.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(answer(stream, answers.clone()));
+            }
+        });
+        Self { url, shown, asked }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+async fn answer(mut stream: TcpStream, mut shown: watch::Receiver<Vec<u8>>) {
+    let mut head = vec![0; 4096];
+    let read = stream.read(&mut head).await.unwrap_or_default();
+    assert!(head[..read].starts_with(b"GET /keys HTTP/1.1\r\n"));
+    let bytes = tokio::select! {
+        shown = shown.wait_for(|bytes| !bytes.is_empty()) => shown.unwrap().clone(),
+        // The other side hangs up.
+        _ = stream.read(&mut head) => return,
+    };
+    // It may do so still.
+    let _ = stream.write_all(&bytes).await;
+}
+
+fn response(status: &str, body: &str) -> Vec<u8> {
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+fn keys(authority: &Authority) -> Vec<u8> {
+    response("200 OK", &authority.keys().to_string())
+}
+
+fn tokens(url: &str, pace: Pace) -> Tokens {
+    Tokens::new(ISSUER.parse().unwrap(), vec![], Source::new(url, pace).unwrap())
+}
+
+/// Lets others work until that is so; for a minute at the most.
+async fn until(so: impl Fn() -> bool) {
+    let waiting = async {
+        while !so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waiting)
+        .await
+        .expect("it comes");
+}
+
+async fn found(tokens: &Tokens, token: &str) -> Result<(), Denied> {
+    tokens.bearer(token, &[HERE.into()]).await.map(drop)
+}
+
+#[tokio::test]
+async fn keys_come_from_a_url_and_stay_when_it_is_away() {
+    let (authority, next) = (Authority::new(), Authority::new());
+    let site = Site::new(keys(&authority)).await;
+    let pace = Pace {
+        between: Duration::ZERO,
+        ..Pace::default()
+    };
+    let tokens = tokens(&site.url, pace);
+    assert!(!tokens.is_ready());
+    let token = authority.token(&claims(HERE, "read"));
+    found(&tokens, &token).await.unwrap();
+    assert!(tokens.is_ready());
+    for broken in [
+        response("500 Internal Server Error", "{}"),
+        response("302 Found", &next.keys().to_string()),
+        response("200 OK", "nonsense"),
+        response("200 OK", r#"{"keys":[]}"#),
+        response("200 OK", &format!("{}{}", next.keys(), " ".repeat(300 << 10))),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{".to_vec(),
+        b"220 ready\r\n".to_vec(),
+    ] {
+        let asked = site.asked();
+        site.shown.send_replace(broken);
+        // A key that is not known makes it ask.
+        let unknown = authority.sign(&json!({ "alg": "EdDSA", "kid": "new" }).to_string(), "{}");
+        let denied = found(&tokens, &unknown).await;
+        assert!(matches!(denied, Err(Denied::Bad(BadToken::Key))), "{denied:?}");
+        assert_eq!(site.asked(), asked + 1);
+        found(&tokens, &token).await.unwrap();
+        assert_eq!(site.asked(), asked + 1, "a key that is known is not asked for");
+    }
+}
+
+#[tokio::test]
+async fn a_new_key_is_had_when_a_token_names_it_and_not_too_often() {
+    let authority = Authority::new();
+    let mut old = authority.keys();
+    old["keys"].as_array_mut().unwrap().remove(0);
+    let site = Site::new(response("200 OK", &old.to_string())).await;
+    let tokens = tokens(&site.url, Pace::default());
+    let token = authority.token(&claims(HERE, "read"));
+    let denied = found(&tokens, &token).await;
+    assert!(matches!(denied, Err(Denied::Bad(BadToken::Key))), "{denied:?}");
+    site.shown.send_replace(keys(&authority));
+    // Whoever sends many unknown keys makes nobody ask more often.
+    for _ in 0..20 {
+        let denied = found(&tokens, &token).await;
+        assert!(matches!(denied, Err(Denied::Bad(BadToken::Key))), "{denied:?}");
+    }
+    assert_eq!(site.asked(), 1);
+    tokio::time::pause();
+    tokio::time::advance(Pace::default().between).await;
+    tokio::time::resume();
+    let many = (0..20).map(|_| found(&tokens, &token));
+    for found in futures_util::future::join_all(many).await {
+        found.unwrap();
+    }
+    assert_eq!(site.asked(), 2, "all of them wait for one answer");
+}
+
+#[tokio::test]
+async fn keys_that_were_never_had_make_no_token_bad() {
+    let authority = Authority::new();
+    let site = Site::new(vec![]).await;
+    let pace = Pace {
+        patience: Duration::from_millis(50),
+        between: Duration::ZERO,
+        ..Pace::default()
+    };
+    let tokens = tokens(&site.url, pace);
+    let token = authority.token(&claims(HERE, "read"));
+    assert!(matches!(found(&tokens, &token).await, Err(Denied::NoKeys)));
+    assert!(!tokens.is_ready());
+    // What is no token at all asks nobody.
+    let asked = site.asked();
+    assert!(matches!(
+        found(&tokens, "nonsense").await,
+        Err(Denied::Bad(BadToken::Form))
+    ));
+    assert_eq!(site.asked(), asked);
+    site.shown.send_replace(keys(&authority));
+    found(&tokens, &token).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_hangs_up_does_not_keep_others_from_a_new_key() {
+    let authority = Authority::new();
+    let site = Site::new(vec![]).await;
+    let tokens = Arc::new(tokens(&site.url, Pace::default()));
+    let token = authority.token(&claims(HERE, "read"));
+    let impatient = tokio::spawn({
+        let (tokens, token) = (tokens.clone(), token.clone());
+        async move { found(&tokens, &token).await.is_ok() }
+    });
+    until(|| site.asked() > 0).await;
+    impatient.abort();
+    assert!(impatient.await.unwrap_err().is_cancelled());
+    // What was asked for comes all the same, and is not asked for again.
+    site.shown.send_replace(keys(&authority));
+    found(&tokens, &token).await.unwrap();
+    assert_eq!(site.asked(), 1);
+}
+
+#[tokio::test]
+async fn keys_are_had_before_anybody_asks() {
+    let authority = Authority::new();
+    let site = Site::new(b"220 not yet\r\n".to_vec()).await;
+    let pace = Pace {
+        first: Duration::from_millis(1),
+        ..Pace::default()
+    };
+    let tokens = Arc::new(tokens(&site.url, pace));
+    let keeping = tokio::spawn({
+        let tokens = tokens.clone();
+        async move { tokens.keep_fresh().await }
+    });
+    until(|| site.asked() > 1).await;
+    assert!(!tokens.is_ready());
+    site.shown.send_replace(keys(&authority));
+    until(|| tokens.is_ready()).await;
+    keeping.abort();
+}
+
+#[tokio::test]
+async fn keys_come_over_tls_from_who_is_trusted() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let files = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
+    let certified = |name: &str| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+    let (own, other) = (certified("localhost"), certified("localhost"));
+    std::fs::write(&files[0], own.cert.pem()).unwrap();
+    std::fs::write(&files[1], own.signing_key.serialize_pem()).unwrap();
+    let [cert, key] = files;
+    let acceptor = Certificates::new(cert, key).unwrap().acceptor();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let bytes = keys(&Authority::new());
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            if let Ok(mut stream) = acceptor.accept(stream).await {
+                // Whoever is there asks for the one thing that there is.
+                let _ = stream.read(&mut [0; 4096]).await;
+                let _ = stream.write_all(&bytes).await;
+                let _ = stream.shutdown().await;
+            }
+        }
+    });
+    for (trusted, host, expected) in [
+        (&own, "localhost", true),
+        (&other, "localhost", false),
+        (&own, "127.0.0.1", false),
+    ] {
+        let config = tls::trusting([trusted.cert.der().clone()]).unwrap();
+        let url = format!("https://{host}:{port}/keys").parse().unwrap();
+        let found = fetch::get(&url, Some(&config.into()), Pace::default().patience).await;
+        assert_eq!(found.is_ok(), expected, "{host}: {found:?}");
+    }
+    assert!(matches!(tls::trusting([]), Err(BadTls::NoRoots)));
+}
+
+#[tokio::test]
+async fn a_file_is_read_again_when_it_changes() {
+    let (authority, next) = (Authority::new(), Authority::new());
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("jwks.json");
+    let path = file.to_str().unwrap();
+    assert!(matches!(
+        Source::new(path, Pace::default()),
+        Err(Unavailable::Io { .. })
+    ));
+    std::fs::write(&file, "{}").unwrap();
+    assert!(matches!(
+        Source::new(path, Pace::default()),
+        Err(Unavailable::Set { .. })
+    ));
+    std::fs::write(&file, authority.keys().to_string()).unwrap();
+    let tokens = tokens(path, Pace::default());
+    assert!(tokens.is_ready());
+    let (old, new) = (
+        authority.token(&claims(HERE, "read")),
+        next.token(&claims(HERE, "read")),
+    );
+    let good = async |token: &str| found(&tokens, token).await.is_ok();
+    assert_eq!((good(&old).await, good(&new).await), (true, false));
+    std::fs::write(&file, "half").unwrap();
+    assert_eq!((good(&old).await, good(&new).await), (true, false));
+    std::fs::write(&file, format!("{}\n", next.keys())).unwrap();
+    assert_eq!((good(&old).await, good(&new).await), (false, true));
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!((good(&old).await, good(&new).await), (false, true));
+}
+
+#[test]
+fn keys_are_not_asked_for_in_the_clear() {
+    for url in [
+        "http://login.example/keys",
+        "ftp://login.example/keys",
+        "https://user@login.example/keys",
+    ] {
+        let source = Source::new(url, Pace::default());
+        assert!(matches!(source, Err(Unavailable::Url(_))), "{url}");
+    }
+}
