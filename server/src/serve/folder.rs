@@ -10,19 +10,22 @@ use std::{
 const SHARED: &[&str] = &[
     "/Applications",
     "/Library",
+    "/System",
     "/Users",
+    "/dev",
+    "/dev/shm",
     "/home",
     "/opt",
     "/run",
     "/tmp",
+    "/usr",
     "/var",
     "/var/lib",
     "/var/tmp",
 ];
 /// Folders of the system that have nothing of a person's in them.
 const SYSTEM: &[&str] = &[
-    "/System", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr",
-    "/var/log",
+    "/bin", "/boot", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr/bin", "/usr/lib", "/var/log",
 ];
 /// Folders, wherever they are, that programs keep secrets in.
 const SECRETS: &[&str] = &[
@@ -85,7 +88,9 @@ mod tests {
             ("/", Some("holds all there is")),
             ("/etc", Some("belongs to the system")),
             ("/etc/notes", Some("belongs to the system")),
-            ("/usr/local/share", Some("belongs to the system")),
+            ("/usr/lib/notes", Some("belongs to the system")),
+            ("/usr", Some("belongs to the system")),
+            ("/dev/shm/notes", None),
             ("/var/lib", Some("belongs to the system")),
             ("/var/lib/notes", None),
             ("/srv/notes", None),

@@ -28,13 +28,13 @@ use tabellion_schemas::generated::braindrive_markdown::CONTRACT;
 use crate::support::Library;
 
 /// A server over HTTP, which ends with this.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     url: String,
 }
 
 impl Server {
-    fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         Self::with_log(command).0
     }
 
@@ -56,7 +56,7 @@ impl Server {
         (Self { child, url }, stderr)
     }
 
-    fn url(&self) -> Url {
+    pub(crate) fn url(&self) -> Url {
         Url::parse(&self.url).expect("a URL")
     }
 

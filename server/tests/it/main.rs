@@ -2,6 +2,7 @@
 
 mod approval;
 mod attacks;
+mod broken_connections;
 mod concurrency;
 mod contract;
 mod editor;

@@ -1,0 +1,126 @@
+//! A call whose connection broke is made again with the same idempotency key: however far the first one came, there is one
+//! commit, and one answer.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::{Shutdown, TcpStream},
+};
+
+use serde_json::{Value, json};
+use tabellion_conformance::{http::Request, ledger, subject::Era, target::PATIENCE};
+
+use crate::{http::Server, support::Library};
+
+/// How far a client comes before its connection breaks.
+const BREAKS: [(&str, fn(&mut TcpStream, &[u8])); 5] = [
+    ("within the head", |stream, whole| send(stream, &whole[..40])),
+    ("within the body", |stream, whole| {
+        send(stream, &whole[..whole.len() - 10])
+    }),
+    ("after the body", |stream, whole| send(stream, whole)),
+    ("with an end to what it sends", |stream, whole| {
+        send(stream, whole);
+        stream.shutdown(Shutdown::Write).expect("a half-closed stream");
+    }),
+    ("within the answer", |stream, whole| {
+        send(stream, whole);
+        stream.read_exact(&mut [0]).expect("an answer that begins");
+    }),
+];
+/// How often each.
+const ROUNDS: usize = 4;
+
+#[test]
+fn a_call_that_is_made_again_is_one_commit_however_the_first_one_broke() {
+    let library = Library::with(&[("note.md", "# Note\n")]);
+    let server = Server::start(library.command().args(["--http", "127.0.0.1:0"]));
+    let mut keys = Vec::new();
+    for round in 0..ROUNDS {
+        for (name, broken) in BREAKS {
+            let key = format!("{}-{round}", name.replace(' ', "-"));
+            let message = append(&key);
+            let whole = raw(&server, &message);
+            let mut stream =
+                TcpStream::connect((&*server.url().host, server.url().port)).expect("a connection");
+            broken(&mut stream, &whole);
+            drop(stream);
+            let commits = [0, 1].map(|_| commit(&server, &message));
+            assert_eq!(commits[0], commits[1], "{key}");
+            keys.push(key);
+        }
+    }
+    let text = String::from_utf8(library.get("note.md")).expect("text");
+    for key in keys {
+        let lines = text.lines().filter(|line| *line == format!("- {key}")).count();
+        assert_eq!(lines, 1, "{key}: {text}");
+    }
+    let changes = ledger::git(library.root(), &["rev-list", "--count", "HEAD", "--", "note.md"]);
+    let expected = 1 + ROUNDS * BREAKS.len();
+    assert_eq!(changes.expect("git").trim(), expected.to_string());
+}
+
+fn send(stream: &mut TcpStream, bytes: &[u8]) {
+    stream.write_all(bytes).expect("sent");
+}
+
+fn append(key: &str) -> Value {
+    let operation = json!({ "type": "append", "content": format!("- {key}\n") });
+    json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {
+            "name": "edit_markdown",
+            "arguments": { "path": "note.md", "operation": operation },
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": Era::Stateless.revision(),
+                "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+                "io.modelcontextprotocol/clientCapabilities": {},
+                "tabellion/idempotencyKey": key,
+            },
+        },
+    })
+}
+
+/// The headers that go with a call.
+const HEADERS: [(&str, &str); 5] = [
+    ("Content-Type", "application/json"),
+    ("Accept", "application/json, text/event-stream"),
+    ("MCP-Protocol-Version", Era::Stateless.revision()),
+    ("Mcp-Method", "tools/call"),
+    ("Mcp-Name", "edit_markdown"),
+];
+
+/// The bytes of the POST.
+fn raw(server: &Server, message: &Value) -> Vec<u8> {
+    let (url, body) = (server.url(), message.to_string());
+    let headers: String = HEADERS
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
+    format!(
+        "POST {} HTTP/1.1\r\nHost: {}\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+        url.path,
+        url.authority(),
+        body.len()
+    )
+    .into_bytes()
+}
+
+/// The commit with which the call is answered.
+fn commit(server: &Server, message: &Value) -> String {
+    let mut request = Request::new("POST");
+    request.body = message.to_string().into_bytes();
+    let request = HEADERS
+        .iter()
+        .fold(request, |request, (name, value)| request.with(name, value));
+    let mut response = request.send(&server.url(), PATIENCE).expect("a response");
+    let text = String::from_utf8(response.bytes().expect("a body")).expect("text");
+    let answer = text
+        .lines()
+        .find_map(|line| line.strip_prefix("data: "))
+        .unwrap_or(&text);
+    let answer: Value = serde_json::from_str(answer).unwrap_or_else(|_| panic!("{text}"));
+    let commit = answer["result"]["structuredContent"]["git_commit_sha"].as_str();
+    commit.unwrap_or_else(|| panic!("{answer}")).to_owned()
+}
