@@ -11,8 +11,11 @@ use tabellion_conformance::{http::Request, ledger, subject::Era, target::PATIENC
 
 use crate::{http::Server, support::Library};
 
+/// What a client does with its connection and the bytes of its request, before the connection breaks.
+type Break = fn(&mut TcpStream, &[u8]);
+
 /// How far a client comes before its connection breaks.
-const BREAKS: [(&str, fn(&mut TcpStream, &[u8])); 5] = [
+const BREAKS: [(&str, Break); 5] = [
     ("within the head", |stream, whole| send(stream, &whole[..40])),
     ("within the body", |stream, whole| {
         send(stream, &whole[..whole.len() - 10])
