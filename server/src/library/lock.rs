@@ -8,7 +8,7 @@ use std::{
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use tabellion_schemas::{Failure, FailureKind};
@@ -124,6 +124,14 @@ impl GitLock {
         there
             .and_then(|_| self.content.write_all(bytes))
             .at("write", &self.files.marker)
+    }
+
+    /// Gives what is to take the locked file's place this time, unless the disk's clock has not come there yet.
+    pub(super) fn date(&self, time: SystemTime) -> Result<(), Failure> {
+        let written = self.content.metadata().and_then(|found| found.modified());
+        written
+            .and_then(|written| self.content.set_modified(time.min(written)))
+            .at("date", &self.files.marker)
     }
 
     /// The written content.

@@ -12,6 +12,7 @@
 //! | `plan`, `pending`, `transaction`, `recovery` | changes: worked out, put together, made, completed or undone |
 //! | `document`, `intent` | what a transaction exchanges on the disk, and its record of what it is about to do |
 //! | `objects`, `tree`, `commit`, `index_file`, `branch`, `lock` | git's files, one each |
+//! | `racy` | files that changed without looking it to git |
 //! | `attributes`, `conversion`, `sparse`, `sharing` | what of git's configuration bears on files: bytes, presence, modes |
 //! | `commit_message`, `history` | the log |
 //! | `versions` | what one document has been |
@@ -36,6 +37,7 @@ mod maintenance;
 mod objects;
 mod pending;
 mod plan;
+mod racy;
 mod recovery;
 mod repository;
 pub mod root;

@@ -17,6 +17,7 @@ use super::{
     intent::{Exchange, Intent, Logged},
     objects::NewObjects,
     plan::Plan,
+    racy,
     repository::Head,
     root::{FileBytes, twin_among},
     tree::Kept,
@@ -64,6 +65,8 @@ pub(super) struct Work {
     pub(super) contents: Vec<Option<Vec<u8>>>,
     /// The index as it will be.
     pub(super) draft: Draft,
+    /// The time that it must have.
+    pub(super) settled: SystemTime,
     /// The index that all this was compared with.
     pub(super) index: IndexStat,
 }
@@ -200,7 +203,8 @@ impl Pending {
         let kept = self.documents.values().map(|document| document.kept_after);
         let changes: Vec<_> = paths.iter().map(String::as_str).zip(kept).collect();
         let Index { bytes, stat } = self.index;
-        let draft = index_file::draft(bytes, &changes, &self.folders).map_err(index_failure)?;
+        let mut draft = index_file::draft(bytes, &changes, &self.folders).map_err(index_failure)?;
+        let settled = racy::settle(library, &mut draft, &stat).map_err(index_failure)?;
         let mut documents = Vec::new();
         let mut contents = Vec::new();
         for (number, (path, document)) in self.documents.into_iter().enumerate() {
@@ -228,6 +232,7 @@ impl Pending {
             objects: self.objects,
             contents,
             draft,
+            settled,
             index: stat,
         })
     }
@@ -237,7 +242,7 @@ impl Pending {
 #[derive(Debug)]
 pub(super) struct Index {
     pub(super) bytes: Vec<u8>,
-    stat: IndexStat,
+    pub(super) stat: IndexStat,
 }
 
 impl Index {
@@ -270,6 +275,12 @@ impl IndexStat {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self(None)),
             Err(error) => Err(error).at("look at", path),
         }
+    }
+
+    /// When it was written: seconds and nanoseconds.
+    pub(super) fn modified(&self) -> Option<[u32; 2]> {
+        let [_, _, seconds, nanoseconds] = self.0?.times;
+        Some([seconds, nanoseconds])
     }
 
     /// Whether the file at `path` is still that one.

@@ -17,11 +17,12 @@ use super::{
     document::{self, Found, Place},
     durable::{self, Thing},
     history,
-    index_file::{self, Entry, Folders, IndexError},
+    index_file::{self, Folders, IndexError},
     intent::{Exchange, Intent},
     lock::remove_if_there,
     objects,
     pending::{Index, index_failure},
+    racy,
     transaction::{INTENT, OLD_INDEX, index_lock},
     trouble::{At, InRepository},
 };
@@ -171,33 +172,29 @@ fn publish_index(library: &Library, intent: &Intent) -> Result<(), Failure> {
     let lock = index_lock(library);
     lock.release()?;
     let mut held = lock.clone().acquire()?;
-    let mut index = Index::read(&lock.target)?.bytes;
+    let mut index = Index::read(&lock.target)?;
     let old = library.repository.own(OLD_INDEX);
-    if let Err(IndexError::Damaged(_)) = index_file::look_up(&index, "") {
+    if let Err(IndexError::Damaged(_)) = index_file::look_up(&index.bytes, "") {
         // A power failure can lose the bytes of a file that has just got its name.
-        index = Index::read(&old)?.bytes;
+        index = Index::read(&old)?;
     }
     let mut paths = Vec::new();
     for exchange in &intent.documents {
         let path = library.repository.git_path(&exchange.path);
-        if index_file::look_up(&index, &path).map_err(index_failure)? != exchange.kept_after {
+        if index_file::look_up(&index.bytes, &path).map_err(index_failure)? != exchange.kept_after {
             paths.push((path, exchange.kept_after));
         }
     }
     if paths.is_empty() {
         return lock.release();
     }
+    let changes: Vec<_> = paths.iter().map(|(path, kept)| (&**path, *kept)).collect();
+    let draft = index_file::draft(index.bytes, &changes, &Folders::new());
+    let mut draft = draft.map_err(index_failure)?;
+    let settled = racy::settle(library, &mut draft, &index.stat).map_err(index_failure)?;
     // Without what the system says of a file, git looks at its content once and fills that in.
-    let entry = |kept| Entry {
-        kept,
-        stat: FileStat::default(),
-    };
-    let changes: Vec<_> = paths
-        .iter()
-        .map(|(path, kept)| (&**path, kept.map(entry)))
-        .collect();
-    let new = index_file::with(index, &changes, &Folders::new()).map_err(index_failure)?;
-    held.write(&new)?;
+    held.write(&draft.finish(&vec![FileStat::default(); changes.len()]))?;
+    held.date(settled)?;
     durable::sync_all(&[held.content()])?;
     lock.publish()
 }

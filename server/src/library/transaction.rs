@@ -267,6 +267,7 @@ impl<'a> Transaction<'a> {
         for (at, bytes) in self.work.draft.rest(&self.checksum, &stats) {
             self.index.write_over(at, &bytes)?;
         }
+        self.index.date(self.work.settled)?;
         let (index, old) = (repository.index(), repository.own(OLD_INDEX));
         match fs::hard_link(&index, &old) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -6,7 +6,9 @@
 
 use sha1::{Digest, Sha1};
 
-use super::{CHECKSUM_BYTES, entries};
+use gix::ObjectId;
+
+use super::{CHECKSUM_BYTES, HEADER_BYTES, IndexError, entries, open};
 use crate::platform::FileStat;
 
 /// An index whose changed entries say nothing of their files yet.
@@ -29,6 +31,35 @@ impl Draft {
             entries,
             checked,
         }
+    }
+
+    /// Makes git read the files of which `is_doubtful` says that they may be other than their entries say. It is asked of
+    /// those that the index has as written in the second `since` or later, with what git calls them, what is noted of them
+    /// and what they are kept as.
+    ///
+    /// # Errors
+    /// [`IndexError`], where the entries can't be read.
+    pub(in crate::library) fn doubt(
+        &mut self,
+        since: u32,
+        mut is_doubtful: impl FnMut(&str, &FileStat, ObjectId) -> bool,
+    ) -> Result<(), IndexError> {
+        let (layout, body) = open(&self.bytes)?;
+        let mut doubtful = Vec::new();
+        entries::each(body, layout, |at, entry, name| {
+            if entries::second(entry) < since || !entries::is_read_by_stat(entry) {
+                return;
+            }
+            let kept = entries::kept(entry).blob;
+            let name = std::str::from_utf8(name);
+            if name.is_ok_and(|name| is_doubtful(name, &entries::stat(entry), kept)) {
+                doubtful.push(HEADER_BYTES + at);
+            }
+        })?;
+        for at in doubtful {
+            entries::forget_size(&mut self.bytes[at..]);
+        }
+        Ok(())
     }
 
     /// The bytes, with nothing of the files and a wrong checksum.
@@ -68,7 +99,7 @@ impl Draft {
     }
 
     /// The whole index.
-    pub(super) fn finish(mut self, stats: &[FileStat]) -> Vec<u8> {
+    pub(in crate::library) fn finish(mut self, stats: &[FileStat]) -> Vec<u8> {
         for (at, bytes) in self.rest(&self.begin(), stats) {
             self.bytes[at..at + bytes.len()].copy_from_slice(&bytes);
         }

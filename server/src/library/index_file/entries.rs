@@ -9,9 +9,13 @@ use crate::{library::tree::Kept, platform::FileStat};
 
 const FIXED_BYTES: usize = 62;
 const MODE: Range<usize> = 24..28;
+const SIZE: Range<usize> = 36..40;
 const ID: Range<usize> = 40..60;
 const FLAGS: Range<usize> = 60..FIXED_BYTES;
 const LONGEST_NAME: usize = 0xfff;
+
+const FILE_TYPE: u32 = 0o170_000;
+const REGULAR_FILE: u32 = 0o100_000;
 
 const ASSUME_VALID: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
@@ -94,6 +98,21 @@ pub(super) fn scan(body: &[u8], layout: Layout, path: &str) -> Result<Scan, Inde
         }
     }
     Ok(scan)
+}
+
+/// Tells of each entry: where it starts, its bytes, its name.
+pub(super) fn each(
+    body: &[u8],
+    layout: Layout,
+    mut tell: impl FnMut(usize, &[u8], &[u8]),
+) -> Result<(), IndexError> {
+    let (mut start, mut unpacked) = (0, Vec::new());
+    for _ in 0..layout.count {
+        let (Found { span, .. }, name) = entry_at(body, start, layout, &mut unpacked)?;
+        tell(start, &body[span.clone()], name);
+        start = span.end;
+    }
+    Ok(())
 }
 
 /// The entry that starts at `start`, and its name.
@@ -242,6 +261,34 @@ fn fixed_part(kept: Kept, path: &[u8], old: Option<&[u8]>) -> Vec<u8> {
     let length = path.len().min(LONGEST_NAME) as u16;
     fixed.extend((kept_flags | length).to_be_bytes());
     fixed
+}
+
+/// The second in which the entry's file was written.
+pub(super) fn second(entry: &[u8]) -> u32 {
+    be32(&entry[8..])
+}
+
+/// What the system said of the entry's file.
+pub(super) fn stat(entry: &[u8]) -> FileStat {
+    let word = |number: usize| be32(&entry[4 * number..]);
+    FileStat {
+        times: [0, 1, 2, 3].map(word),
+        device: word(4),
+        inode: word(5),
+        user: word(7),
+        group: word(8),
+        size: word(9),
+    }
+}
+
+/// Whether git looks at what the system says of the entry's file, before it reads it, to see if it changed.
+pub(super) fn is_read_by_stat(entry: &[u8]) -> bool {
+    be32(&entry[MODE]) & FILE_TYPE == REGULAR_FILE && mark(entry).is_none() && stat(entry).size != 0
+}
+
+/// Makes git read the file of the entry, as git itself does.
+pub(super) fn forget_size(entry: &mut [u8]) {
+    entry[SIZE].fill(0);
 }
 
 /// What `entry` begins with once the system's word on its file is known.

@@ -20,7 +20,6 @@ use self::{
     extensions::Changed,
 };
 use super::tree::Kept;
-use crate::platform::FileStat;
 
 const SIGNATURE: &[u8; 4] = b"DIRC";
 const HEADER_BYTES: usize = 12;
@@ -52,13 +51,6 @@ pub(super) enum IndexError {
     /// It has an extension that must be understood and is not.
     #[error("the index has the extension `{0}`, which is not supported")]
     Extension(String),
-}
-
-/// What the index shall have at a path.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
-    pub(super) kept: Kept,
-    pub(super) stat: FileStat,
 }
 
 /// The trees of folders, in the commit that the index was compared with, before and after the change. The topmost folder
@@ -110,34 +102,14 @@ pub(super) fn look_up_marked(index: &[u8], path: &str) -> Result<Option<(Kept, O
     }))
 }
 
-/// The index with these entries at these paths, or without a path where there is none. `folders` are those on the way, as
-/// far as they are known.
+/// The index with these entries at these paths, or without a path where there is none; what the system says of the files is
+/// still to come. `folders` are those on the way, as far as they are known.
 ///
 /// The flags "skip worktree" and "intent to add" are cleared: the file is there, and committed. There must be at least
 /// one change.
 ///
 /// # Errors
 /// [`IndexError`].
-pub(super) fn with(
-    index: Vec<u8>,
-    changes: &[(&str, Option<Entry>)],
-    folders: &Folders,
-) -> Result<Vec<u8>, IndexError> {
-    let kept: Vec<_> = changes
-        .iter()
-        .map(|(path, entry)| (*path, entry.map(|entry| entry.kept)))
-        .collect();
-    let stats: Vec<_> = changes
-        .iter()
-        .map(|(_, entry)| entry.map_or_else(FileStat::default, |entry| entry.stat))
-        .collect();
-    Ok(draft(index, &kept, folders)?.finish(&stats))
-}
-
-/// As [`with`], without what the system says of the files.
-///
-/// # Errors
-/// As [`with`].
 pub(super) fn draft(
     mut index: Vec<u8>,
     changes: &[(&str, Option<Kept>)],

@@ -6,11 +6,18 @@ use gix::{ObjectId, objs::tree::EntryKind};
 use proptest::prelude::*;
 use sha1::{Digest, Sha1};
 
-use super::{Entry, Folders, IndexError, empty, look_up};
+use super::{Folders, IndexError, draft, empty, look_up};
 use crate::{
     library::{tests::support::Bench, tree::Kept},
     platform::FileStat,
 };
+
+/// What the index shall have at a path.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    kept: Kept,
+    stat: FileStat,
+}
 
 fn entry(digit: char) -> Entry {
     let blob = ObjectId::from_hex(digit.to_string().repeat(40).as_bytes()).unwrap();
@@ -24,7 +31,24 @@ fn entry(digit: char) -> Entry {
 }
 
 fn with(index: &[u8], path: &str, entry: Option<Entry>) -> Result<Vec<u8>, IndexError> {
-    super::with(index.to_vec(), &[(path, entry)], &Folders::new())
+    with_all(index, &[(path, entry)], &Folders::new())
+}
+
+/// The index with these entries at these paths, or without a path where there is none.
+fn with_all(
+    index: &[u8],
+    changes: &[(&str, Option<Entry>)],
+    folders: &Folders,
+) -> Result<Vec<u8>, IndexError> {
+    let kept: Vec<_> = changes
+        .iter()
+        .map(|(path, entry)| (*path, entry.map(|entry| entry.kept)))
+        .collect();
+    let stats: Vec<_> = changes
+        .iter()
+        .map(|(_, entry)| entry.map_or_else(FileStat::default, |entry| entry.stat))
+        .collect();
+    Ok(draft(index.to_vec(), &kept, folders)?.finish(&stats))
 }
 
 fn index_path(bench: &Bench) -> PathBuf {
@@ -177,7 +201,7 @@ fn a_draft_is_finished_at_the_right_places() {
             ("b/d.md", None),
             ("a.md", told(3, '3')),
         ];
-        let ours = super::with(index.clone(), &changes, &Folders::new()).unwrap();
+        let ours = with_all(&index, &changes, &Folders::new()).unwrap();
         fs::write(index_path(&bench), &ours).unwrap();
         let (all, checksum) = ours.split_at(ours.len() - 20);
         assert_eq!(Sha1::digest(all)[..], *checksum, "version {version}");
@@ -188,7 +212,7 @@ fn a_draft_is_finished_at_the_right_places() {
             .collect();
         assert_eq!(sizes, ["3", "2", "0", "0", "1"], "version {version}: {debug}");
         let step_by_step = changes.iter().fold(index, |index, change| {
-            super::with(index, &[*change], &Folders::new()).unwrap()
+            with_all(&index, &[*change], &Folders::new()).unwrap()
         });
         assert_eq!(ours, step_by_step, "version {version}");
     }

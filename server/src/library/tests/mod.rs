@@ -4,6 +4,7 @@ mod changes;
 mod conversion;
 mod interruptions;
 mod others;
+mod racy;
 mod refusals;
 pub(in crate::library) mod support;
 mod together;
