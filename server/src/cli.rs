@@ -69,12 +69,21 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "PATH")]
     pub(crate) document: Option<String>,
 
+    /// Offer only the tools that change nothing, and refuse all others
+    #[arg(long)]
+    pub(crate) read_only: bool,
+
     /// What to do with calls that need a person's approval
     #[arg(long, value_name = "MODE", value_enum, default_value_t = Approval::Prompt)]
     pub(crate) approval: Approval,
 
     /// Tools that need a person's approval though their contract asks for none: the person is shown the difference
-    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "TOOL",
+        value_delimiter = ',',
+        conflicts_with = "read_only"
+    )]
     pub(crate) approve: Vec<String>,
 
     /// What to do with a file that was changed outside of the server and not committed, before changing it

@@ -27,7 +27,7 @@ use super::handler::Handler;
 use super::{
     approval::ApprovalPolicy,
     calls::Calls,
-    catalog::{Catalog, NameClash},
+    catalog::{Catalog, NameClash, Offer},
 };
 use crate::{
     keys::{Access, Grant},
@@ -129,16 +129,17 @@ impl Verbatim {
 }
 
 impl Adapter {
-    /// Serves what `contracts` have, in their order.
+    /// Serves what `contracts` have and is offered, in their order.
     ///
     /// # Errors
     /// When two of them have a tool, a resource or a prompt of the same name.
     pub fn new(
         contracts: Vec<Arc<dyn Contract>>,
+        offer: Offer,
         info: ServerInfo,
         approval: ApprovalPolicy,
     ) -> Result<Self, NameClash> {
-        let handler = Handler::new(Catalog::new(contracts)?, info, approval);
+        let handler = Handler::new(Catalog::new(contracts, offer)?, info, approval);
         let subscriptions = Arc::new(Semaphore::new(MOST_SUBSCRIPTIONS));
         Ok(Self {
             handler,

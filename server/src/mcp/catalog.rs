@@ -56,7 +56,23 @@ impl fmt::Display for Kind {
     }
 }
 
-/// All that all contracts have.
+/// Which of the contracts' tools there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Offer {
+    /// All.
+    #[default]
+    Everything,
+    /// Those that change nothing.
+    ReadOnly,
+}
+
+impl Offer {
+    fn has(self, tool: &ToolSpec) -> bool {
+        self == Self::Everything || !tool.mutating
+    }
+}
+
+/// All that is offered of what all contracts have.
 #[derive(Default)]
 pub(super) struct Catalog {
     pub(super) tools: Shelf<Tool, ToolSpec>,
@@ -77,11 +93,11 @@ pub(super) struct Route<Spec: 'static> {
 }
 
 impl Catalog {
-    pub(super) fn new(contracts: Vec<Arc<dyn Contract>>) -> Result<Self, NameClash> {
+    pub(super) fn new(contracts: Vec<Arc<dyn Contract>>, offer: Offer) -> Result<Self, NameClash> {
         let mut catalog = Self::default();
         for contract in &contracts {
             let spec = contract.spec();
-            for tool in spec.tools {
+            for tool in spec.tools.iter().filter(|tool| offer.has(tool)) {
                 let place = (Kind::Tool, tool.name);
                 catalog.tools.put(place, contract, tool, listed_tool(tool))?;
             }

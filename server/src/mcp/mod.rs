@@ -44,6 +44,6 @@ mod watching;
 
 pub use adapter::{Adapter, ServerInfo};
 pub use approval::{ApprovalMode, ApprovalPolicy};
-pub use catalog::{Kind, NameClash};
+pub use catalog::{Kind, NameClash, Offer};
 pub use ending::ServeError;
 pub use service::{serve, serve_stdio};

@@ -23,7 +23,7 @@ use crate::{
     cli::Serve,
     contracts,
     library::{Library, Options},
-    mcp::{self, Adapter, ApprovalPolicy, ServerInfo},
+    mcp::{self, Adapter, ApprovalPolicy, Offer, ServerInfo},
     parent::Parent,
     path::LibraryPath,
     platform,
@@ -128,10 +128,15 @@ fn open(
         version: env!("CARGO_PKG_VERSION").into(),
         instructions: Some(instructions(specs)),
     };
+    let offer = if what.read_only {
+        Offer::ReadOnly
+    } else {
+        Offer::Everything
+    };
     Ok(Opened {
         named: named.clone(),
         library,
-        adapter: Adapter::new(contracts, info, approval.clone())?,
+        adapter: Adapter::new(contracts, offer, info, approval.clone())?,
     })
 }
 

@@ -2,7 +2,9 @@
 
 use std::{fs, process::Stdio};
 
+use serde_json::{Map, json};
 use tabellion::contracts;
+use tabellion_conformance::Target;
 
 use crate::support::Library;
 
@@ -28,7 +30,7 @@ fn complaint(arguments: &[&str]) -> String {
 
 #[test]
 fn what_does_not_fit_is_refused_with_advice() {
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
         (&["--contract", "no-such"], "braindrive-markdown"),
         (
             &["--document", "a.md"],
@@ -44,6 +46,10 @@ fn what_does_not_fit_is_refused_with_advice() {
         ),
         (&["--approve", ""], "these do: write_markdown"),
         (&["--approval", "perhaps"], "prompt, auto, deny"),
+        (
+            &["--read-only", "--approve", "write_markdown"],
+            "cannot be used with",
+        ),
     ];
     for (arguments, expected) in cases {
         let said = complaint(arguments);
@@ -66,5 +72,33 @@ fn contracts_of_one_document_want_it_named() {
                 "{path}: {said}"
             );
         }
+    }
+}
+
+#[test]
+fn a_server_that_only_reads_has_no_tool_that_changes_something() {
+    for name in contracts::names() {
+        let spec = contracts::spec(name).expect("it is served");
+        let library = Library::with(&[("note.md", "# Note\n")]);
+        let mut command = library.command();
+        command.args(["--read-only", "--contract", name]);
+        if spec.document {
+            command.args(["--document", "note.md"]);
+        }
+        let mut target = Target::start(&mut command).expect("it starts");
+        target.initialize("2025-11-25").expect("a handshake");
+        let list = target.request("tools/list", json!({})).expect("a list");
+        let listed = list["result"]["tools"].as_array().expect("tools");
+        let listed: Vec<_> = listed.iter().filter_map(|tool| tool["name"].as_str()).collect();
+        let (changing, reading): (Vec<_>, Vec<_>) = spec.tools.iter().partition(|tool| tool.mutating);
+        let reading: Vec<_> = reading.iter().map(|tool| tool.name).collect();
+        assert_eq!(listed, reading, "{name}");
+        assert!(!changing.is_empty(), "{name}");
+        for tool in changing {
+            let arguments = json!({ "path": "note.md", "content": "changed\n" });
+            let answer = target.call(tool.name, arguments, Map::new()).expect("an answer");
+            assert_eq!(answer["error"]["code"], -32602, "{name}, {}: {answer}", tool.name);
+        }
+        assert_eq!(library.get("note.md"), b"# Note\n", "{name}");
     }
 }

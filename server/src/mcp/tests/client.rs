@@ -16,7 +16,7 @@ use super::{
     official,
 };
 use crate::mcp::{
-    Adapter, ApprovalPolicy, ServeError, ServerInfo, serve,
+    Adapter, ApprovalPolicy, Offer, ServeError, ServerInfo, serve,
     streamable::{Endpoint, Limits},
 };
 
@@ -102,7 +102,7 @@ pub(crate) fn adapter(contracts: Vec<Arc<dyn Contract>>, approval: ApprovalPolic
         version: "1".into(),
         instructions: Some("Speak.".into()),
     };
-    Adapter::new(contracts, info, approval).expect("no names clash")
+    Adapter::new(contracts, Offer::Everything, info, approval).expect("no names clash")
 }
 
 /// The client's end of a service.

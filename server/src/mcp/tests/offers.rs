@@ -10,7 +10,7 @@ use super::{
     contract::{Memory, NOTES, RPC},
     page::{PROMPT, Page, RESOURCE},
 };
-use crate::mcp::{Adapter, ApprovalPolicy, Kind, NameClash, ServerInfo};
+use crate::mcp::{Adapter, ApprovalPolicy, Kind, NameClash, Offer, ServerInfo};
 
 fn page(way: &str) -> Client {
     serving(way, vec![Page::new()])
@@ -245,7 +245,7 @@ fn two_contracts_with_something_of_one_name_are_refused() {
             version: "1".into(),
             instructions: None,
         };
-        let clash = Adapter::new(contracts, info, ApprovalPolicy::default()).err();
+        let clash = Adapter::new(contracts, Offer::Everything, info, ApprovalPolicy::default()).err();
         let message = clash.as_ref().map(ToString::to_string).unwrap_or_default();
         let said = expected.is_none_or(|(.., said)| message.contains(said));
         assert!(said, "{message}");
