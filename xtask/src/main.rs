@@ -6,6 +6,7 @@ mod compat;
 mod foreign;
 mod interop;
 mod load;
+mod measure;
 mod official;
 mod readme;
 mod run;

@@ -23,7 +23,7 @@ use self::{
     peers::Floor,
     table::{Row, Table},
 };
-use crate::{Outcome, root, run};
+use crate::{Outcome, measure::resident, root, run};
 
 /// A word that no document has.
 const RARE: &str = "quinquagenary";
@@ -296,12 +296,7 @@ impl Server {
 
     /// What the process has in memory.
     fn megabytes(&self) -> Outcome<f64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.target.id().unwrap_or_default()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kilobytes: f64 = line
-            .and_then(|line| line.split_whitespace().next())
-            .unwrap_or("0")
-            .parse()?;
-        Ok(kilobytes / 1024.0)
+        let process = self.target.id().ok_or("nobody's process")?;
+        resident(process).ok_or_else(|| "the system doesn't tell".into())
     }
 }

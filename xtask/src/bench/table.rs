@@ -4,6 +4,8 @@ use std::{fmt, time::Duration};
 
 use serde_json::{Value, json};
 
+use crate::measure::at;
+
 /// Measurements on one library.
 pub(super) struct Table {
     title: String,
@@ -131,13 +133,6 @@ impl fmt::Display for Table {
         }
         Ok(())
     }
-}
-
-/// The time that `share` hundredths of the sorted `times` do not exceed.
-fn at(times: &[Duration], share: usize) -> Option<Duration> {
-    times
-        .get((times.len() * share / 100).min(times.len().saturating_sub(1)))
-        .copied()
 }
 
 fn spread(times: &[Duration]) -> Value {

@@ -55,6 +55,11 @@ impl Served {
         thread::spawn(move || lines.map_while(Result::ok).for_each(|line| eprintln!("{line}")));
         Ok(served)
     }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
 }
 
 impl Drop for Served {

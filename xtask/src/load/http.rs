@@ -10,18 +10,13 @@ use std::{
 
 use serde_json::{Value, json};
 use tabellion_conformance::{
-    Target,
     http::{Url, events::Events},
     subject::Era,
 };
 use ureq::Agent;
 
-use super::{
-    LARGE, PATIENCE,
-    caller::Caller,
-    tally::{Memory, resident},
-};
-use crate::Outcome;
+use super::{LARGE, PATIENCE, caller::Caller, tally::Memory};
+use crate::{Outcome, measure::resident};
 
 /// So many send half a request, and so many ask for much and read next to nothing.
 const IDLERS: usize = 10;
@@ -29,12 +24,11 @@ const IDLERS: usize = 10;
 /// Lets all callers call for so long, each over one connection that is kept.
 pub(super) fn run(
     url: &Url,
-    server: &Target,
+    process: u32,
     mut callers: Vec<Caller>,
     length: Duration,
 ) -> Outcome<(Vec<Caller>, Memory)> {
-    let id = server.id().ok_or("nobody's process")?;
-    let mut memory = Memory::begins(resident(id));
+    let mut memory = Memory::begins(resident(process));
     let idlers = idle(url)?;
     let ready = Barrier::new(callers.len() + 1);
     thread::scope(|scope| {
@@ -52,9 +46,9 @@ pub(super) fn run(
         }
         ready.wait();
         thread::sleep(length / 2);
-        memory.is_half_way(|| resident(id));
+        memory.is_half_way(|| resident(process));
     });
-    memory.ends(resident(id));
+    memory.ends(resident(process));
     drop(idlers);
     Ok((callers, memory))
 }

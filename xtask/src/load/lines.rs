@@ -8,11 +8,8 @@ use std::{
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
 
-use super::{
-    caller::Caller,
-    tally::{Memory, resident},
-};
-use crate::Outcome;
+use super::{caller::Caller, tally::Memory};
+use crate::{Outcome, measure::resident};
 
 /// Lets all callers call for so many seconds, and receives what is still under way then.
 pub(super) fn run(mut server: Target, callers: Vec<Caller>, seconds: u64) -> Outcome<(Vec<Caller>, Memory)> {

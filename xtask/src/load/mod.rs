@@ -19,14 +19,14 @@ use std::{
     time::Duration,
 };
 
-use tabellion_conformance::{Target, http::Url, ledger, subject::Era, target::free_port};
+use tabellion_conformance::{Target, http::Url, ledger};
 use tempfile::TempDir;
 
 use self::{
     caller::{Caller, Dialect},
     tally::Tally,
 };
-use crate::{Outcome, root, run};
+use crate::{Outcome, foreign::Served, root, run};
 
 /// How many documents there are to read.
 const DOCUMENTS: usize = 100;
@@ -88,13 +88,10 @@ pub(crate) fn all(options: &Options) -> Outcome {
 type Measure = fn(&Options, &Path) -> Outcome<Tally>;
 
 fn over_http(options: &Options, library: &Path) -> Outcome<Tally> {
-    let address = format!("127.0.0.1:{}", free_port()?);
-    let mut command = ours(library);
-    command.args(["--http", &address]);
-    let url = Url::parse(&format!("http://{address}/mcp"))?;
-    let server = Target::serve(&mut command, url.clone(), Era::Stateless, PATIENCE)?;
+    let server = Served::start(&program(), library, &[])?;
+    let url = Url::parse(&server.url)?;
     let callers = callers(options, Dialect::Ours);
-    http::run(&url, &server, callers, Duration::from_secs(options.seconds))
+    http::run(&url, server.id(), callers, Duration::from_secs(options.seconds))
         .and_then(|(callers, memory)| Tally::of(callers, memory, library, options.seconds))
 }
 
@@ -116,8 +113,12 @@ fn beside(options: &Options, command: &str, library: &Path) -> Outcome<Tally> {
         .and_then(|(callers, memory)| Tally::of(callers, memory, library, options.seconds))
 }
 
+fn program() -> PathBuf {
+    root().join("target/release/tabellion")
+}
+
 fn ours(library: &Path) -> Command {
-    let mut command = Command::new(root().join("target/release/tabellion"));
+    let mut command = Command::new(program());
     command.arg("serve").arg("--library").arg(library);
     command.stderr(Stdio::inherit());
     command

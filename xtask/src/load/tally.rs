@@ -3,7 +3,7 @@
 use std::{collections::HashSet, fs, path::Path, time::Duration};
 
 use super::{SHARED, caller::Caller};
-use crate::Outcome;
+use crate::{Outcome, measure::at};
 
 /// The head of the table; each row is a [`Tally`].
 pub(super) const HEAD: &str = "\
@@ -35,14 +35,6 @@ impl Memory {
     pub(super) fn ends(&mut self, last: Option<f64>) {
         self.last = last;
     }
-}
-
-/// What the process has in memory, in megabytes.
-pub(super) fn resident(process: u32) -> Option<f64> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kilobytes: f64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kilobytes / 1024.0)
 }
 
 /// What came of the calls over one transport.
@@ -122,9 +114,8 @@ impl Tally {
 }
 
 fn spread(times: &[Duration]) -> String {
-    let shown = |share: usize| {
-        let at = (times.len() * share / 100).min(times.len().saturating_sub(1));
-        let time = times.get(at).copied().unwrap_or_default();
+    let shown = |share| {
+        let time = at(times, share).unwrap_or_default();
         format!("{:.1}", time.as_secs_f64() * 1000.0)
     };
     format!("{}, {}, {} ms", shown(50), shown(99), shown(100))

@@ -1,0 +1,18 @@
+//! What is measured of processes and of times, wherever.
+
+use std::{fs, time::Duration};
+
+/// What the process has in memory, in megabytes; nothing where the system doesn't tell.
+pub(crate) fn resident(process: u32) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: f64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes / 1024.0)
+}
+
+/// The time that `share` hundredths of the sorted `times` do not exceed.
+pub(crate) fn at(times: &[Duration], share: usize) -> Option<Duration> {
+    times
+        .get((times.len() * share / 100).min(times.len().saturating_sub(1)))
+        .copied()
+}
