@@ -161,6 +161,9 @@ pub struct ContractSpec {
     pub previews: Vec<PreviewPair>,
     /// Where the record of mutations can be read.
     pub log: Option<Log>,
+    /// How often tools may be called, by the name that they share a limit under.
+    #[serde(default)]
+    pub rate_limits: IndexMap<String, RateLimit>,
     /// Names of the tools in wire order.
     pub tools: Vec<String>,
     /// The resources in wire order.
@@ -169,6 +172,15 @@ pub struct ContractSpec {
     /// The prompts in wire order.
     #[serde(default)]
     pub prompts: Vec<Prompt>,
+}
+
+/// How often a caller may call the tools that share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct RateLimit {
+    /// So many calls, all of which may be at once,
+    pub calls: u32,
+    /// in so many seconds.
+    pub seconds: u32,
 }
 
 /// Something that a client can read as a whole.
@@ -313,13 +325,15 @@ pub enum FailureKind {
     PathNotAllowed,
     /// Nobody approved.
     Declined,
+    /// The caller asks too often.
+    RateLimited,
     /// The system failed.
     Io,
 }
 
 impl FailureKind {
     /// All of them, with the words that contracts and Rust have for them.
-    pub const ALL: [(Self, &'static str, &'static str); 10] = [
+    pub const ALL: [(Self, &'static str, &'static str); 11] = [
         (Self::Invalid, "invalid", "Invalid"),
         (Self::NotFound, "not_found", "NotFound"),
         (Self::Conflict, "conflict", "Conflict"),
@@ -329,6 +343,7 @@ impl FailureKind {
         (Self::AccessDenied, "access_denied", "AccessDenied"),
         (Self::PathNotAllowed, "path_not_allowed", "PathNotAllowed"),
         (Self::Declined, "declined", "Declined"),
+        (Self::RateLimited, "rate_limited", "RateLimited"),
         (Self::Io, "io", "Io"),
     ];
 }
@@ -397,6 +412,8 @@ pub struct ToolSpec {
     pub commit: Option<String>,
     /// Whether a person must approve, and of what.
     pub approval: Option<Approval>,
+    /// Name of the limit to how often it may be called.
+    pub rate_limit: Option<String>,
     /// Names of the errors that the tool answers with.
     pub errors: Vec<String>,
     /// What calls do to the document at `path`.

@@ -32,6 +32,9 @@ fn compiles() -> Vec<(&'static str, Value)> {
                 "$/change_note.json#/commit": null,
                 "notes/contract.json#/prompts/0/template": "{style}: {text}",
                 "notes/contract.json#/errorDetails": "details",
+                "notes/contract.json#/rateLimits/changing": { "calls": 5, "seconds": 1 },
+                "$/change_note.json#/rateLimit": "changing",
+                "$/change_note.json#/errors/-": "TOO_OFTEN",
             } }),
         ),
         (
@@ -137,7 +140,7 @@ fn breaks() -> Vec<(&'static str, Value)> {
                 "set": {
                     "$/read_log.json#/mutating": true,
                     "$/read_log.json#/annotations/readOnlyHint": false,
-                    "$/read_log.json#/errors": ["INVALID", "CONFLICT", "FAILED"],
+                    "$/read_log.json#/errors": ["INVALID", "CONFLICT", "TOO_OFTEN", "FAILED"],
                     "$/read_log.json#/commit": "/commit",
                     "$/read_log.json#/outputSchema/required/-": "commit",
                     "$/read_log.json#/outputSchema/properties/commit": { "type": "string" },

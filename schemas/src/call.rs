@@ -48,6 +48,9 @@ pub struct CallContext {
     /// Whoever makes the call, where that is known for sure. Their changes are theirs; without one, they are those of whom
     /// the store takes for its owner.
     pub author: Option<Author>,
+    /// Whose call it is where a contract limits how often there may be one; those of nobody in particular are counted
+    /// together.
+    pub counted_as: Option<Arc<str>>,
     /// The client's name and version as it gave them.
     pub client: Option<String>,
     /// The content id that the changed document must have; `Some(None)`: it must not exist.

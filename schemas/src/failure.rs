@@ -28,6 +28,8 @@ pub enum FailureKind {
     PathNotAllowed,
     /// A person, or whoever decides in their stead, did not approve.
     Declined,
+    /// The caller does this more often than the contract allows. Ask again later.
+    RateLimited,
     /// The system failed: a full disk, an unreadable file, a defect.
     Io,
 }

@@ -3,7 +3,7 @@
 //! A contract's JSON (`<contract>/contract.json` and its `tools/`) is the only place where a tool is said. The
 //! modules below [`generated`] hold what follows from it: types, one trait per contract and a table of its tools.
 //! Behaviour lives in the hand-written modules, once: [`shape`] validates, [`dispatch`] leads a request to the
-//! trait's method and back, [`policy`] and [`approval`] stand in its way, [`offer`] does the same for resources and
+//! trait's method and back, [`rates`], [`policy`] and [`approval`] stand in its way, [`offer`] does the same for resources and
 //! prompts, [`store`] says what a place that keeps documents must be able to do.
 //!
 //! This crate knows no file system, no git and no MCP library.
@@ -20,6 +20,7 @@ pub mod failure;
 pub mod generated;
 pub mod offer;
 pub mod policy;
+pub mod rates;
 pub mod shape;
 pub mod spec;
 pub mod store;
@@ -31,10 +32,11 @@ pub use dispatch::{Answer, BoxFuture, Contract, Rejection};
 pub use failure::{ContractError, ErrorAnswer, Failure, FailureKind};
 pub use generated::CONTRACTS;
 pub use policy::PathPolicy;
+pub use rates::RateLimits;
 pub use shape::{Rule, Shape, Violation};
 pub use spec::{
     Annotations, Approval, ArgumentSpec, ContractSpec, Effect, EffectKind, ErrorChannel, ErrorSpec, Example,
-    Guarantee, LogSpec, PreviewPair, PromptSpec, ResourceSpec, Shows, ToolSpec, When,
+    Guarantee, LogSpec, PreviewPair, PromptSpec, RateLimit, ResourceSpec, Shows, ToolSpec, When,
 };
 pub use store::{
     Change, Content, Document, Entry, Past, Prepared, Replay, Session, Setback, Snapshot, Store, Version,

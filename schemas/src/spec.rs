@@ -2,9 +2,11 @@
 //!
 //! Field by field this mirrors `meta/contract.schema.json` and `meta/tool.schema.json`, where each is explained.
 
+use std::{num::NonZeroU32, time::Duration};
+
 use serde_json::Value;
 
-use crate::{failure::ErrorAnswer, policy::PathPolicy, shape::Shape};
+use crate::{failure::ErrorAnswer, policy::PathPolicy, rates::Rate, shape::Shape};
 
 /// A whole contract.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub struct ContractSpec {
     pub previews: &'static [PreviewPair],
     /// Where the record of all mutations can be read.
     pub log: Option<LogSpec>,
+    /// How often each caller may call the tools that name one of these.
+    pub rate_limits: &'static [RateLimit],
     /// The tools, in the order in which clients see them.
     pub tools: &'static [ToolSpec],
     /// The resources, in the order in which clients see them.
@@ -132,6 +136,27 @@ pub struct LogSpec {
     pub commit: &'static str,
 }
 
+/// How often a caller may call the tools that share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// What is limited: `searching`.
+    pub name: &'static str,
+    /// So many calls, all of which may be at once,
+    pub calls: NonZeroU32,
+    /// in so many seconds.
+    pub seconds: u32,
+}
+
+impl RateLimit {
+    /// The same as a rate.
+    pub fn rate(&self) -> Rate {
+        Rate {
+            times: self.calls,
+            within: Duration::from_secs(self.seconds.into()),
+        }
+    }
+}
+
 /// One tool.
 #[derive(Debug)]
 pub struct ToolSpec {
@@ -154,6 +179,8 @@ pub struct ToolSpec {
     pub commit: Option<&'static str>,
     /// Whether a person must approve of what a call is about to change. The runtime asks.
     pub approval: Option<Approval>,
+    /// Name of the limit to how often it may be called. The runtime counts.
+    pub rate_limit: Option<&'static str>,
     /// Names of the errors that this tool can answer with.
     pub errors: &'static [&'static str],
     /// What calls do to the document at `path`. At most one holds for a request.

@@ -61,6 +61,7 @@ const fn named(
         paths,
         commit,
         approval,
+        rate_limit: None,
         errors: &["INVALID", "CONFLICT", "IO", "DENIED", "NOT_ALLOWED", "DECLINED"],
         effects: &[],
         input: Shape::new(INPUT, INPUT, &RULES),

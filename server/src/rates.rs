@@ -1,25 +1,13 @@
-//! How often callers may do something: so many times in a minute, all of which may be at once. What is remembered of them is
-//! bounded: of too many callers, those are forgotten who have done the least lately.
+//! How often callers may do something: so many times in a minute, all of which may be at once.
 
-use std::{
-    collections::HashMap,
-    net::IpAddr,
-    num::NonZeroU32,
-    str::FromStr,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{net::IpAddr, num::NonZeroU32, str::FromStr, sync::Arc, time::Duration};
 
+use tabellion_schemas::rates::{self, Allowance};
 use tokio::time::Instant;
 
 use crate::keys::Access;
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// So many callers are remembered.
-const MOST: usize = 10_000;
 
 /// How often something may be done in a minute; `None` is as often as anybody likes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,84 +40,55 @@ impl FromStr for Rate {
     }
 }
 
-/// What each caller may still do, at one rate.
+/// What each caller may still do, if there is a limit.
 #[derive(Debug)]
-struct Buckets {
-    rate: Rate,
-    most: usize,
-    /// When each caller may do everything again.
-    full: Mutex<HashMap<Arc<str>, Instant>>,
-    /// How often somebody was told to wait.
-    refused: AtomicU64,
-}
+struct Left(Option<Allowance>);
 
-impl Buckets {
+impl Left {
     fn new(rate: Rate) -> Self {
-        Self {
-            rate,
-            most: MOST,
-            full: Mutex::default(),
-            refused: AtomicU64::new(0),
-        }
+        let within = MINUTE;
+        Self(rate.0.map(|times| Allowance::new(rates::Rate { times, within })))
     }
 
-    /// Whether `who` may do it now, or how long they must wait. It is counted if `is_done`.
-    fn may(&self, who: &Arc<str>, is_done: bool) -> Result<(), Duration> {
-        let Some(times) = self.rate.0 else {
-            return Ok(());
-        };
-        let (each, now) = (MINUTE / times.get(), Instant::now());
-        let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = full.get(who).map_or(now, |at| now.max(*at)) + each;
-        let over = (next - now).saturating_sub(MINUTE);
-        if !over.is_zero() {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-            return Err(over);
-        }
-        if is_done {
-            if full.len() >= self.most && !full.contains_key(who) {
-                forget(&mut full, now);
-            }
-            full.insert(who.clone(), next);
-        }
-        Ok(())
+    fn look(&self, who: &Arc<str>) -> Result<(), Duration> {
+        self.0.as_ref().map_or(Ok(()), |left| left.look(who, now()))
+    }
+
+    fn take(&self, who: &Arc<str>) -> Result<(), Duration> {
+        self.0.as_ref().map_or(Ok(()), |left| left.take(who, now()))
+    }
+
+    fn refused(&self) -> u64 {
+        self.0.as_ref().map_or(0, Allowance::refused)
     }
 }
 
-/// Forgets all who may do everything again, or else who is the next to.
-fn forget(full: &mut HashMap<Arc<str>, Instant>, now: Instant) {
-    let before = full.len();
-    full.retain(|_, at| *at > now);
-    if full.len() == before {
-        let next = full.iter().min_by_key(|(_, at)| **at);
-        if let Some(next) = next.map(|(who, _)| who.clone()) {
-            full.remove(&next);
-        }
-    }
+fn now() -> std::time::Instant {
+    Instant::now().into_std()
 }
 
 /// How often callers may look at something, and change something.
 #[derive(Debug)]
 pub struct Rates {
-    reads: Buckets,
-    writes: Buckets,
+    reads: Left,
+    writes: Left,
 }
 
 impl Rates {
     /// These rates, for each caller.
     pub fn new(reads: Rate, writes: Rate) -> Self {
         Self {
-            reads: Buckets::new(reads),
-            writes: Buckets::new(writes),
+            reads: Left::new(reads),
+            writes: Left::new(writes),
         }
     }
 
     /// How often somebody was told to wait before they do this.
     pub fn refused(&self, access: Access) -> u64 {
-        self.of(access).refused.load(Ordering::Relaxed)
+        self.of(access).refused()
     }
 
-    fn of(&self, access: Access) -> &Buckets {
+    fn of(&self, access: Access) -> &Left {
         match access {
             Access::Read => &self.reads,
             Access::Write => &self.writes,
@@ -153,23 +112,28 @@ impl Budget {
         }
     }
 
+    /// What they are called.
+    pub fn who(&self) -> &Arc<str> {
+        &self.who
+    }
+
     /// Counts that they do this once.
     ///
     /// # Errors
     /// With how long they must wait before they may.
     pub fn take(&self, access: Access) -> Result<(), Duration> {
-        self.rates.of(access).may(&self.who, true)
+        self.rates.of(access).take(&self.who)
     }
 }
 
 /// How often who calls from one address may be wrong about who they are.
 #[derive(Debug)]
-pub struct Failures(Buckets);
+pub struct Failures(Left);
 
 impl Failures {
     /// At this rate.
     pub fn new(rate: Rate) -> Self {
-        Self(Buckets::new(rate))
+        Self(Left::new(rate))
     }
 
     /// Whether who calls from there may try once more.
@@ -177,18 +141,18 @@ impl Failures {
     /// # Errors
     /// With how long they must wait before they may.
     pub fn allow(&self, from: IpAddr) -> Result<(), Duration> {
-        self.0.may(&address(from), false)
+        self.0.look(&address(from))
     }
 
     /// They were wrong.
     pub fn count(&self, from: IpAddr) {
         // Others from there may have been wrong meanwhile; then it makes no difference.
-        let _ = self.0.may(&address(from), true);
+        let _ = self.0.take(&address(from));
     }
 
     /// How often somebody was told to wait.
     pub fn refused(&self) -> u64 {
-        self.0.refused.load(Ordering::Relaxed)
+        self.0.refused()
     }
 }
 
@@ -203,11 +167,6 @@ pub fn address(of: IpAddr) -> Arc<str> {
     }
 }
 
-/// How many whole seconds are as long as that, for `Retry-After`.
-pub fn seconds(wait: Duration) -> u64 {
-    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::time::advance;
@@ -215,27 +174,22 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_minutes_worth_may_be_at_once_and_comes_back_bit_by_bit() {
-        for times in [1, 3, 60, 7000] {
-            let rates = Arc::new(Rates::new(Rate::a_minute(times), Rate::a_minute(1)));
-            let (ada, bert) = (
-                Budget::new(rates.clone(), "ada"),
-                Budget::new(rates.clone(), "bert"),
-            );
-            let reads = |who: &Budget| (0..=times).take_while(|_| who.take(Access::Read).is_ok()).count();
-            assert_eq!(reads(&ada), times as usize);
-            let wait = ada.take(Access::Read).unwrap_err();
-            assert!(wait <= MINUTE / times, "{wait:?}");
-            // Others, and what is counted apart, are as before.
-            assert_eq!(reads(&bert), times as usize);
-            ada.take(Access::Write).unwrap();
-            assert!(ada.take(Access::Write).is_err());
-            assert!(rates.refused(Access::Read) >= 3 && rates.refused(Access::Write) == 1);
-            advance(wait).await;
-            assert_eq!(reads(&ada), 1);
-            advance(2 * MINUTE).await;
-            assert_eq!(reads(&ada), times as usize);
-        }
+    async fn looks_and_changes_are_counted_apart_each_for_each() {
+        let rates = Arc::new(Rates::new(Rate::a_minute(3), Rate::a_minute(1)));
+        let (ada, bert) = (
+            Budget::new(rates.clone(), "ada"),
+            Budget::new(rates.clone(), "bert"),
+        );
+        let reads = |who: &Budget| (0..4).take_while(|_| who.take(Access::Read).is_ok()).count();
+        assert_eq!([reads(&ada), reads(&bert)], [3, 3]);
+        ada.take(Access::Write).unwrap();
+        assert_eq!(ada.take(Access::Write), Err(MINUTE));
+        assert_eq!(
+            [Access::Read, Access::Write].map(|access| rates.refused(access)),
+            [2, 1]
+        );
+        advance(MINUTE / 3).await;
+        assert_eq!(reads(&ada), 1);
     }
 
     #[tokio::test(start_paused = true)]
@@ -244,28 +198,6 @@ mod tests {
         for access in [Access::Read, Access::Write].repeat(5000) {
             budget.take(access).unwrap();
         }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn of_too_many_those_are_forgotten_who_did_the_least() {
-        let buckets = Buckets {
-            most: 3,
-            ..Buckets::new(Rate::a_minute(2))
-        };
-        let who = |name: &str| Arc::<str>::from(name);
-        for name in ["busy", "busy", "a", "b", "c", "d"] {
-            buckets.may(&who(name), true).unwrap();
-        }
-        let known = || {
-            let mut known: Vec<_> = buckets.full.lock().unwrap().keys().cloned().collect();
-            known.sort();
-            known
-        };
-        assert_eq!(known().len(), 3);
-        assert!(buckets.may(&who("busy"), true).is_err(), "{:?}", known());
-        advance(MINUTE).await;
-        buckets.may(&who("e"), true).unwrap();
-        assert_eq!(known(), [who("e")]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -304,9 +236,5 @@ mod tests {
         for text in ["", "0", "-1", "1.5", "OFF", "10/s"] {
             assert_eq!(text.parse::<Rate>(), Err(BadRate(text.into())));
         }
-        assert_eq!(
-            [0, 1, 1000, 1001].map(|ms| seconds(Duration::from_millis(ms))),
-            [0, 1, 1, 2]
-        );
     }
 }

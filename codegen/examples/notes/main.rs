@@ -206,6 +206,33 @@ fn each_tool_answers_as_its_contract_says() {
 }
 
 #[test]
+fn whoever_calls_too_often_waits() {
+    let service = Service::new(Plain, Arc::new(Memory::default()));
+    let call = |who: &str, tool, arguments| {
+        let context = CallContext {
+            counted_as: Some(who.into()),
+            ..CallContext::default()
+        };
+        done(service.call(&context, tool, arguments))
+    };
+    for who in ["ada", "bert"] {
+        for _ in 0..59 {
+            call(who, "read_log", json!({})).expect("an answer");
+        }
+        // Wrong calls are counted too.
+        let wrong = call(who, "read_log", json!({ "more": 1 }));
+        assert!(format!("{wrong:?}").contains("additionalProperties"), "{wrong:?}");
+        let Err(tabellion_schemas::Rejection::Declared(error)) = call(who, "read_log", json!({})) else {
+            panic!("one call too many is refused");
+        };
+        assert_eq!((error.name, error.code), ("TOO_OFTEN", -32003));
+        assert_eq!(error.data["retryAfterSeconds"], 1);
+        let elsewhere = call(who, "read_note", json!({ "name": "nowhere" }));
+        assert!(format!("{elsewhere:?}").contains("NOT_FOUND"), "{elsewhere:?}");
+    }
+}
+
+#[test]
 fn resources_and_prompts_are_what_the_contract_says() {
     let service = Service::new(Plain, Arc::new(Memory::default()));
     let context = CallContext::default();

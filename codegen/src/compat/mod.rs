@@ -34,7 +34,10 @@ pub fn compare(old: &Contract, new: &Contract) -> Vec<Change> {
     for before in &old.tools {
         changes.tool = Some(before.spec.name.clone());
         match new.tool(&before.spec.name) {
-            Some(after) => tool::compare(&mut changes, before, after),
+            Some(after) => {
+                tool::compare(&mut changes, before, after);
+                tool::limits(&mut changes, (old, before), (new, after));
+            }
             None => changes.breaking("the tool was removed"),
         }
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Changes;
 use crate::{
     algebra,
-    contract::{Annotations, Approval, Effect, PathPolicy, Side, Tool},
+    contract::{Annotations, Approval, Contract, Effect, PathPolicy, RateLimit, Side, Tool},
     pointer, sample, schema, views,
 };
 
@@ -101,6 +101,41 @@ fn approval(changes: &mut Changes, old: Option<Approval>, new: Option<Approval>)
         (None, _) => changes.breaking("a person must approve of its calls"),
         (_, None) => changes.breaking("nobody approves of its calls any more"),
         (Some(_), Some(_)) => changes.compatible("a person who approves is shown something else"),
+    }
+}
+
+/// Who kept to a limit must still do so by calling as often as before.
+pub(super) fn limits(changes: &mut Changes, old: (&Contract, &Tool), new: (&Contract, &Tool)) {
+    let [before, after] = [old, new].map(|(contract, tool)| {
+        let name = tool.spec.rate_limit.as_ref()?;
+        Some((name, *contract.spec.rate_limits.get(name)?))
+    });
+    let (before, after) = match (before, after) {
+        (None, None) => return,
+        (None, Some((_, RateLimit { calls, seconds }))) => {
+            return changes.breaking(format!(
+                "it may be called only {calls} times in {seconds} seconds"
+            ));
+        }
+        (Some(_), None) => return changes.compatible("it may be called as often as anybody likes"),
+        (Some(before), Some(after)) => (before, after),
+    };
+    let often = |limit: RateLimit, other: RateLimit| u64::from(limit.calls) * u64::from(other.seconds);
+    let (now, then) = (often(after.1, before.1), often(before.1, after.1));
+    if now < then || after.1.calls < before.1.calls {
+        changes.breaking("it may be called less often");
+    } else if before.1 != after.1 {
+        changes.compatible("it may be called more often");
+    }
+    let shares = |contract: &Contract, limit: &String, name: &String| {
+        contract
+            .tool(name)
+            .is_some_and(|other| other.spec.rate_limit.as_ref() == Some(limit))
+    };
+    for other in old.0.tools.iter().map(|tool| &tool.spec.name) {
+        if shares(new.0, after.0, other) && !shares(old.0, before.0, other) {
+            changes.breaking(format!("calls of `{other}` count as calls of it"));
+        }
     }
 }
 

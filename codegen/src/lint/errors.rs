@@ -17,6 +17,8 @@ const MUTATING: &[FailureKind] = &[
 ];
 /// Failures that can happen to every call that names a path of which not all are allowed.
 const WITH_POLICY: &[FailureKind] = &[FailureKind::AccessDenied, FailureKind::PathNotAllowed];
+/// Failures that can happen to every call of which there may be only so many.
+const WITH_LIMIT: &[FailureKind] = &[FailureKind::RateLimited];
 
 /// Checks the table, and each tool against it.
 pub(super) fn table(contract: &Contract, problems: &mut Vec<Problem>) {
@@ -61,9 +63,14 @@ fn tool(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>) {
             ));
         }
     }
-    let mutating: &[FailureKind] = if spec.mutating { MUTATING } else { &[] };
-    let with_policy: &[FailureKind] = if spec.paths.is_some() { WITH_POLICY } else { &[] };
-    for kind in ALWAYS.iter().chain(mutating).chain(with_policy) {
+    let possible = [
+        (true, ALWAYS),
+        (spec.mutating, MUTATING),
+        (spec.paths.is_some(), WITH_POLICY),
+        (spec.rate_limit.is_some(), WITH_LIMIT),
+    ];
+    let possible = possible.iter().filter(|(is_possible, _)| *is_possible);
+    for kind in possible.flat_map(|(_, kinds)| *kinds) {
         let Some(error) = contract.error_for(*kind) else {
             continue;
         };

@@ -8,6 +8,7 @@ mod errors;
 mod examples;
 mod identifiers;
 mod keywords;
+mod limits;
 mod paths;
 mod pointers;
 mod previews;
@@ -30,6 +31,7 @@ pub(crate) fn contract(contract: &Contract) -> Result<Types, Problems> {
     }
     let sound = problems.is_empty();
     errors::table(contract, &mut problems);
+    limits::contract(contract, &mut problems);
     identifiers::contract(contract, &mut problems);
     pointers::contract(contract, &mut problems);
     paths::contract(contract, &mut problems);

@@ -9,7 +9,13 @@ use quote::quote;
 const KNOWN: &[(&str, &[&str])] = &[
     (
         "std",
-        &["collections::BTreeMap", "fmt", "future::Future", "sync::Arc"],
+        &[
+            "collections::BTreeMap",
+            "fmt",
+            "future::Future",
+            "num::NonZeroU32",
+            "sync::Arc",
+        ],
     ),
     ("chrono", &["DateTime", "FixedOffset"]),
     ("serde", &["Deserialize", "Serialize"]),
@@ -39,6 +45,8 @@ const KNOWN: &[(&str, &[&str])] = &[
             "PathPolicy",
             "PreviewPair",
             "PromptSpec",
+            "RateLimit",
+            "RateLimits",
             "ReadCx",
             "Rejection",
             "ResourceSpec",

@@ -158,7 +158,7 @@ fn resources(contract: &Contract) -> [TokenStream; 2] {
                 call: &'a CallContext,
                 name: &'a str,
             ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-                let Self { implementation, store } = self;
+                let (implementation, store) = (&self.implementation, &self.store);
                 Box::pin(async move {
                     match name {
                         #(#reads)*
@@ -172,7 +172,7 @@ fn resources(contract: &Contract) -> [TokenStream; 2] {
                 &'a self,
                 name: &'a str,
             ) -> BoxFuture<'a, Result<String, Rejection>> {
-                let Self { implementation, store } = self;
+                let (implementation, store) = (&self.implementation, &self.store);
                 Box::pin(async move {
                     match name {
                         #(#versions)*
@@ -203,7 +203,7 @@ fn prompts(contract: &Contract) -> TokenStream {
             name: &'a str,
             arguments: Value,
         ) -> BoxFuture<'a, Result<String, Rejection>> {
-            let Self { implementation, store } = self;
+            let (implementation, store) = (&self.implementation, &self.store);
             Box::pin(async move {
                 match name {
                     #(#arms)*
@@ -235,7 +235,7 @@ fn completions(contract: &Contract) -> TokenStream {
             argument: &'a str,
             value: &'a str,
         ) -> BoxFuture<'a, Result<Vec<String>, Rejection>> {
-            let Self { implementation, store } = self;
+            let (implementation, store) = (&self.implementation, &self.store);
             Box::pin(async move {
                 match (prompt, argument) {
                     #(#arms)*

@@ -15,27 +15,40 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident) -> Vec<TokenStream>
             Literal::usize_unsuffixed(i),
         );
         let dispatch = format_ident!("{}", if tool.spec.mutating { "mutate" } else { "read" });
-        quote! {
-            #name => dispatch::#dispatch(
+        let dispatch = quote! {
+            dispatch::#dispatch(
                 &TOOLS[#i], implementation, &**store, call, arguments,
                 |service, cx, req| Box::pin(service.#method(cx, req)),
-            ).await,
+            ).await
+        };
+        match tool.spec.rate_limit {
+            None => quote!(#name => #dispatch,),
+            Some(_) => quote! {
+                #name => {
+                    self.rate_limits.count::<ToolError>(&TOOLS[#i], call)?;
+                    #dispatch
+                }
+            },
         }
     });
     let offers = offers::dispatch(contract);
+    let is_limited = !contract.spec.rate_limits.is_empty();
+    let field = is_limited.then(|| quote!(rate_limits: RateLimits,));
+    let value = is_limited.then(|| quote!(rate_limits: RateLimits::new(&RATE_LIMITS),));
     vec![
         quote! {
             /// An implementation and the store that it reads and the runtime changes.
             pub struct Service<S> {
                 implementation: S,
                 store: Arc<dyn Store>,
+                #field
             }
         },
         quote! {
             impl<S: #trait_name> Service<S> {
                 /// Puts `implementation` in front of `store`.
                 pub fn new(implementation: S, store: Arc<dyn Store>) -> Self {
-                    Self { implementation, store }
+                    Self { implementation, store, #value }
                 }
             }
         },
@@ -51,7 +64,7 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident) -> Vec<TokenStream>
                     tool: &'a str,
                     arguments: Value,
                 ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-                    let Self { implementation, store } = self;
+                    let (implementation, store) = (&self.implementation, &self.store);
                     Box::pin(async move {
                         match tool {
                             #(#arms)*

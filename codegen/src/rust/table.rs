@@ -44,7 +44,7 @@ pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
             pub static TOOLS: [ToolSpec; #count] = [#(#tools),*];
         },
     ];
-    items.extend(offers(contract));
+    items.extend(others(contract));
     items.push(quote! {
             /// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
             mod schema {
@@ -54,10 +54,25 @@ pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
     items
 }
 
-/// The resources and the prompts, where the contract has any.
-fn offers(contract: &Contract) -> Vec<TokenStream> {
+/// The limits, the resources and the prompts, where the contract has any.
+fn others(contract: &Contract) -> Vec<TokenStream> {
     let (resources, prompts) = (&contract.spec.resources, &contract.spec.prompts);
+    let limits = &contract.spec.rate_limits;
     let mut items = vec![];
+    if !limits.is_empty() {
+        let count = Literal::usize_unsuffixed(limits.len());
+        let limits = limits.iter().map(|(name, limit)| {
+            let (calls, seconds) = (
+                Literal::u32_unsuffixed(limit.calls),
+                Literal::u32_unsuffixed(limit.seconds),
+            );
+            quote!(RateLimit { name: #name, calls: NonZeroU32::new(#calls).unwrap(), seconds: #seconds })
+        });
+        items.push(quote! {
+            /// How often tools may be called.
+            pub static RATE_LIMITS: [RateLimit; #count] = [#(#limits),*];
+        });
+    }
     if !resources.is_empty() {
         let count = Literal::usize_unsuffixed(resources.len());
         let resources = resources.iter().map(resource);
@@ -120,7 +135,8 @@ fn contract(contract: &Contract) -> TokenStream {
         quote!(LogSpec { tool: #tool, entries: #entries, path: #path, commit: #commit })
     });
     let log = optional(log);
-    let [resources, prompts] = [
+    let [rate_limits, resources, prompts] = [
+        (spec.rate_limits.is_empty(), quote!(&RATE_LIMITS)),
         (spec.resources.is_empty(), quote!(&RESOURCES)),
         (spec.prompts.is_empty(), quote!(&PROMPTS)),
     ]
@@ -138,6 +154,7 @@ fn contract(contract: &Contract) -> TokenStream {
             guarantees: &[#(#guarantees),*],
             previews: &[#(#previews),*],
             log: #log,
+            rate_limits: #rate_limits,
             tools: &TOOLS,
             resources: #resources,
             prompts: #prompts,
@@ -161,6 +178,7 @@ fn tool(tool: &Tool) -> TokenStream {
         let shows = format_ident!("{}", approval.shows.words().1);
         quote!(Approval { shows: Shows::#shows })
     }));
+    let rate_limit = optional(spec.rate_limit.as_ref());
     let commit = optional(spec.commit.as_ref());
     let effects = spec.effects.iter().map(effect);
     let [input, output] = Side::ALL.map(|side| shape(&tool_constant(tool, side), tool.schema(side)));
@@ -181,6 +199,7 @@ fn tool(tool: &Tool) -> TokenStream {
             paths: #paths,
             commit: #commit,
             approval: #approval,
+            rate_limit: #rate_limit,
             errors: &[#(#errors),*],
             effects: &[#(#effects),*],
             input: #input,

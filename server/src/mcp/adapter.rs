@@ -16,7 +16,10 @@ use rmcp::{
     service::{NotificationContext, RequestContext},
 };
 use serde_json::json;
-use tabellion_schemas::{Contract, ContractSpec};
+use tabellion_schemas::{
+    Contract, ContractSpec,
+    rates::{RETRY_AFTER, seconds},
+};
 use tokio::sync::Semaphore;
 use tracing::{Instrument as _, Span};
 
@@ -31,7 +34,7 @@ use super::{
 };
 use crate::{
     keys::{Access, Grant},
-    rates::{self, Budget},
+    rates::Budget,
 };
 
 /// How many subscriptions there may be since 2026-07-28, where each is a request that lasts. Enough of the requests
@@ -70,12 +73,16 @@ pub(super) struct Provenance {
 pub(super) const FORBIDDEN: ErrorCode = ErrorCode(403);
 /// The code of the error that somebody is answered with who does something too often.
 pub(super) const TOO_MANY: ErrorCode = ErrorCode(429);
-/// Where such an error says in how many seconds they may.
-pub(super) const RETRY_AFTER: &str = "retryAfterSeconds";
 
 /// Who makes a request, where that is known.
 pub(super) fn grant(request: &Extensions) -> Option<&Arc<Grant>> {
     request.get::<Provenance>()?.grant.as_ref()
+}
+
+/// Whose call a request is, where callers are told apart.
+pub(super) fn counted_as(request: &Extensions) -> Option<&Arc<str>> {
+    let budget = request.get::<Provenance>()?.budget.as_ref();
+    budget.map(Budget::who)
 }
 
 /// Refuses what who makes the request may not do in this contract.
@@ -104,8 +111,8 @@ fn count(request: &Extensions, access: Access) -> Result<(), ErrorData> {
     let Some(Err(wait)) = budget.map(|budget| budget.take(access)) else {
         return Ok(());
     };
-    let seconds = rates::seconds(wait);
-    let message = format!("too many requests in a minute; nothing was done, try again in {seconds} seconds");
+    let seconds = seconds(wait);
+    let message = format!("too many requests in a minute; nothing was done, try again in {seconds} s");
     Err(ErrorData::new(
         TOO_MANY,
         message,

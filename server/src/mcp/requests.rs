@@ -162,6 +162,7 @@ fn context(
         name: grant.holder.name.clone(),
         email: grant.holder.email.clone(),
     });
+    call.counted_as = adapter::counted_as(&cx.extensions).cloned();
     let (client, reports) = waiting::client(cx);
     Ok((call.with_caller(client), reports))
 }

@@ -9,6 +9,7 @@ use hyper::{
 };
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Map, Value};
+use tabellion_schemas::rates;
 use tokio::sync::Semaphore;
 
 use super::{
@@ -406,14 +407,14 @@ fn json(status: StatusCode, answer: Event) -> Response<Body> {
 
 /// What HTTP says of an answer that there is nothing because of who asks.
 fn refused(answer: &Event) -> Option<(StatusCode, HeaderName, HeaderValue)> {
-    let code = answer.code.map(ErrorCode);
-    if ![Some(adapter::FORBIDDEN), Some(adapter::TOO_MANY)].contains(&code) {
-        return None;
-    }
+    let code = answer.code.map(ErrorCode)?;
     let message: Value = serde_json::from_slice(&answer.message).ok()?;
     let data = &message["error"]["data"];
-    if let Some(seconds) = data[adapter::RETRY_AFTER].as_u64() {
+    if let Some(seconds) = data[rates::RETRY_AFTER].as_u64() {
         return Some((StatusCode::TOO_MANY_REQUESTS, RETRY_AFTER, seconds.into()));
+    }
+    if code != adapter::FORBIDDEN {
+        return None;
     }
     let scope = data["scope"].as_str()?;
     let challenge = format!(r#"Bearer realm="tabellion", error="insufficient_scope", scope="{scope}""#);

@@ -11,9 +11,10 @@ use rmcp::{
     model::{JsonRpcMessage, RequestId},
     service::TxJsonRpcMessage,
 };
+use tabellion_schemas::rates::seconds;
 
 use super::body::Body;
-use crate::{mcp::message::Refused, rates};
+use crate::mcp::message::Refused;
 
 /// A refused request.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl Refusal {
     /// Too much was asked for; the client may try again after `wait`. `why` of what.
     pub fn too_many(why: impl Into<String>, wait: Duration) -> Self {
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, why);
-        refusal.header(RETRY_AFTER, rates::seconds(wait).into())
+        refusal.header(RETRY_AFTER, seconds(wait).into())
     }
 
     /// The status that says what is wrong.

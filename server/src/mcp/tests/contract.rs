@@ -99,6 +99,15 @@ impl Memory {
             "refuse_size_rpc" => {
                 return Err(declared("TOO_LARGE", -32002, "too large", json!({ "most": 5 })));
             }
+            "wait" | "wait_rpc" => {
+                let who = call.counted_as.as_deref();
+                return Err(declared(
+                    "TOO_OFTEN",
+                    -32005,
+                    "too often",
+                    json!({ "retryAfterSeconds": 7, "who": who }),
+                ));
+            }
             "refuse" | "refuse_rpc" => {
                 return Err(declared(
                     "NOT_FOUND",
@@ -179,6 +188,7 @@ pub(super) const fn tool_with(name: &'static str, mutating: bool, approval: Opti
         paths: None,
         commit: None,
         approval,
+        rate_limit: None,
         errors: &["INVALID_REQUEST", "NOT_FOUND"],
         effects: &[],
         input: Shape::new(INPUT, INPUT, &[]),
@@ -214,13 +224,14 @@ pub(super) const fn spec(
         guarantees: &[],
         previews: &[],
         log: None,
+        rate_limits: &[],
         tools,
         resources: &[],
         prompts: &[],
     }
 }
 
-static TOOLS: [ToolSpec; 7] = [
+static TOOLS: [ToolSpec; 8] = [
     tool("echo", false),
     tool("count", false),
     tool("keep", true),
@@ -228,11 +239,13 @@ static TOOLS: [ToolSpec; 7] = [
     tool("panic", true),
     tool("breach", true),
     tool("refuse", false),
+    tool("wait", false),
 ];
-static RPC_TOOLS: [ToolSpec; 3] = [
+static RPC_TOOLS: [ToolSpec; 4] = [
     tool("echo_rpc", false),
     tool("refuse_rpc", false),
     tool("refuse_size_rpc", false),
+    tool("wait_rpc", false),
 ];
 
 /// Errors travel as results.

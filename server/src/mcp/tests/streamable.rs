@@ -8,10 +8,11 @@ use std::{
 use http_body_util::BodyExt as _;
 use hyper::{Request, Response, StatusCode, body::Bytes};
 use serde_json::{Value, json};
+use tabellion_schemas::Contract;
 
 use super::{
     client::adapter,
-    contract::{Memory, NOTES},
+    contract::{Memory, NOTES, RPC},
     page::{Page, URI},
 };
 use crate::{
@@ -82,7 +83,8 @@ impl Said {
 impl Place {
     fn new(limits: Limits) -> Self {
         let notes = Memory::new(&NOTES);
-        let adapter = adapter(vec![notes.clone(), Page::new()], ApprovalPolicy::default());
+        let contracts: Vec<Arc<dyn Contract>> = vec![notes.clone(), Memory::new(&RPC), Page::new()];
+        let adapter = adapter(contracts, ApprovalPolicy::default());
         Self {
             notes,
             endpoint: Arc::new(Endpoint::new(adapter, limits)),
@@ -534,6 +536,36 @@ async fn who_asks_too_often_waits_and_changes_nothing() {
     assert_eq!(place.alone(1, "keep", "e").await.status, 200);
     assert_eq!(place.alone(1, "keep", "f").await.status, 429);
     assert_eq!(place.notes.kept(), ["a", "b", "d", "e"]);
+}
+
+#[tokio::test]
+async fn a_contract_that_wants_the_caller_to_wait_says_so_by_the_status_where_errors_are_errors() {
+    let mut place = Place::new(Limits::default());
+    let session = place.open().await;
+    let rates = Arc::new(Rates::new(Rate::OFF, Rate::OFF));
+    place.budget = Some(Budget::new(rates, "ada"));
+    for (tool, in_session, expected, at) in [
+        ("wait", true, 200, "/result/_meta/tabellion~1error"),
+        ("wait", false, 200, "/result/_meta/tabellion~1error"),
+        ("wait_rpc", true, 429, "/error"),
+        ("wait_rpc", false, 429, "/error"),
+    ] {
+        let said = match in_session {
+            true => place.post(&session, call(1, tool, "x")).await,
+            false => place.stateless(call(1, tool, "x")).await,
+        };
+        let wait = said.retry_after.clone();
+        assert_eq!(said.status, expected, "{tool}");
+        assert_eq!(wait.as_deref(), (expected == 429).then_some("7"), "{tool}");
+        let answer = said.json().await;
+        let error = answer.pointer(at).expect("an error");
+        let data = json!({ "retryAfterSeconds": 7, "who": "ada" });
+        assert_eq!(
+            (&error["code"], &error["data"]),
+            (&json!(-32005), &data),
+            "{answer}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -174,9 +174,11 @@ async fn a_list_is_the_contracts_own_and_always_the_same() {
             "panic",
             "breach",
             "refuse",
+            "wait",
             "echo_rpc",
             "refuse_rpc",
-            "refuse_size_rpc"
+            "refuse_size_rpc",
+            "wait_rpc"
         ]
     );
     client.end().await.unwrap();
