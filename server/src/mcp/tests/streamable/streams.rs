@@ -1,0 +1,78 @@
+//! Streams that break, and clients that hang up.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Limits, Place, call, text};
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_breaks_goes_on_where_it_was() {
+    let place = Place::new(Limits::default());
+    let session = place.open().await;
+    let mut stream = place.post(&session, call(1, "slow", "a")).await;
+    assert!(stream.is_stream, "what takes long is answered with a stream");
+    let (first, nothing) = stream.event().await.unwrap();
+    assert_eq!(nothing, Value::Null);
+    drop(stream);
+    place.notes.open(1);
+    // The answer comes while nobody listens, and can be read more than once.
+    for _ in 0..2 {
+        let headers = [
+            ("accept", "text/event-stream"),
+            ("mcp-session-id", &*session),
+            ("last-event-id", &*first),
+        ];
+        let mut again = place.send("GET", &headers, &Value::Null).await;
+        assert_eq!(again.event().await.unwrap().1, Value::Null);
+        let (_, answer) = again.event().await.unwrap();
+        assert_eq!(text(&answer), "a");
+        assert_eq!(again.event().await, None);
+    }
+    // What was read, and what never was, has nothing to read.
+    for last in ["1-1", "77-0"] {
+        let headers = [
+            ("accept", "text/event-stream"),
+            ("mcp-session-id", &*session),
+            ("last-event-id", last),
+        ];
+        let mut again = place.send("GET", &headers, &Value::Null).await;
+        while let Some((_, message)) = again.event().await {
+            assert_eq!(message, Value::Null, "{last}");
+        }
+    }
+    assert_eq!(place.notes.kept(), ["a"]);
+    place.end().await;
+}
+
+#[tokio::test]
+async fn a_call_in_a_session_goes_on_when_its_client_hangs_up() {
+    let place = Place::new(Limits::default());
+    let session = place.open().await;
+    tokio::select! {
+        _ = place.post(&session, call(1, "slow", "a")) => panic!("it waits"),
+        () = place.notes.has_begun(1) => {}
+    }
+    place.notes.open(1);
+    place.end().await;
+    assert_eq!(place.notes.kept(), ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_stands_for_itself_is_cancelled_when_its_client_hangs_up() {
+    // Before there is anything to read, and afterwards.
+    for after in [Duration::from_millis(100), Duration::from_secs(10)] {
+        let place = Place::new(Limits::default());
+        let reading = async {
+            let mut said = place.alone(1, "count", "1000000").await;
+            while said.event().await.is_some() {}
+        };
+        let _ = tokio::time::timeout(after, reading).await;
+        place.end().await;
+        let kept = place.notes.kept();
+        assert!(
+            matches!(&*kept, [kept] if kept.starts_with("cancelled at ")),
+            "{after:?}: {kept:?}"
+        );
+    }
+}
