@@ -285,6 +285,11 @@ impl Library {
                 self.folder
                     .swap(&step.path, &scratch.path("document"), gone, before)?
             };
+            let expected = match swapped {
+                Swapped::Done => before.map(|found| found.bytes.as_slice()),
+                Swapped::Raced => after.as_deref(),
+            };
+            self.lay_aside(scratch, expected);
             if swapped == Swapped::Raced {
                 index_lock.release()?;
                 branch_lock.release()?;

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::Read,
+    mem,
     os::{fd::OwnedFd, unix::fs::PermissionsExt},
     path::{Path, PathBuf},
     time::SystemTime,
@@ -157,6 +158,7 @@ impl Folder {
     }
 
     /// Makes the document at `path` the file `prepared`, or takes it away to there if `gone`; `before` is what it has to be.
+    /// What is not in the folder then is at `prepared`: the old document, ours, or what a person saved and saved again since.
     pub(super) fn swap(
         &self,
         path: &str,
@@ -192,16 +194,28 @@ impl Folder {
                 rustix::fs::renameat_with(rustix::fs::CWD, prepared, &parent, name, flags)
             }
         };
+        let mut placed = fs::read(prepared).ok();
         match exchange(false) {
             Err(Errno::NOENT) => return Ok(Swapped::Raced),
             other => other.map_err(failed("put the document in place"))?,
         }
-        // A person may have saved it since we read it.
-        if fs::read(prepared).ok().as_ref() != Some(&before.bytes) {
-            exchange(true).map_err(failed("put a person's document back"))?;
-            return Ok(Swapped::Raced);
+        let mut out = fs::read(prepared).ok();
+        if out.as_ref() == Some(&before.bytes) {
+            return sync(parent).map(|()| Swapped::Done);
         }
-        sync(parent).map(|()| Swapped::Done)
+        // A person has saved it since we read it. That goes back, unless what comes out for it was saved later still.
+        loop {
+            match exchange(true) {
+                Err(Errno::EXIST | Errno::NOENT) => break,
+                other => other.map_err(failed("put a person's document back"))?,
+            }
+            let came = fs::read(prepared).ok();
+            if came == placed {
+                break;
+            }
+            placed = mem::replace(&mut out, came);
+        }
+        Ok(Swapped::Raced)
     }
 
     /// Removes folders, the last first, as far as they are empty.
@@ -261,4 +275,49 @@ fn sync(folder: OwnedFd) -> Result<(), Failure> {
 
 fn refused(path: &str, why: &str) -> Failure {
     Failure::new(FailureKind::Refused, format!("`{}` {why}", path.escape_debug()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// The number that a text ends with.
+    fn number(text: &[u8]) -> Option<usize> {
+        str::from_utf8(text).ok()?.strip_prefix("save ")?.parse().ok()
+    }
+
+    #[test]
+    fn the_last_save_has_the_document_however_often_it_was_put_back() {
+        let root = tempfile::tempdir().unwrap();
+        let aside = tempfile::tempdir().unwrap();
+        let (document, prepared) = (root.path().join("a.md"), aside.path().join("prepared"));
+        fs::write(&document, "save 0").unwrap();
+        let folder = Folder::open(root.path()).unwrap();
+        let outdated = Found {
+            bytes: b"long ago".into(),
+            mode: 0o644,
+            modified: SystemTime::UNIX_EPOCH,
+        };
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for save in 1..=2_000 {
+                    let temporary = aside.path().join("editor");
+                    fs::write(&temporary, format!("save {save}")).unwrap();
+                    fs::rename(&temporary, &document).unwrap();
+                }
+                is_done.store(true, Ordering::Relaxed);
+            });
+            while !is_done.load(Ordering::Relaxed) {
+                fs::write(&prepared, "ours").unwrap();
+                let swapped = folder.swap("a.md", &prepared, false, Some(&outdated)).unwrap();
+                assert_eq!(swapped, Swapped::Raced);
+                let (left, now) = (fs::read(&prepared).unwrap(), fs::read(&document).unwrap());
+                assert!(number(&left) < number(&now), "{left:?} was put aside for {now:?}");
+            }
+        });
+        assert_eq!(fs::read(&document).unwrap(), b"save 2000");
+    }
 }

@@ -25,6 +25,9 @@ use super::{
 
 /// How long somebody else may hold one of git's locks.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How the name of a file begins that is not in the folder after an exchange; it ends with the id of the bytes that it should
+/// have.
+const ASIDE: &str = "aside-";
 
 /// What git keeps of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +151,26 @@ impl Library {
         }
         self.folder.remove_empty(&journal.folders);
         Ok(())
+    }
+
+    /// Keeps the file that is not in the folder, after an exchange, until the next one: an editor that had it open may still
+    /// write to it. What is not what was `expected` by then is a person's, and stays.
+    pub(super) fn lay_aside(&self, scratch: &Scratch, expected: Option<&[u8]>) {
+        for entry in fs::read_dir(&self.own).into_iter().flatten().flatten() {
+            let (name, path) = (entry.file_name(), entry.path());
+            let was = name.to_str().and_then(|name| name.strip_prefix(ASIDE));
+            if let (Some(was), Ok(bytes)) = (was, fs::read(&path)) {
+                let now = id_of(&bytes);
+                // The change itself is made, or not; a file that can't be moved now can be later.
+                let _ = if now == was {
+                    fs::remove_file(path)
+                } else {
+                    fs::rename(path, self.own.join(format!("late-{now}.md")))
+                };
+            }
+        }
+        let id = expected.map(id_of).unwrap_or_default();
+        let _ = fs::rename(scratch.path("document"), self.own.join(format!("{ASIDE}{id}")));
     }
 
     /// Says what is about to be done.
@@ -303,6 +326,51 @@ impl Entry {
         Self {
             mode: String::from(if mode & 0o100 == 0 { "100644" } else { "100755" }),
             blob: id_of(bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn what_an_editor_writes_late_is_kept() {
+        for (expected, late, is_kept) in [
+            (Some("before"), None, false),
+            (Some("before"), Some("after all"), true),
+            (Some("ours"), None, true),
+            (None, None, true),
+        ] {
+            let root = tempfile::tempdir().unwrap();
+            let made = Command::new("git")
+                .arg("init")
+                .arg("-q")
+                .arg(root.path())
+                .status();
+            assert!(made.unwrap().success());
+            let library = Library::open(root.path()).unwrap();
+            let _lock = library.lock().unwrap();
+            let scratch = library.scratch().unwrap();
+            let lay_aside = |text: &str, expected: Option<&str>| {
+                scratch.write("document", text.as_bytes()).unwrap();
+                let place = File::options().append(true).open(scratch.path("document"));
+                library.lay_aside(&scratch, expected.map(str::as_bytes));
+                place.unwrap()
+            };
+            let mut editor = lay_aside("before", expected);
+            editor.write_all(late.unwrap_or_default().as_bytes()).unwrap();
+            lay_aside("next", Some("next"));
+            lay_aside("and next", Some("and next"));
+            let files = fs::read_dir(&library.own)
+                .unwrap()
+                .map(|entry| entry.unwrap().path());
+            let texts: Vec<_> = files.filter_map(|path| fs::read_to_string(path).ok()).collect();
+            let kept = format!("before{}", late.unwrap_or_default());
+            assert_eq!(texts.contains(&kept), is_kept, "{expected:?} {late:?}: {texts:?}");
+            assert!(!texts.contains(&"next".to_owned()), "{texts:?}");
         }
     }
 }
