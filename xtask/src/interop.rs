@@ -1,9 +1,11 @@
 //! Clients that others wrote meet our server, over both transports and in both eras: the `mcp` package of PyPI in both
-//! of its major versions, and the command line of the Inspector.
+//! of its major versions, and the command line of the Inspector. The former also get their tokens by themselves from an
+//! authorization server that others wrote.
 
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
     time::Duration,
 };
 
@@ -20,6 +22,11 @@ use crate::{
 const PYTHONS: [(&str, &str); 2] = [("mcp-1", "mcp==1.30.0"), ("mcp-2", "mcp==2.3.0")];
 /// What the Python clients do.
 const SCRIPT: &str = "conformance/clients/meet.py";
+/// What they do where they need a token.
+const AUTHORIZED: &str = "conformance/clients/authorized.py";
+/// Who makes tokens, a package of npm.
+const AUTHORITY: &str = "oidc-provider";
+const AUTHORITY_VERSION: &str = "9.13.3";
 const INSPECTOR: &str = "@modelcontextprotocol/inspector";
 const INSPECTOR_VERSION: &str = "2.12.0";
 const LAUNCHER: &str = "clients/launcher/build/index.js";
@@ -114,7 +121,7 @@ pub(crate) fn all() -> Outcome {
     run::cargo(&["build", "--quiet", "--package", "tabellion", "--bin", "tabellion"])?;
     let program = run::built("tabellion")?;
     let (mut wrong, mut missing) = (Vec::new(), Vec::new());
-    for met in [pythons(&program), inspector(&program)] {
+    for met in [pythons(&program), authorized(&program), inspector(&program)] {
         match met {
             Ok(found) => wrong.extend(found),
             Err(error) if error.is::<Missing>() => missing.push(error),
@@ -136,17 +143,37 @@ fn pythons(program: &Path) -> Outcome<Vec<String>> {
             let place = Place::new(program, way)?;
             let mut client = python.command();
             client.arg(root().join(SCRIPT)).arg(place.library.path());
-            let met = said(client.args(place.target()), PATIENCE)?;
-            println!(
-                "{package:14} {way:?}: {}",
-                if met.well { "met" } else { "failed" }
-            );
-            if !met.well {
-                wrong.push(format!("{package} {way:?}: {}\n{}", met.output, met.errors));
-            }
+            client.args(place.target());
+            wrong.extend(meeting(&format!("{package:14} {way:?}"), &mut client)?);
         }
     }
     Ok(wrong)
+}
+
+/// What went wrong with the clients in Python that need a token.
+fn authorized(program: &Path) -> Outcome<Vec<String>> {
+    let node = Node::find()?;
+    let authority = node.package("authority", AUTHORITY, AUTHORITY_VERSION)?;
+    let mut wrong = Vec::new();
+    for (name, package) in PYTHONS {
+        let python = Python::with(name, &[package])?;
+        let place = Place::new(program, Way::Stdio)?;
+        let mut client = python.command();
+        client.arg(root().join(AUTHORIZED)).arg(place.library.path());
+        client.args([program, node.program(), &authority]);
+        wrong.extend(meeting(
+            &format!("{package:14} {AUTHORITY} {AUTHORITY_VERSION}"),
+            &mut client,
+        )?);
+    }
+    Ok(wrong)
+}
+
+/// Lets a client meet the server, which it does well or not; what it said then.
+fn meeting(name: &str, client: &mut Command) -> Outcome<Option<String>> {
+    let met = said(client, PATIENCE)?;
+    println!("{name}: {}", if met.well { "met" } else { "failed" });
+    Ok((!met.well).then(|| format!("{name}: {}\n{}", met.output, met.errors)))
 }
 
 /// What went wrong with the Inspector.

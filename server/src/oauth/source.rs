@@ -55,7 +55,7 @@ pub struct Pace {
     pub every: Duration,
     /// While keys were never had.
     pub first: Duration,
-    /// At most, when a token names a key that is not known.
+    /// At most, because a token names a key that is not known.
     pub between: Duration,
     /// How long one answer may take.
     pub patience: Duration,
@@ -90,7 +90,7 @@ struct Remote {
     tls: Option<Arc<ClientConfig>>,
     pace: Pace,
     set: Mutex<Option<Arc<KeySet>>>,
-    /// When it was asked last. Who holds this asks.
+    /// When it was asked last because of a token. Who holds this asks.
     asked: tokio::sync::Mutex<Option<Instant>>,
 }
 
@@ -134,7 +134,8 @@ impl Source {
         }
     }
 
-    /// The keys, asked for again if they are still `seen` and that was not just done.
+    /// The keys, asked for again if they are still `seen` and that was not just done for another token. That they were asked for
+    /// without a reason meanwhile doesn't count: an issuer may get a new key at any time.
     pub(super) async fn again(&self, seen: Option<Arc<KeySet>>) -> Option<Arc<KeySet>> {
         let Origin::Url(remote) = &self.0 else {
             return self.current();
@@ -147,7 +148,8 @@ impl Source {
                 let is_new = remote.known().as_ref().map(Arc::as_ptr) != seen.as_ref().map(Arc::as_ptr);
                 let is_recent = asked.is_some_and(|at| at.elapsed() < remote.pace.between);
                 if !is_new && !is_recent {
-                    remote.ask(&mut asked).await;
+                    *asked = Some(Instant::now());
+                    remote.ask().await;
                 }
             }
         });
@@ -162,7 +164,9 @@ impl Source {
             return std::future::pending().await;
         };
         loop {
-            remote.ask(&mut *remote.asked.lock().await).await;
+            let asking = remote.asked.lock().await;
+            remote.ask().await;
+            drop(asking);
             let has_some = remote.known().is_some();
             sleep(if has_some {
                 remote.pace.every
@@ -179,8 +183,7 @@ impl Remote {
         self.set.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn ask(&self, asked: &mut Option<Instant>) {
-        *asked = Some(Instant::now());
+    async fn ask(&self) {
         match fetch::get(&self.url, self.tls.as_ref(), self.pace.patience).await {
             Ok(set) => {
                 let mut known = self.set.lock().unwrap_or_else(PoisonError::into_inner);
@@ -188,7 +191,7 @@ impl Remote {
             }
             Err(error) => {
                 let url = &self.url;
-                tracing::warn!(%url, %error, "the issuer's keys stay as they were");
+                tracing::warn!(%url, %error, "the issuer's keys can't be had; those that were had stay good");
             }
         }
     }

@@ -56,6 +56,11 @@ impl Node {
         )))
     }
 
+    /// The program itself.
+    pub(crate) fn program(&self) -> &Path {
+        &self.node
+    }
+
     /// A command that runs a script.
     pub(crate) fn run(&self, script: &Path) -> Command {
         let mut command = Command::new(&self.node);

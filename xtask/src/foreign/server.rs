@@ -1,6 +1,7 @@
 //! Our server over HTTP, for as long as somebody else's program speaks with it.
 
 use std::{
+    ffi::OsStr,
     io::{BufRead as _, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
@@ -24,7 +25,7 @@ impl Served {
     ///
     /// # Errors
     /// When it doesn't say where it listens.
-    pub(crate) fn start(program: &Path, folder: &Path, arguments: &[&str]) -> Outcome<Self> {
+    pub(crate) fn start<S: AsRef<OsStr>>(program: &Path, folder: &Path, arguments: &[S]) -> Outcome<Self> {
         let mut process = Command::new(program)
             .args(["serve", "--http", "127.0.0.1:0", "--library"])
             .arg(folder)

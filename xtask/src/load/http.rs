@@ -9,33 +9,42 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion_conformance::{
-    http::{Url, events::Events},
-    subject::Era,
+use tabellion_conformance::{http::events::Events, subject::Era};
+use ureq::{
+    Agent, Body, BodyReader,
+    http::{Response, Uri},
 };
-use ureq::Agent;
 
-use super::{LARGE, PATIENCE, caller::Caller, tally::Memory};
+use super::{LARGE, PATIENCE, caller::Caller, tally::Memory, tls::Certificate};
 use crate::{Outcome, measure::resident};
 
-/// So many send half a request, and so many ask for much and read next to nothing.
+/// So many send half a request or half a handshake, and so many ask for much and read next to nothing.
 const IDLERS: usize = 10;
+/// The head of a record of TLS, and the first byte of what is in it.
+const HALF_A_HANDSHAKE: &[u8] = b"\x16\x03\x01\x02\x00\x01";
+
+/// Where a server is, and the certificate that it has if it speaks TLS.
+#[derive(Clone, Copy)]
+pub(super) struct Door<'a> {
+    pub(super) url: &'a str,
+    pub(super) certificate: Option<&'a Certificate>,
+}
 
 /// Lets all callers call for so long, each over one connection that is kept.
 pub(super) fn run(
-    url: &Url,
+    door: Door<'_>,
     process: u32,
     mut callers: Vec<Caller>,
     length: Duration,
 ) -> Outcome<(Vec<Caller>, Memory)> {
     let mut memory = Memory::begins(resident(process));
-    let idlers = idle(url)?;
+    let idlers = idle(door)?;
     let ready = Barrier::new(callers.len() + 1);
     thread::scope(|scope| {
         for caller in &mut callers {
             let ready = &ready;
             scope.spawn(move || {
-                let connection = Connection::to(url);
+                let connection = Connection::to(door);
                 ready.wait();
                 let since = Instant::now();
                 while since.elapsed() < length {
@@ -54,62 +63,54 @@ pub(super) fn run(
 }
 
 /// Connections that must hold nobody up.
-fn idle(url: &Url) -> Outcome<Vec<TcpStream>> {
-    let whole = request("read_markdown", &json!({ "path": LARGE })).to_string();
-    let head = format!(
-        "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n",
-        url.path,
-        url.authority()
-    );
-    let rest: String = headers("read_markdown")
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}\r\n"))
-        .collect();
-    let wholly = format!("{head}{rest}Content-Length: {}\r\n\r\n{whole}", whole.len());
-    let send = |text: &str| {
-        let mut stream = TcpStream::connect((&*url.host, url.port))?;
-        stream.write_all(text.as_bytes())?;
-        Ok(stream)
+fn idle(door: Door<'_>) -> Outcome<(Vec<TcpStream>, Vec<BodyReader<'static>>)> {
+    let url: Uri = door.url.parse()?;
+    let address = url.authority().ok_or("a server that is nowhere")?.as_str();
+    let head = format!("POST {} HTTP/1.1\r\nHost: {address}\r\n", url.path());
+    let half = match door.certificate {
+        None => head.as_bytes(),
+        Some(_) => HALF_A_HANDSHAKE,
     };
-    let mut connections: Vec<_> = (0..IDLERS).map(|_| send(&head)).collect::<io::Result<_>>()?;
-    for _ in 0..IDLERS {
-        let mut stream = send(&wholly)?;
+    let halves = (0..IDLERS).map(|_| {
+        let mut stream = TcpStream::connect(address)?;
+        stream.write_all(half)?;
+        Ok(stream)
+    });
+    let halves = halves.collect::<io::Result<_>>()?;
+    let slow = (0..IDLERS).map(|_| {
+        let response = Connection::to(door).ask("read_markdown", &json!({ "path": LARGE }))?;
+        let mut body = response.into_body().into_reader();
         // When it has begun, all of the answer has been made.
-        stream.read_exact(&mut [0])?;
-        connections.push(stream);
-    }
-    Ok(connections)
+        body.read_exact(&mut [0])?;
+        Ok(body)
+    });
+    Ok((halves, slow.collect::<Outcome<_>>()?))
 }
 
 /// One client's connection, kept between calls.
-struct Connection {
+struct Connection<'a> {
     agent: Agent,
-    url: String,
+    url: &'a str,
 }
 
-impl Connection {
-    fn to(url: &Url) -> Self {
+impl<'a> Connection<'a> {
+    fn to(door: Door<'a>) -> Self {
         let config = Agent::config_builder()
             .timeout_global(Some(PATIENCE))
-            .http_status_as_error(false);
+            .http_status_as_error(false)
+            .build();
         Self {
-            agent: config.build().into(),
-            url: url.to_string(),
+            agent: match door.certificate {
+                None => config.into(),
+                Some(certificate) => certificate.agent(config),
+            },
+            url: door.url,
         }
     }
 
     /// The answer, or why there is none.
     fn call(&self, tool: &str, arguments: &Value) -> Result<Value, String> {
-        let mut post = self
-            .agent
-            .post(&self.url)
-            .content_type("application/json")
-            .header("Accept", "application/json, text/event-stream");
-        for (name, value) in headers(tool) {
-            post = post.header(name, value);
-        }
-        let sent = post.send(request(tool, arguments).to_string());
-        let response = sent.map_err(|error| error.to_string())?;
+        let response = self.ask(tool, arguments).map_err(|error| error.to_string())?;
         let status = response.status();
         let is_stream = response.body().mime_type() == Some("text/event-stream");
         let mut body = BufReader::new(response.into_body().into_reader());
@@ -121,6 +122,19 @@ impl Connection {
         };
         read.map_err(|error| format!("{status}: {error}"))?;
         serde_json::from_str(&text).map_err(|_| format!("{status}: {text}"))
+    }
+
+    /// Sends a call, and receives the head of the response.
+    fn ask(&self, tool: &str, arguments: &Value) -> Result<Response<Body>, ureq::Error> {
+        let mut post = self
+            .agent
+            .post(self.url)
+            .content_type("application/json")
+            .header("Accept", "application/json, text/event-stream");
+        for (name, value) in headers(tool) {
+            post = post.header(name, value);
+        }
+        post.send(request(tool, arguments).to_string())
     }
 }
 

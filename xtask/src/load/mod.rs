@@ -1,15 +1,16 @@
-//! What many clients at once get: the same calls over HTTP, over standard input and output, and, beside them, from another
-//! server over its own transport.
+//! What many clients at once get: the same calls over HTTP, in the clear and over TLS, over standard input and output, and, beside
+//! them, from another server over its own transport.
 //!
 //! Each caller makes its next call when it has the answer to the last one: reads of shared documents, writes of a document of
 //! its own, additions to one that all add to. What was acknowledged is looked for on the disk afterwards. Over HTTP each has a
-//! connection of its own, and others beside them send half a request, or ask for much and read next to nothing.
-//! `caller.rs` decides what is called, `http.rs` and `lines.rs` carry it, `tally.rs` counts.
+//! connection of its own, and others beside them send half a request or half a handshake, or ask for much and read next to
+//! nothing. `caller.rs` decides what is called, `http.rs` (with `tls.rs`) and `lines.rs` carry it, `tally.rs` counts.
 
 mod caller;
 mod http;
 mod lines;
 mod tally;
+mod tls;
 
 use std::{
     fs,
@@ -19,12 +20,14 @@ use std::{
     time::Duration,
 };
 
-use tabellion_conformance::{Target, http::Url, ledger};
+use tabellion_conformance::{Target, ledger};
 use tempfile::TempDir;
 
 use self::{
     caller::{Caller, Dialect},
+    http::Door,
     tally::Tally,
+    tls::Certificate,
 };
 use crate::{Outcome, foreign::Served, root, run};
 
@@ -62,7 +65,11 @@ pub(crate) fn all(options: &Options) -> Outcome {
     run::cargo(&["build", "--release", "--quiet"])?;
     println!("{}", tally::HEAD);
     let mut wrong = Vec::new();
-    for (name, measure) in [("HTTP", over_http as Measure), ("lines", over_lines)] {
+    for (name, measure) in [
+        ("HTTP", over_http as Measure),
+        ("HTTP with TLS", over_tls),
+        ("lines", over_lines),
+    ] {
         let library = library(options)?;
         let tally = measure(options, library.path())?;
         println!("{}", tally.row(&format!("ours, {name}")));
@@ -88,10 +95,23 @@ pub(crate) fn all(options: &Options) -> Outcome {
 type Measure = fn(&Options, &Path) -> Outcome<Tally>;
 
 fn over_http(options: &Options, library: &Path) -> Outcome<Tally> {
-    let server = Served::start(&program(), library, &[])?;
-    let url = Url::parse(&server.url)?;
+    through(options, library, None)
+}
+
+fn over_tls(options: &Options, library: &Path) -> Outcome<Tally> {
+    through(options, library, Some(&Certificate::new()?))
+}
+
+/// Over HTTP, with TLS where there is a certificate.
+fn through(options: &Options, library: &Path, certificate: Option<&Certificate>) -> Outcome<Tally> {
+    let secure = certificate.map(Certificate::options).unwrap_or_default();
+    let server = Served::start(&program(), library, &secure)?;
+    let door = Door {
+        url: &server.url,
+        certificate,
+    };
     let callers = callers(options, Dialect::Ours);
-    http::run(&url, server.id(), callers, Duration::from_secs(options.seconds))
+    http::run(door, server.id(), callers, Duration::from_secs(options.seconds))
         .and_then(|(callers, memory)| Tally::of(callers, memory, library, options.seconds))
 }
 

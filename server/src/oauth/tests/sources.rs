@@ -69,6 +69,15 @@ fn keys(authority: &Authority) -> Vec<u8> {
     response("200 OK", &authority.keys().to_string())
 }
 
+/// Its keys, each with another name than those of all others.
+fn renamed(authority: &Authority) -> String {
+    let mut keys = authority.keys();
+    for key in keys["keys"].as_array_mut().unwrap() {
+        key["kid"] = format!("{}-next", key["kid"].as_str().unwrap()).into();
+    }
+    keys.to_string()
+}
+
 fn tokens(url: &str, pace: Pace) -> Tokens {
     Tokens::new(ISSUER.parse().unwrap(), vec![], Source::new(url, pace).unwrap())
 }
@@ -210,6 +219,26 @@ async fn keys_are_had_before_anybody_asks() {
     assert!(!tokens.is_ready());
     site.shown.send_replace(keys(&authority));
     until(|| tokens.is_ready()).await;
+    keeping.abort();
+}
+
+#[tokio::test]
+async fn a_new_key_is_had_at_once_though_the_keys_were_just_asked_for() {
+    let (authority, next) = (Authority::new(), Authority::new());
+    let site = Site::new(keys(&authority)).await;
+    let tokens = Arc::new(tokens(&site.url, Pace::default()));
+    let keeping = tokio::spawn({
+        let tokens = tokens.clone();
+        async move { tokens.keep_fresh().await }
+    });
+    until(|| tokens.is_ready()).await;
+    site.shown.send_replace(response("200 OK", &renamed(&next)));
+    let token = next.sign(
+        r#"{"alg":"EdDSA","kid":"ed-next"}"#,
+        &claims(HERE, "read").to_string(),
+    );
+    found(&tokens, &token).await.unwrap();
+    assert_eq!(site.asked(), 2);
     keeping.abort();
 }
 
