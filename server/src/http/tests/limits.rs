@@ -1,0 +1,134 @@
+//! Clients that are slow or many, and the end.
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use super::{LONG, Limits, SHORT, Server, call, said, status, within};
+
+#[tokio::test]
+async fn who_is_slow_is_given_up() {
+    let limits = Limits {
+        head: SHORT,
+        upload: SHORT,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let keep = call("keep", "x");
+    let (half_a_head, half_a_body) = (&keep[..20], &keep[..keep.len() - 5]);
+    for (expected, bytes) in [("nothing", ""), ("nothing", half_a_head), ("408", half_a_body)] {
+        let said = server.says(bytes.as_bytes()).await;
+        assert_eq!(status(&said), expected, "{bytes}");
+    }
+    assert_eq!(server.notes.kept(), [""; 0]);
+    server.end().await;
+}
+
+#[tokio::test]
+async fn who_does_not_read_gives_up_the_place() {
+    let limits = Limits {
+        connections: 1,
+        unread: SHORT,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let mut first = server.connect().await;
+    let much = call("echo", &"x".repeat(16 << 20));
+    first.write_all(much.as_bytes()).await.unwrap();
+    server.notes.has_begun(1).await;
+    let keep = call("keep", "x");
+    // While the first one reads nothing, and does not hang up.
+    within(async { while status(&server.says(keep.as_bytes()).await) != "200" {} }).await;
+    drop(first);
+    server.end().await;
+}
+
+#[tokio::test]
+async fn one_connection_too_many_is_told_so() {
+    let limits = Limits {
+        connections: 1,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let first = server.connect().await;
+    let keep = call("keep", "x");
+    let said = server.says(b"").await;
+    assert!(
+        said.starts_with("HTTP/1.1 503 ") && said.contains("Retry-After"),
+        "{said}"
+    );
+    drop(first);
+    within(async { while status(&server.says(keep.as_bytes()).await) != "200" {} }).await;
+    server.end().await;
+}
+
+#[tokio::test]
+async fn what_is_received_at_once_is_bounded() {
+    let limits = Limits {
+        bodies: 64 << 10,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let much = call("echo", &"x".repeat(60 << 10));
+    let mut first = server.connect().await;
+    first.write_all(&much.as_bytes()[..much.len() - 1]).await.unwrap();
+    // Once the first body is there but for its last byte, there is no room for the same again.
+    within(async { while status(&server.says(much.as_bytes()).await) != "503" {} }).await;
+    let rest = said(first, &much.as_bytes()[much.len() - 1..]).await;
+    assert_eq!(status(&rest), "200");
+    within(async { while status(&server.says(much.as_bytes()).await) != "200" {} }).await;
+    server.end().await;
+}
+
+#[tokio::test]
+async fn at_the_end_calls_are_finished() {
+    let server = Server::new(Limits::default()).await;
+    let Server {
+        notes,
+        address,
+        stop,
+        served,
+        ..
+    } = server;
+    // A connection on which nothing is asked does not hold up the end.
+    let _idle = TcpStream::connect(address).await.unwrap();
+    let stream = TcpStream::connect(address).await.unwrap();
+    let slow = tokio::spawn(async move { said(stream, call("slow", "x").as_bytes()).await });
+    notes.has_begun(1).await;
+    stop.send(()).unwrap();
+    within(async { while TcpStream::connect(address).await.is_ok() {} }).await;
+    notes.open(1);
+    let said = slow.await.unwrap();
+    assert_eq!(status(&said), "200", "{said}");
+    within(served).await.unwrap();
+    assert_eq!(notes.kept(), ["x"]);
+}
+
+#[tokio::test]
+async fn who_waits_for_news_does_not_hold_up_the_end() {
+    let limits = Limits {
+        grace: 2 * LONG,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}"#;
+    let headers = "Host: localhost\r\nConnection: close\r\nAccept: */*\r\n";
+    let open = format!(
+        "POST /mcp HTTP/1.1\r\n{headers}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let opened = server.says(open.as_bytes()).await;
+    let session = opened.lines().find(|line| line.starts_with("mcp-session-id: "));
+    let session = session.expect("a session");
+    let mut stream = server.connect().await;
+    let listen = format!("GET /mcp HTTP/1.1\r\n{headers}{session}\r\n\r\n");
+    stream.write_all(listen.as_bytes()).await.unwrap();
+    let mut begun = [0; 15];
+    stream.read_exact(&mut begun).await.unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 200 OK");
+    server.end().await;
+    // The stream has its proper end.
+    let rest = said(stream, b"").await;
+    assert!(rest.ends_with("\r\n0\r\n\r\n"), "{rest}");
+}
