@@ -9,7 +9,7 @@ use clap::{
 
 use crate::{
     contracts, demo,
-    keys::{self, KeyCommand},
+    keys::{self, KeyCommand, Scope},
     library::ExternalPolicy,
     mcp::ApprovalMode,
     oauth::{Issuer, PublicUrl},
@@ -121,6 +121,16 @@ pub(crate) struct Serve {
     /// repeated
     #[arg(long = "oauth-audience", value_name = "TEXT", requires = "oauth_issuer")]
     pub(crate) oauth_audiences: Vec<String>,
+
+    /// What clients are asked to get a token for, to begin with; may be repeated, as for an authorization server that holds
+    /// them for ever to the scope that they register for first
+    #[arg(
+        long = "oauth-scope",
+        value_name = "SCOPE",
+        default_value = "read",
+        requires = "oauth_issuer"
+    )]
+    pub(crate) oauth_scopes: Vec<Scope>,
 
     /// Speak TLS over HTTP, with the certificates in this file (PEM, the server's own first), which is read again when it
     /// changes

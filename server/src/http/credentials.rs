@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::Place;
 use crate::{
-    keys::{Grant, Holder, Ring, Secret, Standing},
+    keys::{Grant, Holder, Ring, Scope, Secret, Standing},
     mcp::streamable::{Body, Refusal},
     oauth::{Denied, PublicUrl, Tokens, WELL_KNOWN},
 };
@@ -20,8 +20,6 @@ use crate::{
 const API_KEY: &str = "x-api-key";
 /// What an access token would be called in a query (RFC 6750, section 2.3), where it may not be.
 const IN_QUERY: &str = "access_token=";
-/// What a client is advised to ask its authorization server for, to begin with.
-const FIRST_SCOPE: &str = "read";
 const SCOPES: [&str; 2] = ["read", "write"];
 
 /// How callers say who they are. Where there is no way, everybody may do everything.
@@ -40,6 +38,8 @@ pub struct OAuth {
     pub tokens: Arc<Tokens>,
     /// How tokens call this server.
     pub url: PublicUrl,
+    /// What a client is advised to ask its authorization server for, to begin with.
+    pub first: Vec<Scope>,
 }
 
 /// Whoever makes a request, and for how long that is good.
@@ -177,7 +177,8 @@ impl Credentials {
             return String::new();
         };
         let metadata = path.map(|path| format!(", resource_metadata=\"{}\"", oauth.url.metadata(path)));
-        format!(", scope=\"{FIRST_SCOPE}\"{}", metadata.unwrap_or_default())
+        let first: Vec<_> = oauth.first.iter().map(Scope::to_string).collect();
+        format!(", scope=\"{}\"{}", first.join(" "), metadata.unwrap_or_default())
     }
 }
 

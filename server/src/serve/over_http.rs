@@ -95,6 +95,7 @@ fn credentials(what: &Serve) -> Result<Credentials, Box<dyn Error>> {
             Some(OAuth {
                 tokens: Arc::new(tokens),
                 url: url.clone(),
+                first: what.oauth_scopes.clone(),
             })
         }
         _ => None,

@@ -90,6 +90,7 @@ fn oauth(jwks: &str) -> OAuth {
     OAuth {
         tokens: Arc::new(Tokens::new(ISSUER.parse().unwrap(), vec![], source)),
         url: "https://notes.example".parse().unwrap(),
+        first: ["read", "write:notes"].map(|scope| scope.parse().unwrap()).into(),
     }
 }
 
@@ -116,7 +117,11 @@ async fn who_has_no_token_is_told_where_to_get_one() {
     old["exp"] = 0.into();
     let bearer = |text: &str| format!("Authorization: Bearer {text}\r\n");
     for (expected, challenge, headers) in [
-        ("401", "Bearer realm=\"tabellion\", scope=\"read\"", String::new()),
+        (
+            "401",
+            "Bearer realm=\"tabellion\", scope=\"read write:notes\"",
+            String::new(),
+        ),
         ("401", "invalid_token", bearer("nonsense")),
         ("401", "invalid_token", bearer(&authority.token(&old))),
         (
@@ -133,7 +138,7 @@ async fn who_has_no_token_is_told_where_to_get_one() {
         ("401", "invalid_token", bearer(&key.replace("tbl_", "tbl_0"))),
         (
             "403",
-            "error=\"insufficient_scope\", scope=\"read\"",
+            "error=\"insufficient_scope\", scope=\"read write:notes\"",
             bearer(&token(here, "openid")),
         ),
         (
