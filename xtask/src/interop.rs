@@ -118,8 +118,7 @@ enum Way {
 
 /// Lets all of them meet it. Those that can't be had are told of at the end.
 pub(crate) fn all() -> Outcome {
-    run::cargo(&["build", "--quiet", "--package", "tabellion", "--bin", "tabellion"])?;
-    let program = run::built("tabellion")?;
+    let program = run::program("tabellion", &[])?;
     let (mut wrong, mut missing) = (Vec::new(), Vec::new());
     for met in [pythons(&program), authorized(&program), inspector(&program)] {
         match met {

@@ -38,8 +38,26 @@ pub(crate) fn git(arguments: &[&str]) -> Outcome<String> {
     .into())
 }
 
+/// Builds a binary of the workspace in debug, with features of its package; returns where it is.
+///
+/// It is chosen from all members, and beside an example. So cargo turns on what any member and any test asks of a crate, as it
+/// does for `cargo test --workspace`, and what was built for that is not built again.
+pub(crate) fn program(name: &str, features: &[&str]) -> Outcome<PathBuf> {
+    let chosen = [
+        "build",
+        "--quiet",
+        "--workspace",
+        "--bin",
+        name,
+        "--example",
+        "notes",
+    ];
+    cargo(&[&chosen, features].concat())?;
+    built(name)
+}
+
 /// Where cargo has put a binary of the workspace, in debug.
-pub(crate) fn built(name: &str) -> Outcome<PathBuf> {
+fn built(name: &str) -> Outcome<PathBuf> {
     let ours = env::current_exe()?;
     let folder = ours.parent().ok_or("no folder of binaries")?;
     Ok(folder.join(name).with_extension(env::consts::EXE_EXTENSION))

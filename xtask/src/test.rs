@@ -5,8 +5,11 @@ use std::time::Instant;
 
 use crate::{Outcome, codegen, foreign::Missing, interop, official, run, zoo};
 
+/// All members, always: chosen by itself, a package is built with other features of what it depends on, and all of that again.
+const ALL: [&str; 2] = ["--workspace", "--quiet"];
 /// The server with what only the official suite is to see.
-const FIXTURES: [&str; 5] = ["--quiet", "--package", "tabellion", "--features", "fixtures"];
+const FIXTURES: [&str; 2] = ["--features", "tabellion/fixtures"];
+const LINTS: [&str; 4] = ["--all-targets", "--", "-D", "warnings"];
 const WARNINGS_DENIED: [(&str, &str); 1] = [("RUSTDOCFLAGS", "-D warnings")];
 
 /// Runs all checks and tests; stops at the first that fails.
@@ -14,27 +17,18 @@ pub(crate) fn all() -> Outcome {
     step("format", || run::cargo(&["fmt", "--all", "--check"]))?;
     step("generated code and tables", codegen::check)?;
     step("lints", || {
-        run::cargo(&[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--quiet",
-            "--",
-            "-D",
-            "warnings",
-        ])
+        run::cargo(&[&["clippy"], &ALL[..], &LINTS].concat())?;
+        run::cargo(&[&["clippy"], &ALL[..], &FIXTURES, &LINTS].concat())
     })?;
-    step("tests", || run::cargo(&["test", "--workspace", "--quiet"]))?;
-    step("lints and tests of the fixtures", || {
-        let strictly = ["--all-targets", "--", "-D", "warnings"];
-        run::cargo(&[&["clippy"][..], &FIXTURES, &strictly].concat())?;
-        run::cargo(&[&["test"][..], &FIXTURES, &["--lib", "mcp::fixtures"]].concat())
+    step("tests", || run::cargo(&[&["test"], &ALL[..]].concat()))?;
+    step("tests of the fixtures", || {
+        run::cargo(&[&["test"], &ALL[..], &FIXTURES, &["--lib", "mcp::fixtures"]].concat())
     })?;
     step("conformance checks, by the servers that break them", || {
         zoo::keep(&zoo::Options::default())
     })?;
     step("documentation", || {
-        run::cargo_with(&["doc", "--workspace", "--no-deps", "--quiet"], &WARNINGS_DENIED)
+        run::cargo_with(&[&["doc"], &ALL[..], &["--no-deps"]].concat(), &WARNINGS_DENIED)
     })?;
     let left_out = [
         step_if_there("official conformance suite", official::suite)?,

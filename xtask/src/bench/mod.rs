@@ -52,7 +52,7 @@ pub(crate) struct Options {
 
 /// Measures, prints a table for each library, and writes all of them.
 pub(crate) fn all(options: &Options) -> Outcome {
-    run::cargo(&["build", "--release", "--quiet"])?;
+    run::cargo(&["build", "--release", "--quiet", "--bin", "tabellion"])?;
     run::cargo(&[
         "build",
         "--release",

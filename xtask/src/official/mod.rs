@@ -41,18 +41,9 @@ const NOT_OFFERED: [(&str, &str); 2] = [
 pub(crate) fn suite() -> Outcome {
     let node = Node::find()?;
     let package = node.package("conformance", PACKAGE, VERSION)?;
-    run::cargo(&[
-        "build",
-        "--quiet",
-        "--package",
-        "tabellion",
-        "--features",
-        "fixtures",
-        "--bin",
-        "tabellion",
-    ])?;
+    let program = run::program("tabellion", &["--features", "tabellion/fixtures"])?;
     let library = tempfile::tempdir()?;
-    let served = Served::start(&run::built("tabellion")?, library.path(), &SERVED)?;
+    let served = Served::start(&program, library.path(), &SERVED)?;
     println!("{PACKAGE} {VERSION}");
     let mut wrong = Vec::new();
     for revision in REVISIONS {
