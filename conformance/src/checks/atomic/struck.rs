@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     mutation::{document, ensure_as_answered, is_made, library_in_memory, must, next},
-    points::Point,
+    points::{Happening, Point},
 };
 use crate::{
     check::{Bench, Case, Judgement, Stop, ensure},
@@ -55,6 +55,10 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         },
         Err(stop) => return Err(stop),
     };
+    if struck.is_some() && point.happening == Happening::Killed {
+        // The answer may have been out before, and the end is not there yet.
+        stepper.wait(bench.subject.launch.patience);
+    }
     let is_up = stepper.status().is_none() && reply.is_some();
 
     let once = !matches!(point.happening.effect(), Effect::FailOn(_));
