@@ -1,7 +1,7 @@
 //! What a library holds at one moment, read from the disk and from git.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, OpenOptions},
     io::{self, Read},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
@@ -19,6 +19,8 @@ pub type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 pub struct Ledger {
     /// Every file below the root outside of `.git`.
     pub files: Files,
+    /// Every folder there, also one without a file.
+    pub folders: BTreeSet<PathBuf>,
     /// Commits that HEAD reaches, newest first; none in a repository that has none yet.
     pub commits: Vec<String>,
     /// What `git status` says of the index and the work tree: a line for each path that is not as HEAD has it.
@@ -33,8 +35,10 @@ impl Ledger {
     /// # Errors
     /// When a file can't be read or git fails.
     pub fn read(root: &Path) -> io::Result<Self> {
+        let (files, folders) = files_and_folders(root)?;
         Ok(Self {
-            files: files(root)?,
+            files,
+            folders,
             commits: git(root, &["rev-list", "--ignore-missing", "HEAD", "--"])?
                 .lines()
                 .map(String::from)
@@ -62,6 +66,14 @@ impl Ledger {
         changed.sort();
         changed.dedup();
         changed
+    }
+
+    /// The folders that are there now and were not in `earlier`, or were there and are gone.
+    pub fn folders_since(&self, earlier: &Self) -> Vec<PathBuf> {
+        self.folders
+            .symmetric_difference(&earlier.folders)
+            .cloned()
+            .collect()
     }
 
     /// The commits that were not there in `earlier`, newest first.
@@ -135,12 +147,20 @@ pub fn bytes(path: &Path) -> Option<Vec<u8>> {
 /// # Errors
 /// When one can't be read.
 pub fn files(root: &Path) -> io::Result<Files> {
-    let mut files = Files::new();
-    collect(root, root, &mut files)?;
-    Ok(files)
+    Ok(files_and_folders(root)?.0)
 }
 
-fn collect(root: &Path, dir: &Path, files: &mut Files) -> io::Result<()> {
+/// Every file below `root` outside of `.git`, and every folder, also one without a file.
+///
+/// # Errors
+/// When one can't be read.
+pub fn files_and_folders(root: &Path) -> io::Result<(Files, BTreeSet<PathBuf>)> {
+    let (mut files, mut folders) = (Files::new(), BTreeSet::new());
+    collect(root, root, &mut files, &mut folders)?;
+    Ok((files, folders))
+}
+
+fn collect(root: &Path, dir: &Path, files: &mut Files, folders: &mut BTreeSet<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         let metadata = fs::symlink_metadata(&path)?;
@@ -149,7 +169,8 @@ fn collect(root: &Path, dir: &Path, files: &mut Files) -> io::Result<()> {
             continue;
         }
         if metadata.is_dir() {
-            collect(root, &path, files)?;
+            folders.insert(name);
+            collect(root, &path, files, folders)?;
         } else if metadata.is_symlink() {
             files.insert(
                 name,
@@ -170,6 +191,19 @@ fn collect(root: &Path, dir: &Path, files: &mut Files) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_without_files_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        git(dir.path(), &["init", "--quiet"]).unwrap();
+        fs::create_dir(dir.path().join("notes")).unwrap();
+        let before = Ledger::read(dir.path()).unwrap();
+        fs::create_dir_all(dir.path().join("notes/empty")).unwrap();
+        let after = Ledger::read(dir.path()).unwrap();
+        assert_eq!(after.folders_since(&before), [Path::new("notes/empty")]);
+        assert_eq!(before.folders_since(&after), [Path::new("notes/empty")]);
+        assert_eq!(after.changed_since(&before), Vec::<PathBuf>::new());
+    }
 
     #[test]
     fn a_pipe_that_nobody_writes_has_no_bytes() {

@@ -81,6 +81,7 @@ impl Moment {
     pub fn same(&self, later: &Self) -> Judgement {
         self.same_around(later)?;
         self.same_documents(later, &[])?;
+        self.view.same_folders(&later.view)?;
         let commits = later.view.library.commits_since(&self.view.library).len();
         ensure(commits == 0, || {
             format!("{commits} commits were made where nothing was to change")

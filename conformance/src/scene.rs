@@ -4,7 +4,9 @@
 //! a file with a secret, and a folder whose name begins as the library's does.
 
 use std::{
-    fs,
+    ffi::OsString,
+    fs, io,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
     sync::atomic::{AtomicBool, Ordering},
@@ -14,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::{
     Ledger, Subject, Target,
-    check::Stop,
+    check::{Judgement, Stop, ensure},
     client::Client,
     launch::{AROUND, Place, not_ours},
     ledger::{self, git},
@@ -51,8 +53,22 @@ enum Folder {
 pub struct View {
     /// The library.
     pub library: Ledger,
-    /// What lies around it: every file's path, mode and bytes.
+    /// What lies around it: every file's path from the folder that the library is in, mode and bytes; folders as well, without
+    /// either.
     pub around: ledger::Files,
+}
+
+impl View {
+    /// Fails unless the library has the same folders in `later`.
+    ///
+    /// # Errors
+    /// The failure.
+    pub fn same_folders(&self, later: &Self) -> Judgement {
+        let folders = later.library.folders_since(&self.library);
+        ensure(folders.is_empty(), || {
+            format!("the folder `{}` was made or removed", folders[0].display())
+        })
+    }
 }
 
 impl<'a> Scene<'a> {
@@ -176,14 +192,38 @@ impl<'a> Scene<'a> {
         ledger::bytes(&self.path(path))
     }
 
+    /// What lies beside the library: all that is there, or, where others run the server, what we have put there.
+    fn neighbours(&self) -> io::Result<Vec<OsString>> {
+        let Folder::Own(dir) = &self.folder else {
+            return Ok(AROUND.map(OsString::from).into());
+        };
+        let names = fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name()));
+        names
+            .filter(|name| !name.as_ref().is_ok_and(|name| name == "library"))
+            .collect()
+    }
+
     /// Everything, as it is now.
     ///
     /// # Errors
     /// When the disk or git fails.
     pub fn view(&self) -> Result<View, Stop> {
         let mut around = ledger::Files::new();
-        for outside in AROUND {
-            around.extend(ledger::files(&self.around(outside))?);
+        for name in self.neighbours()? {
+            let path = self.library().with_file_name(&name);
+            // What was there for a moment may be gone.
+            let Ok(metadata) = fs::symlink_metadata(&path) else {
+                continue;
+            };
+            if metadata.is_dir() {
+                let (files, folders) = ledger::files_and_folders(&path)?;
+                let folders = folders.into_iter().chain([PathBuf::new()]);
+                let below = folders.map(|path| (path, (0, Vec::new()))).chain(files);
+                around.extend(below.map(|(path, it)| (Path::new(&name).join(path), it)));
+            } else {
+                let bytes = ledger::bytes(&path).unwrap_or_default();
+                around.insert(name.into(), (metadata.permissions().mode(), bytes));
+            }
         }
         Ok(View {
             library: Ledger::read(&self.library())?,
@@ -276,5 +316,42 @@ impl<'a> Scene<'a> {
         let mut target = launch.start(root, era, change)?;
         target.trace = Some(self.trace.clone());
         Ok(target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference;
+
+    #[test]
+    fn nothing_around_a_library_changes_unseen() {
+        let subject = reference::subject(Path::new("none"), None);
+        let scene = Scene::new(&subject, &Trace::default(), &[("a.md", "a\n")]).unwrap();
+        let mut before = scene.view().unwrap();
+        for path in [
+            "outside/secret.md",
+            "library-evil/secret.md",
+            "outside/new.md",
+            "new.md",
+            "outside/folder",
+            "folder",
+        ] {
+            let place = scene.path("..").join(path);
+            if path.ends_with(".md") {
+                fs::write(place, "written\n").unwrap();
+            } else {
+                fs::create_dir(place).unwrap();
+            }
+            let after = scene.view().unwrap();
+            assert_eq!(before.library, after.library, "{path}");
+            let changed: Vec<_> = after
+                .around
+                .keys()
+                .filter(|it| before.around.get(*it) != after.around.get(*it))
+                .collect();
+            assert_eq!(changed, [Path::new(path)]);
+            before = after;
+        }
     }
 }

@@ -86,6 +86,7 @@ impl Reference {
             format!("nothing may be committed, but there are {commits} new commits")
         })?;
         self.left_of_others(&now, None)?;
+        self.view.same_folders(&now)?;
         ensure(now == self.view, || "the index was changed".into())?;
         self.view = now;
         Ok(())

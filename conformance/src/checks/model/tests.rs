@@ -183,6 +183,7 @@ fn view(documents: &[(&str, &str)], commits: &[&str], status: &str) -> View {
     View {
         library: Ledger {
             files: files.collect(),
+            folders: Default::default(),
             commits: commits.iter().map(|id| (*id).to_owned()).collect(),
             status: status.to_owned(),
             index: String::new(),
