@@ -35,7 +35,8 @@ pub(super) const CHECKS: &[Check] = &[
                    contract's invalid examples are played on random documents. After each step the folder, git and the \
                    activity log are held against a model: an accepted mutation changes its document as its effect says and \
                    no other byte, with exactly one commit and one log entry; a refused call changes nothing; what can't be \
-                   done is refused, and what can be is done; a reading has exactly the document's bytes. A call that would \
+                   done is refused, and what can be is done; a reading has exactly the document's bytes, and every document \
+                   is read at the start, at the end and by a server that is turned to. A call that would \
                    change nothing, and one on a document that is no text, may be refused. At the end git finds the \
                    repository sound, and no lock is left. A program that fails is made as small as it goes.",
         cases: |bench| {

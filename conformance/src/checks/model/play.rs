@@ -1,6 +1,6 @@
 //! Plays a program against the server, beside the model.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::Value;
 use tabellion_schemas::spec::EffectKind;
@@ -34,12 +34,14 @@ pub(super) enum Judged {
 ///
 /// # Errors
 /// What the first step that went wrong is, and what went wrong.
-pub(super) fn play(bench: &Bench<'_>, program: &Program, judged: Judged) -> Judgement {
+pub(super) fn play<'a>(bench: &'a Bench<'a>, program: &'a Program, judged: Judged) -> Judgement {
     let documents = program.documents.iter();
     let documents: Vec<_> = documents.map(|(path, bytes)| (path.as_str(), bytes)).collect();
     let scene = bench.scene(&documents)?;
+    let touched = program.steps.iter().filter_map(Step::path);
     let mut play = Play {
         bench,
+        paths: documents.iter().map(|(path, _)| *path).chain(touched).collect(),
         reference: Reference::new(scene.view()?, bench.subject.should_commit()),
         scene,
         judged,
@@ -47,13 +49,17 @@ pub(super) fn play(bench: &Bench<'_>, program: &Program, judged: Judged) -> Judg
         at: 0,
     };
     play.start()
-        .and_then(|()| play.nothing())
+        .and_then(|()| play.read_all())
         .map_err(|stop| when("at the start", stop))?;
     for (number, step) in program.steps.iter().enumerate() {
         bench.trace.did(format!("step {}: {step}", number + 1));
         play.step(step)
             .and_then(|()| play.log())
             .map_err(|stop| when(&format!("in step {}, {step}", number + 1), stop))?;
+    }
+    for at in 0..play.clients.len() {
+        play.at = at;
+        play.read_all().map_err(|stop| when("at the end", stop))?;
     }
     play.end()
 }
@@ -74,6 +80,8 @@ fn request(bench: &Bench<'_>, edit: &Edit) -> Result<Call, Stop> {
 
 struct Play<'a> {
     bench: &'a Bench<'a>,
+    /// All that the program is about.
+    paths: BTreeSet<&'a str>,
     scene: Scene<'a>,
     reference: Reference,
     judged: Judged,
@@ -91,7 +99,7 @@ impl Play<'_> {
                 let previewed = self.preview(edit)?;
                 self.edit(edit, previewed)
             }
-            Step::Read { path } => self.read(path),
+            Step::Read { path } => self.read(path).and_then(|()| self.nothing()),
             Step::Invalid { tool, example, path } => self.invalid(tool, example, path),
             Step::Save { path, bytes } => {
                 self.scene.put(path, bytes)?;
@@ -140,7 +148,7 @@ impl Play<'_> {
                         other => other,
                     })?;
                 }
-                self.nothing()
+                self.read_all()
             }
         }
     }
@@ -242,6 +250,16 @@ impl Play<'_> {
         }
     }
 
+    /// The server reads every document, if it is there: what it remembers of them must not be older than they are.
+    fn read_all(&mut self) -> Judgement {
+        if self.judged == Judged::Everything && self.clients[self.at].is_some() {
+            let paths = self.paths.clone();
+            self.bench.trace.did("every document is read");
+            paths.into_iter().try_for_each(|path| self.read(path))?;
+        }
+        self.nothing()
+    }
+
     fn read(&mut self, path: &str) -> Judgement {
         let Some((tool, effect)) = self.bench.subject.tool_with(EffectKind::Read) else {
             return Ok(());
@@ -250,7 +268,6 @@ impl Play<'_> {
             return Ok(());
         };
         let reply = self.call(&call)?;
-        self.nothing()?;
         let Some(bytes) = self.reference.document(path) else {
             return ensure(reply.done().is_none(), || {
                 "a document that is not there was read".into()
