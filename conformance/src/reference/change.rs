@@ -116,7 +116,8 @@ impl Library {
         });
         let bytes = stale.or(before.as_ref().map(|(found, _)| found));
         let bytes = bytes.map(|found| found.bytes.as_slice());
-        if base.is_some_and(|base| base.as_ref() != before.as_ref().map(|(_, entry)| &entry.blob)) {
+        let is_other = |base: &Option<String>| base.as_ref() != before.as_ref().map(|(_, entry)| &entry.blob);
+        if base.is_some_and(is_other) && !is(Mutant::IgnoresBase) {
             let message = format!("`{path}` has changed since; read it again");
             return Err(Failure::new(FailureKind::Conflict, message).into());
         }
@@ -147,7 +148,7 @@ impl Library {
         let Some(commit) = self.publish(step)? else {
             return Ok(None);
         };
-        mutant::after_commit(self);
+        mutant::after_commit(self, path);
         let commit = mutant::named(self, commit);
         Ok(Some(Receipt {
             commit,
@@ -399,7 +400,8 @@ impl Library {
     }
 }
 
-fn message(path: &str, change: &Change) -> String {
+/// A commit's message: what was done, and its entry of the log.
+pub(super) fn message(path: &str, change: &Change) -> String {
     let entry = json!({
         "timestamp": rfc3339(SystemTime::now()),
         "operation": change.operation,
@@ -411,5 +413,9 @@ fn message(path: &str, change: &Change) -> String {
     } else {
         format!("{TRAILER}{entry}\n")
     };
-    format!("{}: {path}\n\n{trailer}", change.operation)
+    format!(
+        "{}: {path}\n\n{}{trailer}",
+        change.operation,
+        mutant::told(change)
+    )
 }

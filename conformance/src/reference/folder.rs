@@ -15,7 +15,11 @@ use rustix::{
 };
 use tabellion_schemas::{Failure, FailureKind};
 
-use super::{failed, mutant, path};
+use super::{
+    failed,
+    mutant::{self, Mutant},
+    path,
+};
 
 /// The folder.
 #[derive(Debug)]
@@ -63,7 +67,7 @@ impl Folder {
         };
         let mut file = File::from(file);
         let metadata = file.metadata().map_err(failed("read the document"))?;
-        if !metadata.is_file() {
+        if !metadata.is_file() && !mutant::is(Mutant::PipesAreEmpty) {
             return Err(refused(path, "is not a file"));
         }
         let mut bytes = Vec::new();

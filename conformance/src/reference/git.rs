@@ -12,7 +12,10 @@ use std::{
 use sha1::{Digest, Sha1};
 use tabellion_schemas::{Failure, FailureKind};
 
-use super::failed;
+use super::{
+    failed,
+    mutant::{Mutant, is},
+};
 
 /// Settings that are stronger than the repository's own.
 const SETTINGS: [&str; 13] = [
@@ -74,6 +77,7 @@ impl Git {
             let message = format!("a repository with {refs} and {objects} is not served; files and sha1 are");
             return Err(Failure::new(FailureKind::Refused, message));
         }
+        let prefix = if is(Mutant::ForgetsPrefix) { "" } else { prefix };
         (git.dir, git.common, git.prefix) = (dir.into(), library.join(common), prefix.into());
         Ok(git)
     }
@@ -158,7 +162,9 @@ impl Git {
         let mut command = Command::new("git");
         command.arg("-C").arg(&self.library);
         command.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
-        command.env_clear();
+        if !is(Mutant::TrustsEnvironment) {
+            command.env_clear();
+        }
         for name in ["PATH", "HOME", "TMPDIR"] {
             command.envs(std::env::var_os(name).map(|value| (name, value)));
         }

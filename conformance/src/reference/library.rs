@@ -55,6 +55,7 @@ impl Library {
             own,
             later: RefCell::new(None),
         };
+        mutant::opens(root, &library)?;
         if let Err(failure) = library.settle() {
             eprintln!("{failure}");
         }
@@ -128,9 +129,14 @@ impl Library {
         if self.head().is_none() {
             return Ok(Vec::new());
         }
-        let commits = self
-            .git
-            .text(&["log", "-z", "--topo-order", "--format=%H%n%B", "HEAD", "--"])?;
+        let commits = self.git.text(&[
+            "log",
+            "-z",
+            "--topo-order",
+            "--format=%H%n%B",
+            &mutant::logged(),
+            "--",
+        ])?;
         let entry = |commit: &str| {
             let (id, message) = commit.split_once('\n')?;
             let said = message.trim_end().lines().last()?.strip_prefix(TRAILER)?;

@@ -44,7 +44,8 @@ pub(super) fn is_visible(name: &str) -> bool {
 }
 
 fn check_segment(segment: &str) -> Result<(), &'static str> {
-    if is(Mutant::WritesDotGit) && segment.to_ascii_lowercase().contains("git") {
+    let is_any_name = is(Mutant::AnyName) && !segment.is_empty() && !segment.starts_with('.');
+    if is_any_name || is(Mutant::WritesDotGit) && segment.to_ascii_lowercase().contains("git") {
         return Ok(());
     }
     let stem = segment

@@ -15,7 +15,7 @@ use super::{
     change::{Change, Receipt},
     failed,
     library::{Library, rfc3339},
-    markdown::{self, Plan},
+    markdown,
     mutant::{self, Mutant, is},
     path, preview,
 };
@@ -30,7 +30,8 @@ pub(super) fn call(
     arguments: Value,
     meta: &Map<String, Value>,
 ) -> Result<Done, ErrorAnswer> {
-    checked(library, tool, arguments, meta).map_err(ContractError::answer)
+    let answer = checked(library, tool, arguments, meta).map_err(ContractError::answer);
+    answer.inspect_err(|_| mutant::has_refused(library))
 }
 
 fn checked(
@@ -43,6 +44,7 @@ fn checked(
     tool.input
         .check(&arguments)
         .map_err(|violations| Failure::violations(&violations))?;
+    mutant::accepts(&arguments)?;
     let context =
         CallContext::from_meta(None, meta).map_err(|violations| Failure::violations(&violations))?;
     if context.idempotency_key.is_some() || context.if_base.is_some() && !tool.mutating {
@@ -79,10 +81,12 @@ fn answer(
                 .read(&request.path)?
                 .ok_or_else(|| no_document(&request.path))?;
             mutant::reads(library);
+            let again = || Some(library.read(&request.path).ok()??.found.bytes);
+            let bytes = mutant::read_in_parts(document.found.bytes, again);
             let response = json!({
-                "content": text(&document.found.bytes)?,
+                "content": mutant::read(&request.path, text(&bytes)?),
                 "metadata": {
-                    "size": document.found.bytes.len(),
+                    "size": bytes.len(),
                     "last_modified": rfc3339(document.found.modified),
                     "git_commit": document.commit,
                 },
@@ -113,7 +117,8 @@ fn answer(
             path::check(&path)?;
             let document = library.read(&path)?.ok_or_else(|| no_document(&path))?;
             let old = mutant::previewed(library, &path, text(&document.found.bytes)?);
-            let plan = markdown::plan(&old, &operation)?;
+            let plan = markdown::plan(&old, &operation)
+                .or_else(|refusal| mutant::previews_refused(&old, refusal))?;
             library.check_ignored(&path)?;
             let response = json!({
                 "diff": preview::diff(&path, &old, &plan.text),
@@ -173,7 +178,7 @@ fn edit(
     mutant::refuses(operation)?;
     let receipt = library.change(path, base, &|old| {
         let old = text(old.ok_or_else(|| no_document(path))?)?;
-        let plan: Plan = markdown::plan(&old, operation)?;
+        let plan = mutant::planned(markdown::plan(&old, operation)?, operation);
         Ok(Change {
             operation: markdown::named(operation).0,
             summary: preview::summary(&old, operation, &plan),

@@ -25,7 +25,7 @@ pub(super) const PARSE_ERROR: i64 = -32700;
 pub(super) const INVALID_REQUEST: i64 = -32600;
 pub(super) const UNKNOWN_METHOD: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
-const INTERNAL_ERROR: i64 = -32603;
+pub(super) const INTERNAL_ERROR: i64 = -32603;
 pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// Answers every line of `input` until its end.
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
             return Some(error(id, INVALID_REQUEST, "`method` must be a string"));
         };
         // What is not a request is a notification, and there is none that we have to act on.
-        let id = id?;
+        let Some(id) = id else { return mutant::notified() };
         let params = match message.get("params") {
             None => Map::new(),
             Some(Value::Object(params)) => params.clone(),
@@ -135,7 +135,7 @@ impl<'a> Session<'a> {
         Some(match result {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
             Err((code, message, data)) => {
-                let mut answer = error(Some(id), code, &message);
+                let mut answer = error(Some(id), mutant::code(code), &message);
                 data.into_iter().for_each(|data| answer["error"]["data"] = data);
                 answer
             }
@@ -203,9 +203,10 @@ impl<'a> Session<'a> {
         if !arguments.is_object() {
             return Err(wrong(INVALID_PARAMS, "`arguments` must be an object"));
         }
-        let tool = tools::find(name);
-        let tool =
-            tool.ok_or_else(|| wrong(INVALID_PARAMS, &format!("unknown tool `{}`", name.escape_debug())))?;
+        let Some(tool) = tools::find(name) else {
+            let unknown = || wrong(INVALID_PARAMS, &format!("unknown tool `{}`", name.escape_debug()));
+            return mutant::unknown_tool().ok_or_else(unknown);
+        };
         Ok(match tools::call(self.library, tool, arguments, meta) {
             Ok((response, meta)) => {
                 let mut result = json!({
@@ -216,7 +217,7 @@ impl<'a> Session<'a> {
                 if !meta.is_empty() {
                     result["_meta"] = meta.into();
                 }
-                result
+                mutant::result(result)
             }
             Err(failure) => json!({
                 "content": [{ "type": "text", "text": failure.message }],
@@ -237,7 +238,7 @@ fn check_version(meta: &Map<String, Value>) -> Result<(), Wrong> {
             &format!("`_meta` must have `{VERSION_KEY}`"),
         ));
     };
-    if version != STATELESS {
+    if !mutant::speaks(version) {
         let data = json!({ "requested": version, "supported": versions() });
         return Err((
             UNSUPPORTED_VERSION,
@@ -276,7 +277,7 @@ fn list(params: &Map<String, Value>) -> Result<Value, Wrong> {
         })
     };
     let mut tools: Vec<_> = CONTRACT.tools.iter().map(tool).collect();
-    mutant::shuffle(&mut tools);
+    mutant::lists(&mut tools);
     Ok(json!({ "tools": tools }))
 }
 

@@ -12,7 +12,7 @@ use tabellion_conformance::{
     exit,
     reference::{
         self,
-        mutant::{HTTP_ZOO, Specimen},
+        mutant::{ALSO_OVER_HTTP, HTTP_ZOO, Specimen},
     },
     report::{Report, Verdict, progress::Silent},
     run::{self, Options},
@@ -52,14 +52,10 @@ fn the_reference_does_over_http_what_it_does_in_lines() {
 
 #[test]
 fn each_mutant_is_found() {
-    let others = [
-        ("dies-on-bad-line", &["http/bad-bodies"][..]),
-        ("loses-racing-edit", &["http/edits-at-once"]),
-        ("does-nothing", &["mutation/one-commit"]),
-    ];
-    let others = others.map(|(name, ids)| (Specimen::named(name).unwrap(), ids));
+    let also = ALSO_OVER_HTTP.iter();
+    let also = also.map(|(name, ids)| (Specimen::named(name).unwrap(), *ids));
     let own = HTTP_ZOO.iter().map(|specimen| (specimen, specimen.killed_by));
-    for (specimen, ids) in own.chain(others) {
+    for (specimen, ids) in own.chain(also) {
         let checks = judged(Some(specimen), ids).checks;
         let found = checks.iter().any(|check| check.verdict == Verdict::Fail);
         assert!(found, "{}: {checks:?}", specimen.name);

@@ -2,11 +2,13 @@
 //! mutant that it is for.
 
 use std::{
+    collections::HashMap,
     fs,
-    io::{self, Write},
+    io::Write,
     ops::Range,
     path::Path,
-    process, thread,
+    sync::{LazyLock, Mutex, PoisonError},
+    thread,
     time::Duration,
 };
 
@@ -18,55 +20,15 @@ use tabellion_schemas::{
 
 use super::{
     super::{
-        change::{Change, Receipt},
+        change::{Change, Receipt, message},
         failed,
         folder::Swapped,
+        git::id_of,
         library::Library,
+        markdown::{self, Plan},
     },
     Mutant, is,
 };
-
-/// So long a line is too much for one that dies of it.
-const LARGE: usize = 1 << 20;
-
-/// The line is about to be answered.
-pub(in super::super) fn hears(line: &[u8]) {
-    let dies = is(Mutant::DiesOnLargeArgument) && line.len() > LARGE
-        || is(Mutant::DiesOnBadLine) && serde_json::from_slice::<Value>(line).is_err();
-    if dies {
-        process::exit(1);
-    }
-}
-
-/// The answer is about to be written.
-pub(in super::super) fn before_answer(output: &mut impl Write, answer: &Value) -> io::Result<()> {
-    if is(Mutant::LogsOnStdout) {
-        writeln!(output, "INFO answered {}", answer["id"])?;
-    }
-    if is(Mutant::DuplicateAnswers) {
-        writeln!(output, "{answer}")?;
-    }
-    Ok(())
-}
-
-/// The input has ended.
-pub(in super::super) fn at_end() {
-    if is(Mutant::NeverExits) {
-        thread::sleep(Duration::from_secs(3600));
-    }
-}
-
-/// The order of the tools in the list.
-pub(in super::super) fn shuffle(tools: &mut [Value]) {
-    if is(Mutant::NondeterministicList) {
-        fastrand::shuffle(tools);
-    }
-}
-
-/// Whether an error is marked as one.
-pub(in super::super) fn says_errors() -> bool {
-    !is(Mutant::ErrorsAsSuccess)
-}
 
 /// The arguments that are checked, and acted on.
 pub(in super::super) fn arguments(library: &Library, tool: &ToolSpec, mut arguments: Value) -> Value {
@@ -77,13 +39,21 @@ pub(in super::super) fn arguments(library: &Library, tool: &ToolSpec, mut argume
         .or(arguments.pointer("/operation/content"));
     if is(Mutant::WritesBeforeValidating)
         && tool.mutating
-        && let (Some(path), Some(content)) = (path, content.and_then(Value::as_str))
+        && let (Some(path), Some(content)) = (&path, content.and_then(Value::as_str))
         && path.starts_with(&library.folder.path)
         && path.exists()
         && tool.input.check(&arguments).is_err()
     {
         // That it failed is found out later.
         let _ = fs::write(path, content);
+    }
+    if is(Mutant::LeavesFolders)
+        && tool.mutating
+        && let Some(folder) = path.as_ref().and_then(|path| path.parent())
+        && folder.starts_with(&library.folder.path)
+    {
+        // Whether it can be made is found out later.
+        let _ = fs::create_dir_all(folder);
     }
     if is(Mutant::AcceptsUnknownArguments)
         && let (Some(given), Value::Object(schema)) = (arguments.as_object_mut(), tool.input.wire())
@@ -94,6 +64,24 @@ pub(in super::super) fn arguments(library: &Library, tool: &ToolSpec, mut argume
         arguments["confirm"] = true.into();
     }
     arguments
+}
+
+/// Arguments that the schema accepts are about to be acted on.
+pub(in super::super) fn accepts(arguments: &Value) -> Result<(), Failure> {
+    if is(Mutant::AsciiOnly) && !arguments.to_string().is_ascii() {
+        let message = "arguments must be ASCII; use other letters";
+        return Err(Failure::new(FailureKind::Invalid, message));
+    }
+    Ok(())
+}
+
+/// A call has been refused.
+pub(in super::super) fn has_refused(library: &Library) {
+    if is(Mutant::LogsRefusals) {
+        library
+            .git
+            .ask(&["commit", "--allow-empty", "--message", "refused"]);
+    }
 }
 
 /// The response that is sent.
@@ -132,6 +120,58 @@ pub(in super::super) fn refuses(operation: &EditOperation) -> Result<(), Failure
     Ok(())
 }
 
+/// What a process has read, by path.
+static MEMORY: LazyLock<Mutex<HashMap<String, String>>> = LazyLock::new(Mutex::default);
+
+/// The text that is read.
+pub(in super::super) fn read(path: &str, text: String) -> String {
+    if is(Mutant::ReadsUnixEndings) {
+        return text.replace("\r\n", "\n");
+    }
+    if is(Mutant::RemembersDocuments) {
+        let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+        return memory.entry(path.to_owned()).or_insert(text).clone();
+    }
+    text
+}
+
+/// A document's bytes, where the first half of them has been read before.
+pub(in super::super) fn read_in_parts(
+    mut bytes: Vec<u8>,
+    again: impl FnOnce() -> Option<Vec<u8>>,
+) -> Vec<u8> {
+    if is(Mutant::ReadsInParts) {
+        thread::sleep(Duration::from_millis(10));
+        let half = bytes.len() / 2;
+        let rest = again().unwrap_or_default();
+        bytes.truncate(half);
+        bytes.extend(rest.get(half..).unwrap_or_default());
+    }
+    bytes
+}
+
+/// What an edit makes of a document.
+pub(in super::super) fn planned(plan: Plan, operation: &EditOperation) -> Plan {
+    if is(Mutant::AppliesTwice)
+        && let Ok(again) = markdown::plan(&plan.text, operation)
+    {
+        return again;
+    }
+    plan
+}
+
+/// What a refused edit is previewed as.
+pub(in super::super) fn previews_refused(old: &str, refusal: ToolError) -> Result<Plan, ToolError> {
+    if is(Mutant::PreviewsAnything) {
+        return Ok(Plan {
+            text: old.to_owned(),
+            removed: 0..0,
+            changes_others: false,
+        });
+    }
+    Err(refusal)
+}
+
 /// The text that a preview is made of.
 pub(in super::super) fn previewed(library: &Library, path: &str, text: String) -> String {
     if is(Mutant::PreviewsOtherLineEndings) {
@@ -154,6 +194,8 @@ pub(in super::super) fn damaged(text: String) -> String {
         text.trim_start_matches('\u{feff}').to_owned()
     } else if is(Mutant::AddsFinalNewline) && !text.is_empty() && !text.ends_with('\n') {
         text + "\n"
+    } else if is(Mutant::Formats) {
+        text.replace(" \n", "\n").replace("\n* ", "\n- ")
     } else {
         text
     }
@@ -189,12 +231,42 @@ pub(in super::super) fn changes(
             blob: None,
         }));
     }
+    if is(Mutant::WritesThenCommits) {
+        let folder = place.parent().unwrap_or(&place);
+        let written = match &change.bytes {
+            Some(bytes) => fs::create_dir_all(folder).and_then(|()| fs::write(&place, bytes)),
+            None => fs::remove_file(&place),
+        };
+        written.map_err(failed("write"))?;
+        library.git.text(&["add", "--all", "--", path])?;
+        let commit = [
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "--file=-",
+            "--only",
+            "--",
+            path,
+        ];
+        library.git.feed(&commit, message(path, change).as_bytes(), &[])?;
+        return Ok(Some(Receipt {
+            commit: library.head().unwrap_or_default(),
+            blob: change.bytes.as_deref().map(id_of),
+        }));
+    }
     if is(Mutant::LeavesTempFiles) {
         let temporary = format!("{}.tmp", place.display());
         fs::create_dir_all(place.parent().unwrap_or(&place)).map_err(failed("make a folder"))?;
         fs::write(temporary, change.bytes.as_deref().unwrap_or_default()).map_err(failed("write"))?;
     }
     Ok(None)
+}
+
+/// What a commit's message tells beside the entry of the log.
+pub(in super::super) fn told(change: &Change) -> String {
+    let bytes = change.bytes.as_deref().filter(|_| is(Mutant::TextInMessage));
+    let text = bytes.map(String::from_utf8_lossy);
+    text.map_or_else(String::new, |text| format!("{}\n", text.trim_end()))
 }
 
 /// The commit that is named in the answer.
@@ -209,7 +281,8 @@ pub(in super::super) fn named(library: &Library, commit: String) -> String {
 }
 
 /// A commit has been made.
-pub(in super::super) fn after_commit(library: &Library) {
+pub(in super::super) fn after_commit(library: &Library, path: &str) {
+    MEMORY.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
     if is(Mutant::RunsHooks) {
         for hook in ["pre-commit", "commit-msg", "post-commit"] {
             let hooks = format!("core.hooksPath={}", library.git.dir.join("hooks").display());

@@ -102,6 +102,11 @@ pub(super) const BREAKS: &[Break] = &[
         "a person's edits are undone over",
         "undo/hand-edit",
     ),
+    breaks(
+        "redoes-once",
+        "a redo leaves nothing else to redo",
+        "undo/program",
+    ),
     breaks("undo-of-nothing", "an undo of nothing is fine", "undo/nothing"),
     breaks("three-levels", "three edits can be undone", "undo/levels"),
     breaks(
@@ -272,6 +277,9 @@ impl Editor {
             false => done.after.clone(),
         };
         state.undo.push(done);
+        if is("redoes-once") {
+            state.redo.clear();
+        }
         self.publish(state, version, tool::REDO)
     }
 
