@@ -1,6 +1,12 @@
 //! The command line.
 
-use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{
+    fmt::Display,
+    io::{self, Write as _},
+    net::SocketAddr,
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
@@ -203,6 +209,11 @@ impl From<Approval> for ApprovalMode {
     }
 }
 
+/// Says something on standard error, to whoever listens: that nobody does is no reason to end.
+pub(crate) fn say(what: impl Display) {
+    let _ = writeln!(io::stderr(), "tabellion: {what}");
+}
+
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
@@ -213,7 +224,7 @@ pub fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::from(SUCCESS),
         Err(error) => {
-            eprintln!("tabellion: {error}");
+            say(error);
             ExitCode::from(FAILURE)
         }
     }

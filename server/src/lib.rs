@@ -16,6 +16,9 @@
 //! | [`tls`] | TLS, as a server and as a client |
 //! | [`cli`] | the command line: `serve`, `key` and `demo` |
 
+// The one would panic where nobody listens, the other is for a client.
+#![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
+
 pub mod cli;
 pub mod contracts;
 mod demo;

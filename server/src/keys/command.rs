@@ -9,7 +9,7 @@ use std::{
 use clap::{Args, Subcommand};
 
 use super::{KeyFile, Scope};
-use crate::{contracts, serve::libraries};
+use crate::{cli::say, contracts, serve::libraries};
 
 /// What to do with keys.
 #[derive(Debug, Subcommand)]
@@ -69,10 +69,10 @@ pub(crate) fn run(command: &KeyCommand) -> Result<(), Box<dyn Error>> {
             let file = KeyFile::at(&new.file.keys);
             let secret = file.create(&new.name, new.email.as_deref(), new.scopes.clone())?;
             writeln!(out, "{}", secret.reveal())?;
-            eprintln!(
-                "tabellion: keep this key now, it is not shown again; its id is {}",
+            say(format_args!(
+                "keep this key now, it is not shown again; its id is {}",
                 secret.id()
-            );
+            ));
         }
         KeyCommand::List(file) => {
             for key in KeyFile::at(&file.keys).read()? {

@@ -20,7 +20,7 @@ use tracing_subscriber::EnvFilter;
 
 use self::libraries::Named;
 use crate::{
-    cli::Serve,
+    cli::{Serve, say},
     contracts,
     library::{Library, Options},
     mcp::{self, Adapter, ApprovalPolicy, Offer, ServerInfo},
@@ -52,6 +52,8 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
         .with_env_filter(filter)
         .with_writer(io::stderr)
         .with_ansi(false)
+        // It would say so there as well, and panic.
+        .log_internal_errors(false)
         .init();
 
     // A panic's text may hold what is in a note; where it happened does not.
@@ -144,7 +146,7 @@ fn open(
 async fn on_stdio(libraries: Vec<Opened>, parent: Parent) -> Result<(), Box<dyn Error>> {
     for Opened { named, adapter, .. } in libraries {
         if io::stdin().is_terminal() {
-            eprintln!("{}", greeting(&named.folder)?);
+            say(greeting(&named.folder)?);
         }
         mcp::serve_stdio(adapter, parent.gone()).await?;
     }
@@ -203,7 +205,7 @@ fn approval(what: &Serve, contracts: &[&ContractSpec]) -> Result<ApprovalPolicy,
 /// What a person sees who starts the server in a terminal.
 fn greeting(library: &Path) -> io::Result<String> {
     Ok(format!(
-        "Tabellion {} serves `{}` to an MCP client on standard input and output.\n\
+        "version {} serves `{}` to an MCP client on standard input and output.\n\
          Started by hand there is no client. Let yours start it, with this in its configuration:\n\n{}\n\n\
          End of file (Ctrl-D) ends it.",
         env!("CARGO_PKG_VERSION"),

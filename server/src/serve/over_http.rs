@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::Opened;
 use crate::{
-    cli::Serve,
+    cli::{Serve, say},
     http::{self, Credentials, Guard, OAuth, Place, Site},
     keys::{KeyFile, Ring},
     mcp::{self, streamable},
@@ -47,7 +47,7 @@ pub(super) async fn serve(
     let beside = beside.map(|library| library.adapter.for_another());
     let places: BTreeMap<_, _> = libraries.into_iter().map(place).collect();
     for path in places.keys() {
-        eprintln!("tabellion: listening on {scheme}://{address}{path}");
+        say(format_args!("listening on {scheme}://{address}{path}"));
     }
     let site = Site::new(guard, credentials, places, limits);
     let (running, gone) = oneshot::channel::<Infallible>();

@@ -8,16 +8,16 @@ use std::{
 };
 
 use serde_json::json;
-use tabellion_conformance::target::PATIENCE;
+use tabellion_conformance::{Target, target::PATIENCE};
 
-use crate::support::{Library, edit, exited};
+use crate::support::{Library, Server, edit, exited};
 
 #[test]
 fn it_exits_at_the_end_of_input() {
     let library = Library::empty();
     library.serve().close();
     // Also without a handshake, and with a request that nobody waits for.
-    let target = tabellion_conformance::Target::start(&mut library.command()).expect("the server starts");
+    let target = Target::start(&mut library.command()).expect("the server starts");
     assert!(exited(target).success());
     let mut server = library.serve();
     let request = json!({ "path": "a.md", "content": "a\n" });
@@ -35,6 +35,37 @@ fn it_exits_at_the_end_of_input() {
         "what was asked before the end of input is done"
     );
     assert_eq!(library.ledger().status, "");
+}
+
+/// The log of a library that can't be recovered, what a server over HTTP says of where it listens, and why it does not start.
+#[test]
+#[cfg(target_os = "linux")]
+fn that_nobody_hears_what_it_says_is_no_reason_to_end() {
+    for why in ["nobody reads", "no space is left"] {
+        let stderr = || match why {
+            "nobody reads" => Stdio::from(std::io::pipe().expect("a pipe").1),
+            _ => fs::File::create("/dev/full").expect("a device").into(),
+        };
+        let library = Library::with(&[("a.md", "# A\n")]);
+        library.put(".git/tabellion", "no folder");
+        let mut command = library.command();
+        command
+            .args(["--stdio", "--http", "127.0.0.1:0"])
+            .stderr(stderr());
+        let mut target = Target::start(&mut command).expect("it starts");
+        target.initialize("2025-11-25").expect(why);
+        let mut server = Server { target };
+        let read = server.call("read_markdown", json!({ "path": "a.md" }));
+        assert_eq!(read.expect(why)["content"], "# A\n");
+        server.close();
+
+        let unfit = library
+            .command()
+            .args(["--document", "a.md"])
+            .stderr(stderr())
+            .status();
+        assert_eq!(unfit.expect("it runs").code(), Some(1), "{why}");
+    }
 }
 
 /// The parent is a shell that starts the server with a pipe which this process keeps open, and then dies.
