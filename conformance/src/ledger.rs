@@ -7,9 +7,14 @@ use std::{
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     process::Command,
+    thread,
+    time::{Duration, Instant},
 };
 
 use rustix::fs::OFlags;
+
+/// How long a person waits for an index that another git holds.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Files by their path: mode and bytes (of a symbolic link: its target; of what is no file: none).
 pub type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
@@ -86,12 +91,14 @@ impl Ledger {
     }
 }
 
-/// Runs git in `root`, apart from the user's and the system's configuration; returns its output.
+/// Runs git in `root`, apart from the user's and the system's configuration; returns its output. An index that somebody else
+/// holds is waited for, as a person would.
 ///
 /// # Errors
 /// When git can't be run or fails; the message has what it said.
 pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
-    let output = Command::new("git")
+    let mut command = Command::new("git");
+    command
         .arg("-C")
         .arg(root)
         .args([
@@ -110,17 +117,20 @@ pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
         .args(arguments)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .output()?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        .env("GIT_OPTIONAL_LOCKS", "0");
+    let since = Instant::now();
+    loop {
+        let output = command.output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        if !said.contains("index.lock") || since.elapsed() > PATIENCE {
+            let (command, said) = (arguments.join(" "), said.trim());
+            return Err(io::Error::other(format!("git {command}: {said}")));
+        }
+        thread::sleep(Duration::from_millis(20));
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(format!(
-        "git {}: {}",
-        arguments.join(" "),
-        said.trim()
-    )))
 }
 
 /// Whether git finds the repository sound.
@@ -203,6 +213,22 @@ mod tests {
         assert_eq!(after.folders_since(&before), [Path::new("notes/empty")]);
         assert_eq!(before.folders_since(&after), [Path::new("notes/empty")]);
         assert_eq!(after.changed_since(&before), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn an_index_that_another_git_holds_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        git(dir.path(), &["init", "--quiet"]).unwrap();
+        let lock = dir.path().join(".git/index.lock");
+        fs::write(&lock, "").unwrap();
+        let add = || git(dir.path(), &["add", "--all"]);
+        assert!(add().unwrap_err().to_string().contains("index.lock"));
+        thread::scope(|scope| {
+            let adding = scope.spawn(add);
+            thread::sleep(Duration::from_millis(100));
+            fs::remove_file(&lock).unwrap();
+            adding.join().unwrap().unwrap();
+        });
     }
 
     #[test]
