@@ -71,6 +71,7 @@ use self::{
     ignore::IgnoreRules,
     maintenance::Maintenance,
     objects::blob_id,
+    pending::IndexStat,
     repository::Repository,
     root::{FileBytes, Root},
     search::{Limits, SearchError, SearchResult},
@@ -340,12 +341,13 @@ impl Library {
     fn settled(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
         let mut waited = Duration::ZERO;
         loop {
+            let index = self.index_at_rest();
             let head = self.head_now()?;
             let file = self.file(path)?;
             let state = file.map(|file| self.state(path, file, head)).transpose()?;
             let as_committed = state.as_ref().is_some_and(|state| !state.dirty);
             let moved = self.head_now()? != head;
-            let passing = recovery::is_under_way(self) || state.is_none() && self.is_git_at_work();
+            let passing = recovery::is_under_way(self) || state.is_none() && !self.has_rested(&index);
             if as_committed && !moved || waited > LONGEST_GLANCE || !moved && !passing {
                 return Ok(state);
             }
@@ -359,12 +361,13 @@ impl Library {
         self.check_ours(path)?;
         let mut waited = Duration::ZERO;
         loop {
+            let index = self.index_at_rest();
             let file = self
                 .root
                 .open_document(path)
                 .map_err(|error| unreadable(&error))?;
             let Some(file) = file else {
-                if self.is_git_at_work() && waited < LONGEST_GLANCE {
+                if !self.has_rested(&index) && waited < LONGEST_GLANCE {
                     blocking(|| thread::sleep(PAUSE));
                     waited += PAUSE;
                     continue;
@@ -387,9 +390,19 @@ impl Library {
         }
     }
 
-    /// Whether some git program changes the working tree, which may take a file away for a moment.
-    fn is_git_at_work(&self) -> bool {
-        transaction::index_lock(self).is_taken()
+    /// Git's index, unless some git program is at it.
+    fn index_at_rest(&self) -> Option<IndexStat> {
+        let lock = transaction::index_lock(self);
+        if lock.is_taken() {
+            return None;
+        }
+        IndexStat::of(&lock.target).ok()
+    }
+
+    /// Whether no git program can have changed the working tree since the index was `earlier`. One that does may take a file
+    /// away for a moment; it holds the index for as long, and then there is a new one.
+    fn has_rested(&self, earlier: &Option<IndexStat>) -> bool {
+        earlier.is_some() && self.index_at_rest() == *earlier
     }
 
     fn head_now(&self) -> Result<Option<ObjectId>, Failure> {

@@ -269,7 +269,9 @@ impl Index {
 pub(super) struct IndexStat(Option<FileStat>);
 
 impl IndexStat {
-    fn of(path: &Path) -> Result<Self, Failure> {
+    /// # Errors
+    /// When the system does not tell.
+    pub(super) fn of(path: &Path) -> Result<Self, Failure> {
         match fs::metadata(path) {
             Ok(found) => Ok(Self(Some(platform::file_stat(&found)))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self(None)),

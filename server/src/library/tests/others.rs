@@ -291,6 +291,7 @@ fn paths(library: &Library, limit: usize) -> Vec<String> {
         .collect()
 }
 
+/// As git does: it holds the index, takes the file away, brings it back, and leaves a new index.
 #[test]
 fn a_file_that_git_has_taken_away_for_a_moment_is_waited_for() {
     let bench = Bench::new();
@@ -299,17 +300,23 @@ fn a_file_that_git_has_taken_away_for_a_moment_is_waited_for() {
         |library| library.read(&path("notes/a.md")).unwrap().is_some(),
         |library| begin(library).read("notes/a.md").unwrap().is_some(),
     ];
-    for is_there in read {
-        bench.write(".git/index.lock", "");
-        std::fs::remove_file(bench.path("notes/a.md")).unwrap();
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                thread::sleep(Duration::from_millis(50));
-                bench.write("notes/a.md", "old a\n");
-                std::fs::remove_file(bench.path(".git/index.lock")).unwrap();
+    let (index, lock) = (bench.path(".git/index"), bench.path(".git/index.lock"));
+    let file = bench.path("notes/a.md");
+    for away in (0..500).map(Duration::from_micros) {
+        for is_there in read {
+            thread::scope(|scope| {
+                let git = scope.spawn(|| {
+                    std::fs::copy(&index, &lock).unwrap();
+                    std::fs::remove_file(&file).unwrap();
+                    thread::sleep(away);
+                    std::fs::write(&file, "old a\n").unwrap();
+                    std::fs::rename(&lock, &index).unwrap();
+                });
+                while !git.is_finished() {
+                    assert!(is_there(&library), "away for {away:?}");
+                }
             });
-            assert!(is_there(&library));
-        });
+        }
     }
 }
 
