@@ -1,6 +1,9 @@
 //! A repository is made whole, whatever was there of one and whoever else is at it.
 
-use std::thread;
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use super::{ASIDE, create, remove_leftovers};
 use crate::library::tests::support::{Bench, change, make};
@@ -30,7 +33,12 @@ fn who_is_slower_finds_it_made() {
                 });
             }
         });
-        assert!(!root.join(ASIDE).exists());
+        // A program that was just started may have had the lock as well, until it runs: then whoever comes next removes it.
+        let since = Instant::now();
+        while root.join(ASIDE).exists() {
+            assert!(since.elapsed() < Duration::from_secs(60));
+            remove_leftovers(&root);
+        }
         bench.assert_sound();
     }
 }
