@@ -92,7 +92,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PATIENCE_AT_START: Duration = Duration::from_millis(200);
 /// The longest that a repeated attempt waits first, times how often it was tried.
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
-/// How long a reader waits for a change that it sees half of, and a change for somebody's save.
+/// How long a reader waits for a change that it sees half of, of ours or of git's, and a change for somebody's save.
 const LONGEST_GLANCE: Duration = Duration::from_secs(1);
 /// How long it waits each time.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -340,17 +340,24 @@ impl Library {
     /// The document when no change to it is half done.
     fn settled(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
         let mut waited = Duration::ZERO;
+        let mut beside_git = false;
         loop {
             let index = self.index_at_rest();
             let head = self.head_now()?;
-            let file = self.file(path)?;
+            let file = match beside_git {
+                true => self.read_unwritten(path).or_else(|_| self.file(path)),
+                false => self.file(path),
+            }?;
             let state = file.map(|file| self.state(path, file, head)).transpose()?;
             let as_committed = state.as_ref().is_some_and(|state| !state.dirty);
+            let unsure = !as_committed && !beside_git && !self.has_rested(&index);
+            // In this order: what was under way and no longer is has moved HEAD.
+            let passing = !as_committed && recovery::is_under_way(self);
             let moved = self.head_now()? != head;
-            let passing = recovery::is_under_way(self) || state.is_none() && !self.has_rested(&index);
-            if as_committed && !moved || waited > LONGEST_GLANCE || !moved && !passing {
+            if !moved && !passing && !unsure || waited > LONGEST_GLANCE {
                 return Ok(state);
             }
+            beside_git |= unsure;
             blocking(|| thread::sleep(PAUSE));
             waited += PAUSE;
         }
@@ -399,8 +406,8 @@ impl Library {
         IndexStat::of(&lock.target).ok()
     }
 
-    /// Whether no git program can have changed the working tree since the index was `earlier`. One that does may take a file
-    /// away for a moment; it holds the index for as long, and then there is a new one.
+    /// Whether no git program can have changed the working tree since the index was `earlier`. One that does takes files away
+    /// and writes them anew; it holds the index for as long, and then there is a new one.
     fn has_rested(&self, earlier: &Option<IndexStat>) -> bool {
         earlier.is_some() && self.index_at_rest() == *earlier
     }

@@ -1,6 +1,7 @@
 //! People and other servers at the same time.
 
 use std::{
+    fs,
     io::Write,
     sync::{Arc, Mutex},
     thread,
@@ -291,32 +292,39 @@ fn paths(library: &Library, limit: usize) -> Vec<String> {
         .collect()
 }
 
-/// As git does: it holds the index, takes the file away, brings it back, and leaves a new index.
+/// As git does: it holds the index, takes the file away, writes it anew, and leaves a new index.
 #[test]
-fn a_file_that_git_has_taken_away_for_a_moment_is_waited_for() {
+fn a_file_that_git_makes_anew_is_waited_for() {
     let bench = Bench::new();
     let library = bench.library();
-    let read: [fn(&Library) -> bool; 2] = [
-        |library| library.read(&path("notes/a.md")).unwrap().is_some(),
-        |library| begin(library).read("notes/a.md").unwrap().is_some(),
-    ];
     let (index, lock) = (bench.path(".git/index"), bench.path(".git/index.lock"));
-    let file = bench.path("notes/a.md");
-    for away in (0..500).map(Duration::from_micros) {
-        for is_there in read {
-            thread::scope(|scope| {
-                let git = scope.spawn(|| {
-                    std::fs::copy(&index, &lock).unwrap();
-                    std::fs::remove_file(&file).unwrap();
-                    thread::sleep(away);
-                    std::fs::write(&file, "old a\n").unwrap();
-                    std::fs::rename(&lock, &index).unwrap();
-                });
-                while !git.is_finished() {
-                    assert!(is_there(&library), "away for {away:?}");
+    let place = bench.path("notes/a.md");
+    for pause in (0..500).map(Duration::from_micros) {
+        thread::scope(|scope| {
+            let git = scope.spawn(|| {
+                fs::copy(&index, &lock).unwrap();
+                fs::remove_file(&place).unwrap();
+                thread::sleep(pause);
+                let mut file = fs::File::create_new(&place).unwrap();
+                for part in ["one", "two"] {
+                    thread::sleep(pause);
+                    file.write_all(part.as_bytes()).unwrap();
                 }
+                drop(file);
+                fs::rename(&lock, &index).unwrap();
             });
-        }
+            while !git.is_finished() {
+                let read = library.read(&path("notes/a.md")).unwrap();
+                let to_change = begin(&library).read("notes/a.md").unwrap();
+                for bytes in [read.map(|it| it.bytes), to_change.map(|it| it.bytes)] {
+                    let bytes = bytes.unwrap_or_default();
+                    assert!(
+                        [&b"old a\n"[..], b"onetwo"].contains(&&*bytes),
+                        "{pause:?}: {bytes:?}"
+                    );
+                }
+            }
+        });
     }
 }
 
