@@ -89,3 +89,33 @@ fn two_processes_append_to_one_file_and_nothing_is_lost() {
     assert_eq!(logged, newest_last);
     ledger::fsck(library.root()).expect("a sound repository");
 }
+
+/// Git takes the document away and writes it anew, in steps.
+#[test]
+fn who_reads_while_git_switches_gets_one_branch_or_the_other() {
+    let contents = ["one\n", "another\n"].map(|line| line.repeat(50_000));
+    let library = Library::with(&[("long.md", &contents[0])]);
+    let git = |arguments: &[&str]| ledger::git(library.root(), arguments).expect("git");
+    git(&["switch", "--quiet", "--create", "other"]);
+    library.put("long.md", &contents[1]);
+    library.commit_all("other");
+    let mut server = library.serve();
+    thread::scope(|scope| {
+        let switching = scope.spawn(|| {
+            for _ in 0..150 {
+                git(&["switch", "--quiet", "main"]);
+                git(&["switch", "--quiet", "other"]);
+            }
+        });
+        while !switching.is_finished() {
+            let read = server.call("read_markdown", json!({ "path": "long.md" }));
+            let content = read.expect("it is there")["content"].take();
+            let length = content.as_str().map(str::len);
+            assert!(
+                contents.iter().any(|whole| content == **whole),
+                "{length:?} bytes"
+            );
+        }
+    });
+    server.close();
+}

@@ -177,7 +177,8 @@ fn a_cache_that_is_locked() {
         .execute_batch("PRAGMA locking_mode = EXCLUSIVE")
         .unwrap();
     let _ = exclusive.execute_batch("BEGIN IMMEDIATE");
-    let since = std::time::Instant::now();
+    let since = Instant::now();
     assert_eq!(told.history("").answers(5), library.expected(5));
-    assert!(since.elapsed() < std::time::Duration::from_secs(2));
+    // So long it would have waited for the lock.
+    assert!(since.elapsed() < Duration::from_secs(5));
 }
