@@ -1,7 +1,12 @@
 //! A person uses git in the library while the server edits: no commit of either is lost, and neither sweeps up what the
 //! other has not committed.
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::{
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +27,8 @@ const NOTE: &str = "note.md";
 const MINE: &str = "mine.md";
 /// The one that the person stages.
 const STAGED: &str = "staged.md";
-/// How often a person repeats a command while another program is in the way, and how long apart.
-const PATIENCE: usize = 500;
+/// How long a person repeats a command while another program is in the way, and how long apart.
+const PATIENCE: Duration = Duration::from_secs(5);
 const REST: Duration = Duration::from_millis(10);
 
 /// A person with a habit, and a server.
@@ -168,19 +173,17 @@ fn do_once(bench: &Bench<'_>, scene: &Scene<'_>, habit: Habit, number: usize) ->
 }
 
 /// Runs a command again and again until another program is no longer in the way.
-fn insist(root: &Path, command: &[&str]) -> Judgement {
-    let mut said = String::new();
-    for _ in 0..PATIENCE {
-        match git(root, command) {
-            Ok(_) => return Ok(()),
-            Err(error) => said = error.to_string(),
-        }
-        if said.contains("nothing to commit") || said.contains("no changes added") {
-            break;
+pub(super) fn insist(root: &Path, command: &[&str]) -> Judgement {
+    let since = Instant::now();
+    while let Err(error) = git(root, command) {
+        let said = error.to_string();
+        let is_refused = said.contains("nothing to commit") || said.contains("no changes added");
+        if is_refused || since.elapsed() > PATIENCE {
+            return Err(fail(format!("a person's git command can't be done: {said}")));
         }
         thread::sleep(REST);
     }
-    Err(fail(format!("a person's git command can't be done: {said}")))
+    Ok(())
 }
 
 /// Each commit of the person's is in the history once, and has the person's own document only.
