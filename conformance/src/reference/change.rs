@@ -354,7 +354,7 @@ impl Library {
         branch.ok_or_else(|| Failure::new(FailureKind::Refused, message))
     }
 
-    fn index(&self) -> std::path::PathBuf {
+    pub(super) fn index(&self) -> std::path::PathBuf {
         self.git.dir.join("index")
     }
 

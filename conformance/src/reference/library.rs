@@ -3,9 +3,10 @@
 use std::{
     cell::RefCell,
     collections::HashSet,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use serde_json::{Value, json};
@@ -20,6 +21,10 @@ use super::{
 
 /// The line of a commit's message that has its entry in the log.
 pub(super) const TRAILER: &str = "Tabellion-Reference: ";
+
+/// How long a reader waits for what others write, and how long each time.
+const GLANCE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// A folder of documents in a repository.
 #[derive(Debug)]
@@ -65,16 +70,33 @@ impl Library {
     /// The document at `path`, if it is there.
     pub(super) fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
         let path = &mutant::decoded(path);
-        // Where a change is under way the document may be ahead of the last commit: wait for it, look again.
+        // Where a change is under way the document may be ahead of the last commit, and where git writes it anew it may be
+        // half there: wait for it, look again.
+        let since = Instant::now();
         for _ in 0..1000 {
             self.settle()?;
+            let index = self.index_at_rest();
             let found = self.folder.read(path)?;
-            let Some(found) = found else { return Ok(None) };
+            // What goes on for longer is a person who writes a commit's message.
+            let is_git_writing = || {
+                let rested = index.is_some() && self.index_at_rest() == index;
+                !rested && since.elapsed() < GLANCE
+            };
+            let takes_it = is(Mutant::TakesWhatIsThere);
+            let Some(found) = found else {
+                if takes_it || !is_git_writing() {
+                    return Ok(None);
+                }
+                thread::sleep(PAUSE);
+                continue;
+            };
             let (commit, committed) = self.last(path)?;
             let blob = id_of(&found.bytes);
             let dirty = committed.as_ref() != Some(&blob);
-            if dirty && (self.journal().exists() || self.last(path)?.0 != commit) {
-                thread::sleep(Duration::from_millis(1));
+            let is_passing =
+                || Ok(self.journal().exists() || self.last(path)?.0 != commit || is_git_writing());
+            if dirty && !takes_it && is_passing()? {
+                thread::sleep(PAUSE);
                 continue;
             }
             return Ok(Some(Document {
@@ -88,6 +110,18 @@ impl Library {
             FailureKind::Busy,
             "the library changes all the time; try again later",
         ))
+    }
+
+    /// Which index git has, unless some git program is at it.
+    fn index_at_rest(&self) -> Option<[i64; 3]> {
+        let index = self.index();
+        if index.with_extension("lock").exists() {
+            return None;
+        }
+        let found = index.metadata();
+        Some(found.map_or([0; 3], |found| {
+            [found.ino() as i64, found.ctime(), found.ctime_nsec()]
+        }))
     }
 
     /// All documents and folders in `folder` that git does not ignore.

@@ -94,6 +94,7 @@ pub enum Mutant {
     LogOfAProcess,
     AppliesTwice,
     ReadsInParts,
+    TakesWhatIsThere,
     LeavesFolders,
     WritesThenCommits,
     Formats,

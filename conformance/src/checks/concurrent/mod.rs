@@ -10,10 +10,11 @@ mod edits;
 mod git;
 mod history;
 mod reads;
+mod switches;
 
 use crowd::What;
 
-use crate::check::{Check, Severity};
+use crate::check::{Check, Severity, as_small_as_can_be};
 
 /// What is broken when an edit gets lost or doubled.
 const EDITS: &[&str] = &["no-partial-application", "commit-per-mutation"];
@@ -89,6 +90,18 @@ pub(super) const CHECKS: &[Check] = &[
         cases: reads::cases,
         judge: reads::judge,
         shrink: reads::shrink,
+    },
+    Check {
+        id: "concurrent/reads-beside-git",
+        severity: Severity::Should,
+        guarantees: &[],
+        states: "Clients that read a document while git switches between branches get the one or the other, whole.",
+        explains: "A document of 200 KB differs between two branches. A person switches between them, over and over, and git \
+                   takes the document away each time and writes it anew. Each reading must succeed, and be one of both to \
+                   the last byte: git holds `.git/index.lock` for as long, and leaves another index.",
+        cases: switches::cases,
+        judge: switches::judge,
+        shrink: as_small_as_can_be,
     },
     Check {
         id: "concurrent/editor",

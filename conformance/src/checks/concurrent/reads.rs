@@ -17,7 +17,7 @@ use crate::{
     semantics::content_read,
 };
 
-const DOCUMENT: &str = "notes/read.md";
+pub(super) const DOCUMENT: &str = "notes/read.md";
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Reading {
@@ -157,7 +157,8 @@ fn ensure_some_done(written: &[Reply]) -> Judgement {
     })
 }
 
-fn ensure_whole(read: &Call, reply: &Reply, texts: &[String]) -> Judgement {
+/// Fails unless all of one of the `texts` has been read.
+pub(super) fn ensure_whole(read: &Call, reply: &Reply, texts: &[String]) -> Judgement {
     let done = match reply {
         Reply::Done(done) => done,
         Reply::Refused(refusal) => {

@@ -549,6 +549,13 @@ pub const ZOO: &[Specimen] = &[
         &["concurrent/reads-whole"],
     ),
     specimen(
+        Mutant::TakesWhatIsThere,
+        "takes-what-is-there",
+        "a document is read while git writes it anew",
+        "every server that opens a file when it is asked for it",
+        &["concurrent/reads-beside-git"],
+    ),
+    specimen(
         Mutant::WritesThenCommits,
         "writes-then-commits",
         "a document is written where it lies, then added, then committed",
