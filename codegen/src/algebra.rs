@@ -1,21 +1,10 @@
 //! Schemas as sets of values: which values are in one, whether there are any, whether one set holds another.
 
 use jsonschema::{
-    Draft, PatternOptions, Validator,
+    Draft, PatternOptions,
     canonical::{self, CanonicalSchema, Containment, Satisfiability},
 };
 use serde_json::Value;
-
-/// Compiles a schema as the runtime does (`tabellion_schemas::shape::build`): formats checked, patterns in linear
-/// time. Not taken from there, since that crate has to compile for it and is what we generate.
-pub(crate) fn validator(schema: &Value) -> Result<Validator, String> {
-    jsonschema::options()
-        .with_draft(Draft::Draft202012)
-        .should_validate_formats(true)
-        .with_pattern_options(PatternOptions::regex())
-        .build(schema)
-        .map_err(|error| error.to_string())
-}
 
 /// The set of values that satisfy `schema`.
 pub(crate) fn set(schema: &Value) -> Result<CanonicalSchema, String> {

@@ -239,7 +239,7 @@ impl Prompt {
     }
 }
 
-/// What in braces stands for a value, as the runtime has it (`tabellion_schemas::offer`).
+/// What in braces stands for a value, as the runtime has it (`tabellion_runtime::offer`).
 fn is_placeholder(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     !name.is_empty() && name.bytes().all(is_part)
@@ -303,7 +303,7 @@ pub struct ErrorEntry {
     pub failures: Vec<FailureKind>,
 }
 
-/// The kinds of failure that the runtime and a store know of (`tabellion_schemas::FailureKind`).
+/// The kinds of failure that the runtime and a store know of (`tabellion_runtime::FailureKind`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
@@ -509,7 +509,7 @@ pub struct When {
     pub is: String,
 }
 
-/// What can be done to a document (`tabellion_schemas::EffectKind`).
+/// What can be done to a document (`tabellion_runtime::EffectKind`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectKind {

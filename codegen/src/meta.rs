@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+use tabellion_runtime::shape;
 
-use crate::{algebra, document::Document, pointer, problem::Problem};
+use crate::{document::Document, pointer, problem::Problem};
 
 static CONTRACT: LazyLock<Validator> =
     LazyLock::new(|| compile(include_str!("../../schemas/meta/contract.schema.json")));
@@ -13,7 +14,7 @@ static TOOL: LazyLock<Validator> =
 
 fn compile(text: &str) -> Validator {
     let schema = serde_json::from_str(text).expect("meta-schemas are JSON");
-    algebra::validator(&schema).expect("meta-schemas are schemas")
+    shape::build(&schema).expect("meta-schemas are schemas")
 }
 
 /// Which kind of file a document is.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
+use tabellion_runtime::shape;
 
 use crate::{
     algebra,
@@ -17,10 +18,7 @@ const MOST: usize = 400;
 
 /// A value that satisfies `inside` and not `outside`.
 pub(crate) fn between(side: Side, inside: &Value, outside: &Value, tools: [&Tool; 2]) -> Option<Value> {
-    let (accepts, refuses) = (
-        algebra::validator(inside).ok()?,
-        algebra::validator(outside).ok()?,
-    );
+    let (accepts, refuses) = (shape::build(inside).ok()?, shape::build(outside).ok()?);
     let examples: Vec<&Value> = tools
         .iter()
         .flat_map(|tool| &tool.spec.examples)
@@ -146,7 +144,7 @@ impl Maker {
     /// A value of `schema` if one is found, and other candidates.
     fn likely(&self, schema: &Value, name: Option<&str>) -> (Value, Vec<Value>) {
         let mut made = self.candidates(schema, name);
-        let validator = algebra::validator(schema).ok();
+        let validator = shape::build(schema).ok();
         let valid = |value: &Value| {
             validator
                 .as_ref()

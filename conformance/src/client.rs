@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
-use tabellion_schemas::ToolSpec;
+use tabellion_runtime::ToolSpec;
 
 use crate::{
     Subject, Target, WireError,

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 /// A document, in the parts that a change may take or leave. `documents.toml` says what they are.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

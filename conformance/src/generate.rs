@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use tabellion_schemas::ToolSpec;
+use tabellion_runtime::ToolSpec;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::{num::NonZero, thread};
 
-use tabellion_schemas::ContractSpec;
+use tabellion_runtime::ContractSpec;
 
 use crate::{
     Subject,

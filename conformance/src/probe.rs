@@ -14,7 +14,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     Subject, check::Stop, client::prepare, report::visible, request::With, scene::Scene, subject::Era,

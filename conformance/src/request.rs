@@ -1,7 +1,7 @@
 //! Requests made from a contract's own examples, so that whatever else a tool wants is there.
 
 use serde_json::Value;
-use tabellion_schemas::{
+use tabellion_runtime::{
     ToolSpec,
     spec::{Effect, EffectKind},
 };

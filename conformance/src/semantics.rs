@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use tabellion_schemas::spec::{Effect, EffectKind};
+use tabellion_runtime::spec::{Effect, EffectKind};
 
 use crate::{
     check::{Judgement, Stop, fail},

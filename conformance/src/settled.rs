@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
-use tabellion_schemas::{ToolSpec, spec::LogSpec};
+use tabellion_runtime::{ToolSpec, spec::LogSpec};
 
 use crate::{
     Subject,

@@ -1,6 +1,6 @@
 //! The server under test: which contract it is held to, how it is started, and how it is spoken to.
 
-use tabellion_schemas::{
+use tabellion_runtime::{
     ContractSpec, ToolSpec,
     spec::{Effect, EffectKind},
 };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
-use tabellion_schemas::ToolSpec;
+use tabellion_runtime::ToolSpec;
 
 use crate::{
     Subject, Target,

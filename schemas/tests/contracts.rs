@@ -1,7 +1,8 @@
 //! What the contracts say of themselves is what the runtime makes of it.
 
 use serde_json::Value;
-use tabellion_schemas::{CONTRACTS, ContractSpec, EffectKind, ErrorChannel, ToolSpec, generated};
+use tabellion_contracts::CONTRACTS;
+use tabellion_runtime::{ContractSpec, EffectKind, ErrorChannel, ToolSpec};
 
 fn tools() -> impl Iterator<Item = &'static ToolSpec> {
     CONTRACTS.iter().flat_map(|contract| contract.tools)
@@ -93,15 +94,15 @@ fn a_path_lies_where_the_contract_says() {
 fn sources() -> [(&'static ContractSpec, &'static str); 3] {
     [
         (
-            &generated::braindrive_markdown::CONTRACT,
+            &tabellion_contracts::braindrive_markdown::CONTRACT,
             include_str!("../braindrive-markdown/source.md"),
         ),
         (
-            &generated::learning_os::CONTRACT,
+            &tabellion_contracts::learning_os::CONTRACT,
             include_str!("../learning-os/source.md"),
         ),
         (
-            &generated::safe_markdown_editor::CONTRACT,
+            &tabellion_contracts::safe_markdown_editor::CONTRACT,
             include_str!("../safe-markdown-editor/source.md"),
         ),
     ]

@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, num::NonZeroU32, str::FromStr, sync::Arc, time::Duration};
 
-use tabellion_schemas::rates::{self, Allowance};
+use tabellion_runtime::rates::{self, Allowance};
 use tokio::time::Instant;
 
 use crate::keys::Access;

@@ -18,7 +18,7 @@ use generated::notes::{
     TidyNoteArguments, TidyNoteValues, TodayResource, ToolError,
 };
 use serde_json::{Value, json};
-use tabellion_schemas::{CallContext, Change, Content, Contract, ReadCx, Staged, WriteCx};
+use tabellion_runtime::{CallContext, Change, Content, Contract, ReadCx, Staged, WriteCx};
 
 use memory::Memory;
 
@@ -222,7 +222,7 @@ fn whoever_calls_too_often_waits() {
         // Wrong calls are counted too.
         let wrong = call(who, "read_log", json!({ "more": 1 }));
         assert!(format!("{wrong:?}").contains("additionalProperties"), "{wrong:?}");
-        let Err(tabellion_schemas::Rejection::Declared(error)) = call(who, "read_log", json!({})) else {
+        let Err(tabellion_runtime::Rejection::Declared(error)) = call(who, "read_log", json!({})) else {
             panic!("one call too many is refused");
         };
         assert_eq!((error.name, error.code), ("TOO_OFTEN", -32003));
@@ -271,7 +271,7 @@ fn resources_and_prompts_are_what_the_contract_says() {
         ("name", "to", Ok(vec!["today".to_string()])),
         ("name", "x", Ok(vec![])),
         ("style", "t", Ok(vec![])),
-        ("more", "", Err(tabellion_schemas::Rejection::Unknown)),
+        ("more", "", Err(tabellion_runtime::Rejection::Unknown)),
     ] {
         let values = done(service.complete(&context, "tidy_note", argument, value));
         assert_eq!(values, expected, "{argument} {value}");

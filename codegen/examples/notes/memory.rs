@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use tabellion_schemas::{
+use tabellion_runtime::{
     BoxFuture, Change, Content, Document, Entry, Failure, Prepared, Replay, Session, Setback, Snapshot, Store,
 };
 

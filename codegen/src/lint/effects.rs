@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use tabellion_runtime::shape;
+
 use super::pointers::leads_to;
 use crate::{
-    algebra,
     contract::{Contract, Effect, EffectKind, Side, Tool, When},
     problem::Problem,
     views,
@@ -91,7 +92,7 @@ fn when(tool: &Tool, when: &When, at: &str, problems: &mut Vec<Problem>) {
     let Some(found) = leads_to(input, &when.at, "string", &tool.document, &at_at, problems) else {
         return;
     };
-    let possible = algebra::validator(&views::enforced(found.schema))
+    let possible = shape::build(&views::enforced(found.schema))
         .map_or(true, |validator| validator.is_valid(&when.is.as_str().into()));
     if !possible {
         problems.push(tool.document.problem(

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use tabellion_runtime::shape;
 
 use super::rules;
 use crate::{
-    algebra,
     contract::{Authored, Example, Resource, Side, Tool},
     pointer,
     problem::Problem,
@@ -55,7 +55,7 @@ fn judge<'a>(
     let Authored {
         document, at, schema, ..
     } = authored;
-    let Ok(validator) = algebra::validator(&views::enforced(schema)) else {
+    let Ok(validator) = shape::build(&views::enforced(schema)) else {
         return;
     };
     let rules = views::rules(schema);

@@ -1,8 +1,9 @@
 //! Numbers and defaults in schemas.
 
 use serde_json::Value;
+use tabellion_runtime::shape;
 
-use crate::{algebra, contract::Authored, document::Document, pointer, problem::Problem, schema, views};
+use crate::{contract::Authored, document::Document, pointer, problem::Problem, schema, views};
 
 /// Pointers to the numbers in `value` that not every JSON implementation reads alike.
 pub(super) fn inexact(value: &Value, at: &str) -> Vec<String> {
@@ -37,7 +38,7 @@ pub(super) fn defaults(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
 
 fn check(schema: &Value, at: &str, document: &Document, problems: &mut Vec<Problem>) {
     if let Some(default) = schema.get("default")
-        && let Ok(validator) = algebra::validator(&views::enforced(schema))
+        && let Ok(validator) = shape::build(&views::enforced(schema))
         && let Some(error) = validator.iter_errors(default).next()
     {
         problems.push(document.problem(

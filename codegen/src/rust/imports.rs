@@ -21,7 +21,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("serde", &["Deserialize", "Serialize"]),
     ("serde_json", &["Map", "Value"]),
     (
-        "tabellion_schemas",
+        "tabellion_runtime",
         &[
             "Annotations",
             "Answer",

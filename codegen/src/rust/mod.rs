@@ -92,7 +92,7 @@ pub(crate) fn index(contracts: &[Contract]) -> String {
     text += "\n/// All contracts, in the order of their modules.\n\
              #[rustfmt::skip]\n\
              #[allow(dead_code, unreachable_pub, reason = \"a program need not use it\")]\n\
-             pub static CONTRACTS: &[&tabellion_schemas::ContractSpec] = &[\n";
+             pub static CONTRACTS: &[&tabellion_runtime::ContractSpec] = &[\n";
     for module in &modules {
         text += &format!("    &{module}::CONTRACT,\n");
     }

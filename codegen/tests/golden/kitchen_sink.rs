@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, fmt, future::Future, sync::Arc};
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tabellion_schemas::{
+use tabellion_runtime::{
     Annotations, Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec,
     ErrorAnswer, ErrorChannel, ErrorSpec, Example, Failure, FailureKind, ReadCx,
     Rejection, Rule, Shape, Store, ToolSpec, dispatch,

@@ -7,6 +7,6 @@ pub mod kitchen_sink;
 /// All contracts, in the order of their modules.
 #[rustfmt::skip]
 #[allow(dead_code, unreachable_pub, reason = "a program need not use it")]
-pub static CONTRACTS: &[&tabellion_schemas::ContractSpec] = &[
+pub static CONTRACTS: &[&tabellion_runtime::ContractSpec] = &[
     &kitchen_sink::CONTRACT,
 ];

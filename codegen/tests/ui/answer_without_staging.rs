@@ -4,7 +4,7 @@
 mod notes;
 
 use notes::*;
-use tabellion_schemas::{ReadCx, WriteCx};
+use tabellion_runtime::{ReadCx, WriteCx};
 
 struct Server;
 

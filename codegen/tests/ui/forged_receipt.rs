@@ -1,6 +1,6 @@
 //! Nobody but the runtime makes a receipt or a staged change.
 
-use tabellion_schemas::{Change, Content, Receipt, Staged};
+use tabellion_runtime::{Change, Content, Receipt, Staged};
 
 fn main() {
     let receipt = Receipt { commit: "made up".into() };

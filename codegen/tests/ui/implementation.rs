@@ -1,7 +1,7 @@
 //! An implementation of the contract as it was before the change. No case edits it.
 
 use crate::notes::*;
-use tabellion_schemas::{Change, Content, ReadCx, Staged, WriteCx};
+use tabellion_runtime::{Change, Content, ReadCx, Staged, WriteCx};
 
 pub struct Server;
 

@@ -1,6 +1,6 @@
 //! Nor does anybody get one made.
 
-use tabellion_schemas::Receipt;
+use tabellion_runtime::Receipt;
 
 fn main() {
     let _ = Receipt::new("made up".into());

@@ -4,7 +4,7 @@
 mod notes;
 
 use notes::*;
-use tabellion_schemas::{Change, Content, ReadCx, Staged, WriteCx};
+use tabellion_runtime::{Change, Content, ReadCx, Staged, WriteCx};
 
 struct Server;
 

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use serde_json::Value;
-use tabellion_schemas::{ToolSpec, spec::EffectKind};
+use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use super::{
     doing, effect_name,

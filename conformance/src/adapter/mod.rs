@@ -19,7 +19,7 @@ mod values;
 use std::{path::Path, sync::Arc};
 
 use serde_json::{Map, Value, json};
-use tabellion_schemas::{
+use tabellion_runtime::{
     ContractSpec, ToolSpec,
     spec::{Effect, EffectKind},
 };

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use regex::Regex;
 use serde_json::{Map, Value};
-use tabellion_schemas::{ContractSpec, ToolSpec, spec::EffectKind};
+use tabellion_runtime::{ContractSpec, ToolSpec, spec::EffectKind};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},

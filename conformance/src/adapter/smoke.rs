@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde_json::Value;
-use tabellion_schemas::{
+use tabellion_runtime::{
     ToolSpec,
     spec::{Effect, EffectKind},
 };

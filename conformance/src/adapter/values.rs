@@ -3,7 +3,7 @@
 use std::{ops::Range, path::Path};
 
 use serde_json::Value;
-use tabellion_schemas::{ToolSpec, spec::EffectKind};
+use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use super::template::Hole;
 use crate::{

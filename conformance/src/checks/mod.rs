@@ -24,16 +24,16 @@ mod table;
 mod undo;
 mod wire;
 
-use tabellion_schemas::{ContractSpec, generated};
+use tabellion_runtime::ContractSpec;
 
 use crate::check::{Check, Severity};
 
 /// The contracts that this suite judges: those of whose guarantees each has a check. What another one promises is not
 /// tried, and the suite does not offer to.
 pub static CONTRACTS: &[&ContractSpec] = &[
-    &generated::braindrive_markdown::CONTRACT,
-    &generated::learning_os::CONTRACT,
-    &generated::safe_markdown_editor::CONTRACT,
+    &tabellion_contracts::braindrive_markdown::CONTRACT,
+    &tabellion_contracts::learning_os::CONTRACT,
+    &tabellion_contracts::safe_markdown_editor::CONTRACT,
 ];
 
 /// The checks, in the order in which they run.

@@ -7,7 +7,7 @@ use std::{fs, os::unix::fs::symlink};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tabellion_schemas::{PathPolicy, ToolSpec};
+use tabellion_runtime::{PathPolicy, ToolSpec};
 
 use crate::{
     Bytes, Subject,

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tabellion_schemas::{
+use tabellion_runtime::{
     ToolSpec,
     spec::{EffectKind, PreviewPair},
 };

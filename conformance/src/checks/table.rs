@@ -1,7 +1,7 @@
 //! Changes of many documents: a case is one effect with one text, tried on each document that takes it.
 
 use serde::{Deserialize, Serialize};
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     check::{Bench, Case, Stop},

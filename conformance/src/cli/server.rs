@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use tabellion_schemas::ContractSpec;
+use tabellion_runtime::ContractSpec;
 
 use super::Trouble;
 use crate::{

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
-use tabellion_schemas::{CONTRACTS, shape::build};
+use tabellion_contracts::CONTRACTS;
+use tabellion_runtime::shape::build;
 
 use super::{Input, Inputs, inputs_of};
 

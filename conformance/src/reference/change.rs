@@ -6,7 +6,8 @@
 use std::{ffi::OsString, fs, os::unix::fs::PermissionsExt, path::Path, time::SystemTime};
 
 use serde_json::json;
-use tabellion_schemas::{Failure, FailureKind, generated::braindrive_markdown::ToolError};
+use tabellion_contracts::braindrive_markdown::ToolError;
+use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
     failed,

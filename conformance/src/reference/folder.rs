@@ -13,7 +13,7 @@ use rustix::{
     fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags},
     io::Errno,
 };
-use tabellion_schemas::{Failure, FailureKind};
+use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
     failed,

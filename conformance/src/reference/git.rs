@@ -10,7 +10,7 @@ use std::{
 };
 
 use sha1::{Digest, Sha1};
-use tabellion_schemas::{Failure, FailureKind};
+use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
     failed,

@@ -14,7 +14,7 @@ use std::{
 
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
-use tabellion_schemas::{Failure, FailureKind};
+use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
     failed,

@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion_schemas::{Failure, FailureKind};
+use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
     change::Later,

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
-use tabellion_schemas::generated::braindrive_markdown::{EditOperation, ToolError};
+use tabellion_contracts::braindrive_markdown::{EditOperation, ToolError};
 
 use super::mutant::{Mutant, is};
 

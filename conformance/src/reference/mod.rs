@@ -35,7 +35,8 @@ mod wire;
 
 use std::{error::Error, fmt::Display, io, net::SocketAddr, path::Path};
 
-use tabellion_schemas::{Failure, FailureKind, generated::braindrive_markdown::CONTRACT};
+use tabellion_contracts::braindrive_markdown::CONTRACT;
+use tabellion_runtime::{Failure, FailureKind};
 
 use crate::{
     Subject,

@@ -3,7 +3,7 @@
 //! A name that Windows, macOS or git would take for something else is refused everywhere. What stands on the disk under a
 //! name is for [`super::folder`].
 
-use tabellion_schemas::{Failure, FailureKind};
+use tabellion_runtime::{Failure, FailureKind};
 use unicode_normalization::is_nfc;
 
 use super::mutant::{Mutant, is};

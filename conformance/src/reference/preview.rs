@@ -1,7 +1,7 @@
 //! What a person is shown before an edit: a diff, a line, and how much is at stake.
 
 use similar::{ChangeTag, TextDiff};
-use tabellion_schemas::generated::braindrive_markdown::EditOperation;
+use tabellion_contracts::braindrive_markdown::EditOperation;
 
 use super::markdown::{Plan, named};
 

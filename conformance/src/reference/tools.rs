@@ -1,14 +1,13 @@
 //! The contract's tools: what each makes of the library.
 
 use serde_json::{Map, Value, json};
-use tabellion_schemas::{
-    CallContext, ContractError, ErrorAnswer, Failure, FailureKind, ToolSpec,
-    call::BASE,
-    generated::braindrive_markdown::{
-        CONTRACT, DeleteMarkdownRequest, EditMarkdownRequest, EditOperation, GetMarkdownActivityLogRequest,
-        ListMarkdownFilesRequest, PreviewMarkdownChangeRequest, ReadMarkdownRequest, SearchMarkdownRequest,
-        ToolError, WriteMarkdownRequest, tool,
-    },
+use tabellion_contracts::braindrive_markdown::{
+    CONTRACT, DeleteMarkdownRequest, EditMarkdownRequest, EditOperation, GetMarkdownActivityLogRequest,
+    ListMarkdownFilesRequest, PreviewMarkdownChangeRequest, ReadMarkdownRequest, SearchMarkdownRequest,
+    ToolError, WriteMarkdownRequest, tool,
+};
+use tabellion_runtime::{
+    CallContext, ContractError, ErrorAnswer, Failure, FailureKind, ToolSpec, call::BASE,
 };
 
 use super::{

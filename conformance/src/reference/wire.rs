@@ -6,7 +6,8 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tabellion_schemas::{ToolSpec, generated::braindrive_markdown::CONTRACT};
+use tabellion_contracts::braindrive_markdown::CONTRACT;
+use tabellion_runtime::ToolSpec;
 
 use super::{library::Library, mutant, tools};
 

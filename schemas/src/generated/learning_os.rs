@@ -15,7 +15,7 @@
 use std::{fmt, future::Future, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tabellion_schemas::{
+use tabellion_runtime::{
     Annotations, Answer, Approval, BoxFuture, CallContext, Contract, ContractError,
     ContractSpec, Effect, EffectKind, ErrorAnswer, ErrorChannel, ErrorSpec, Example,
     Failure, FailureKind, Guarantee, PathPolicy, ReadCx, Rejection, Rule, Shape, Shows,

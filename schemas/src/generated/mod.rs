@@ -13,7 +13,7 @@ pub mod safe_markdown_editor;
 /// All contracts, in the order of their modules.
 #[rustfmt::skip]
 #[allow(dead_code, unreachable_pub, reason = "a program need not use it")]
-pub static CONTRACTS: &[&tabellion_schemas::ContractSpec] = &[
+pub static CONTRACTS: &[&tabellion_runtime::ContractSpec] = &[
     &braindrive_markdown::CONTRACT,
     &learning_os::CONTRACT,
     &safe_markdown_editor::CONTRACT,

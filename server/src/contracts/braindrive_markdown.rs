@@ -5,16 +5,16 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use tabellion_schemas::{
+use tabellion_contracts::braindrive_markdown::{
+    ActivityEntry, BrainDriveMarkdown, DeleteMarkdownRequest, DeleteMarkdownResponse, EditMarkdownRequest,
+    EditMarkdownResponse, EditOperation, FileMetadata, GetMarkdownActivityLogRequest,
+    GetMarkdownActivityLogResponse, ListMarkdownFilesRequest, ListMarkdownFilesResponse, Mutation,
+    PreviewMarkdownChangeRequest, PreviewMarkdownChangeResponse, ReadMarkdownRequest, ReadMarkdownResponse,
+    RiskLevel, SearchMarkdownRequest, SearchMarkdownResponse, SearchMatch, SearchResult, Service, ToolError,
+    WriteMarkdownRequest, WriteMarkdownResponse,
+};
+use tabellion_runtime::{
     Change, Content, Contract, Document, Failure, FailureKind, ReadCx, Staged, WriteCx, call,
-    generated::braindrive_markdown::{
-        ActivityEntry, BrainDriveMarkdown, DeleteMarkdownRequest, DeleteMarkdownResponse,
-        EditMarkdownRequest, EditMarkdownResponse, EditOperation, FileMetadata,
-        GetMarkdownActivityLogRequest, GetMarkdownActivityLogResponse, ListMarkdownFilesRequest,
-        ListMarkdownFilesResponse, Mutation, PreviewMarkdownChangeRequest, PreviewMarkdownChangeResponse,
-        ReadMarkdownRequest, ReadMarkdownResponse, RiskLevel, SearchMarkdownRequest, SearchMarkdownResponse,
-        SearchMatch, SearchResult, Service, ToolError, WriteMarkdownRequest, WriteMarkdownResponse,
-    },
 };
 
 use super::failures;

@@ -1,6 +1,6 @@
 //! What the library's errors are to a contract: a kind of failure, a sentence, and details for programs.
 
-use tabellion_schemas::{Failure, FailureKind, Violation};
+use tabellion_runtime::{Failure, FailureKind, Violation};
 
 use crate::{
     library::{search::SearchError, walk::FolderError},

@@ -4,13 +4,11 @@
 
 use std::sync::Arc;
 
-use tabellion_schemas::{
-    Change, Content, Contract, Failure, FailureKind, ReadCx, Staged, WriteCx, call,
-    generated::learning_os::{
-        CONTRACT, HelloRequest, HelloResponse, LearningOs, ReadRepoFileRequest, ReadRepoFileResponse,
-        Service, ToolError, WriteMemoryEntryRequest, WriteMemoryEntryResponse, tool,
-    },
+use tabellion_contracts::learning_os::{
+    CONTRACT, HelloRequest, HelloResponse, LearningOs, ReadRepoFileRequest, ReadRepoFileResponse, Service,
+    ToolError, WriteMemoryEntryRequest, WriteMemoryEntryResponse, tool,
 };
+use tabellion_runtime::{Change, Content, Contract, Failure, FailureKind, ReadCx, Staged, WriteCx, call};
 
 use crate::{library::Library, path::LibraryPath};
 

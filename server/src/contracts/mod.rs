@@ -10,7 +10,7 @@ mod safe_markdown_editor;
 
 use std::sync::Arc;
 
-use tabellion_schemas::{Contract, ContractSpec, generated};
+use tabellion_runtime::{Contract, ContractSpec};
 
 use crate::{library::Library, path::LibraryPath};
 
@@ -26,15 +26,15 @@ struct Served {
 
 static ALL: &[Served] = &[
     Served {
-        spec: &generated::braindrive_markdown::CONTRACT,
+        spec: &tabellion_contracts::braindrive_markdown::CONTRACT,
         over: |library, _| Some(braindrive_markdown::over(library)),
     },
     Served {
-        spec: &generated::learning_os::CONTRACT,
+        spec: &tabellion_contracts::learning_os::CONTRACT,
         over: |library, _| Some(learning_os::over(library)),
     },
     Served {
-        spec: &generated::safe_markdown_editor::CONTRACT,
+        spec: &tabellion_contracts::safe_markdown_editor::CONTRACT,
         over: |library, document| document.map(|path| safe_markdown_editor::over(library, path)),
     },
     #[cfg(feature = "fixtures")]

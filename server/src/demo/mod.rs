@@ -15,7 +15,8 @@ use std::{
 use anstream::println;
 use anstyle::{AnsiColor, Style};
 use serde_json::{Map, Value, json};
-use tabellion_schemas::{call, generated::braindrive_markdown::tool};
+use tabellion_contracts::braindrive_markdown::tool;
+use tabellion_runtime::call;
 
 use crate::{markdown::diff, serve};
 use client::Client;

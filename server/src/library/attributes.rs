@@ -1,7 +1,7 @@
 //! What git's attributes say of a file, as far as the bytes that git keeps of it depend on that.
 
 use gix::{attrs::State, config::Snapshot, index, worktree::stack::state::attributes::Source};
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 use super::trouble::InRepository;
 

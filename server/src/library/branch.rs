@@ -9,7 +9,7 @@ use std::{
 };
 
 use gix::ObjectId;
-use tabellion_schemas::{Failure, Setback};
+use tabellion_runtime::{Failure, Setback};
 
 use super::{
     durable::{Thing, sync_all},

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, SubsecRound, Utc};
 use gix::{ObjectId, actor::Signature, date::Time, objs::Commit};
-use tabellion_schemas::{Author, Failure, Version, VersionEntry};
+use tabellion_runtime::{Author, Failure, Version, VersionEntry};
 
 use super::{objects::NewObjects, repository::SELF};
 

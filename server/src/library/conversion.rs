@@ -19,7 +19,7 @@ use gix::{
         },
     },
 };
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 use super::{
     Library,

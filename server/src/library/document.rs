@@ -9,7 +9,7 @@ use std::{
 };
 
 use gix::ObjectId;
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 use super::{Library, intent::Exchange, objects::blob_id, trouble::At};
 use crate::{

@@ -9,7 +9,7 @@ use std::{
     time::SystemTime,
 };
 
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 use super::trouble::At;
 use crate::platform::{self, Dir, Journal};

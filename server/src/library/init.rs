@@ -6,7 +6,7 @@
 use std::{fs, io, path::Path};
 
 use gix::objs::Tree;
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 use super::{
     commit::Authorship,

@@ -62,7 +62,7 @@ use std::{
 
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
-use tabellion_schemas::{BoxFuture, Document, Failure, FailureKind, Past, Session, Snapshot, Store};
+use tabellion_runtime::{BoxFuture, Document, Failure, FailureKind, Past, Session, Snapshot, Store};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 pub use self::{counts::Counts, history::LogEntry, repository::OpenError};

@@ -16,7 +16,7 @@ use gix::{
     objs::{Kind, WriteTo, encode::loose_header},
     zlib::{Compression, stream::deflate},
 };
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 use super::{
     durable::Thing,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use gix::ObjectId;
-use tabellion_schemas::{Failure, Version};
+use tabellion_runtime::{Failure, Version};
 
 use super::{
     Library, document,

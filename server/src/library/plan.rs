@@ -11,7 +11,7 @@ use gix::{
     objs::tree::{EntryKind, EntryMode},
 };
 use sha1::{Digest, Sha1};
-use tabellion_schemas::{Change, Content, Entry, Failure, FailureKind, Version};
+use tabellion_runtime::{Change, Content, Entry, Failure, FailureKind, Version};
 
 use super::{
     ExternalPolicy, Library,

@@ -12,7 +12,7 @@ use gix::{
     sec::{Permission, Trust},
     state::InProgress,
 };
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 use super::{
     init,

@@ -11,7 +11,7 @@ use std::{
 };
 
 use gix::{ObjectId, ThreadSafeRepository};
-use tabellion_schemas::{
+use tabellion_runtime::{
     self as schemas, BoxFuture, Change, Document, Entry, Failure, FailureKind, Prepared, Replay, Session,
     Setback, Snapshot,
 };

@@ -19,7 +19,7 @@ use std::{
     thread,
 };
 
-use tabellion_schemas::{Failure, FailureKind, Setback};
+use tabellion_runtime::{Failure, FailureKind, Setback};
 
 use super::{
     Library,

@@ -8,7 +8,7 @@ use gix::{
         tree::{Entry, EntryKind, EntryMode},
     },
 };
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 use super::{
     objects::NewObjects,

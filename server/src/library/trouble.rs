@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use tabellion_schemas::{Failure, FailureKind};
+use tabellion_runtime::{Failure, FailureKind};
 
 use super::root::FileError;
 use crate::path::PathError;

@@ -10,7 +10,7 @@ use gix::{
     bstr::ByteSlice,
     objs::{CommitRefIter, commit::ref_iter::Token},
 };
-use tabellion_schemas::{Document, Failure, Past, Version, VersionEntry};
+use tabellion_runtime::{Document, Failure, Past, Version, VersionEntry};
 
 use super::{
     commit_message::{Noted, Record},

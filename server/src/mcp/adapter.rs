@@ -16,7 +16,7 @@ use rmcp::{
     service::{NotificationContext, RequestContext},
 };
 use serde_json::json;
-use tabellion_schemas::{
+use tabellion_runtime::{
     Contract, ContractSpec,
     rates::{RETRY_AFTER, seconds},
 };

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use tabellion_schemas::{Answer, Rejection};
+use tabellion_runtime::{Answer, Rejection};
 
 /// The bounds of what is told of durations, in seconds.
 pub const BOUNDS: [f64; 12] = [

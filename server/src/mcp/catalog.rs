@@ -7,7 +7,7 @@ use std::{
 };
 
 use rmcp::model::{JsonObject, Prompt, PromptArgument, Resource, ServerCapabilities, Tool, ToolAnnotations};
-use tabellion_schemas::{Contract, PromptSpec, ResourceSpec, Shape, ToolSpec};
+use tabellion_runtime::{Contract, PromptSpec, ResourceSpec, Shape, ToolSpec};
 
 /// Two contracts have something of the same name, so that a request could mean either.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

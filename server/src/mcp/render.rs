@@ -9,7 +9,7 @@ use rmcp::{
     model::{CallToolResult, CompletionInfo, ContentBlock, ErrorCode, JsonObject, MetaObject},
 };
 use serde_json::json;
-use tabellion_schemas::{Answer, ContractSpec, ErrorAnswer, ErrorChannel, Failure, Rejection, Violation};
+use tabellion_runtime::{Answer, ContractSpec, ErrorAnswer, ErrorChannel, Failure, Rejection, Violation};
 
 /// `_meta` key of an error that travels as a result: its code, its name and its details.
 const ERROR: &str = "tabellion/error";

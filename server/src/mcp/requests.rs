@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rmcp::{ErrorData, RoleServer, model::*, service::RequestContext};
 use serde_json::Value;
-use tabellion_schemas::{Author, CallContext, ContractSpec, Rejection};
+use tabellion_runtime::{Author, CallContext, ContractSpec, Rejection};
 
 use super::{
     adapter::{self, Verbatim},

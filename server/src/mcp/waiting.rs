@@ -12,7 +12,7 @@ use rmcp::{
     model::{ProgressNotificationParam, ProgressToken},
     service::RequestContext,
 };
-use tabellion_schemas::{Caller, Progress, Rejection};
+use tabellion_runtime::{Caller, Progress, Rejection};
 use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 

@@ -7,7 +7,7 @@ use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Durati
 
 use futures_util::FutureExt as _;
 use rmcp::{Peer, RoleServer, model::ResourceUpdatedNotificationParam};
-use tabellion_schemas::{Contract, ResourceSpec};
+use tabellion_runtime::{Contract, ResourceSpec};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::catalog::Route;

@@ -14,7 +14,7 @@ use std::{
     sync::Arc,
 };
 
-use tabellion_schemas::ContractSpec;
+use tabellion_runtime::ContractSpec;
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
-use tabellion_schemas::generated::{braindrive_markdown::CONTRACT, learning_os, safe_markdown_editor};
+use tabellion_contracts::{braindrive_markdown::CONTRACT, learning_os, safe_markdown_editor};
 
 use crate::support::{Library, exited};
 

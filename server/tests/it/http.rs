@@ -23,7 +23,7 @@ use tabellion_conformance::{
     subject::{Era, Launch, Reach},
     target::PATIENCE,
 };
-use tabellion_schemas::generated::braindrive_markdown::CONTRACT;
+use tabellion_contracts::braindrive_markdown::CONTRACT;
 
 use crate::support::Library;
 

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tabellion_schemas::CONTRACTS;
+use tabellion_contracts::CONTRACTS;
 
 fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -85,7 +85,14 @@ fn no_release_has_fixtures() {
     served.sort_unstable();
     contracts.sort_unstable();
     assert_eq!(served, contracts);
-    for package in ["schemas", "codegen", "server", "conformance", "xtask"] {
+    for package in [
+        "schemas",
+        "schemas/runtime",
+        "codegen",
+        "server",
+        "conformance",
+        "xtask",
+    ] {
         let manifest = fs::read_to_string(workspace().join(package).join("Cargo.toml")).expect("a manifest");
         let asks = |line: &&str| line.contains("fixtures\"") || line.starts_with("default =");
         assert_eq!(manifest.lines().find(asks), None, "{package}");
@@ -100,19 +107,29 @@ fn codegen_names_no_contract() {
 }
 
 #[test]
-fn schemas_know_no_file_system_no_git_and_no_mcp_library() {
-    assert_eq!(
-        mentions(
-            "schemas/src",
-            &["std::fs", "std::process", "std::net", "gix", "rmcp", "tokio"],
-            |_| false
+fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
+    let strange = ["std::fs", "std::process", "std::net", "gix", "rmcp", "tokio"];
+    for (package, known) in [
+        (
+            "schemas",
+            &["chrono", "serde", "serde_json", "tabellion-runtime"][..],
         ),
-        NONE
-    );
-    let known = ["chrono", "jsonschema", "serde", "serde_json", "sha2", "thiserror"];
-    for name in dependencies("schemas") {
-        assert!(known.contains(&name.as_str()), "schemas depends on {name}");
+        (
+            "schemas/runtime",
+            &["chrono", "jsonschema", "serde", "serde_json", "sha2", "thiserror"],
+        ),
+    ] {
+        assert_eq!(mentions(&format!("{package}/src"), &strange, |_| false), NONE);
+        for name in dependencies(package) {
+            assert!(known.contains(&name.as_str()), "{package} depends on {name}");
+        }
     }
+}
+
+#[test]
+fn the_runtime_names_no_contract() {
+    let names: Vec<&str> = CONTRACTS.iter().map(|contract| contract.id).collect();
+    assert_eq!(mentions("schemas/runtime/src", &names, is_test), NONE);
 }
 
 #[test]

@@ -10,10 +10,8 @@ use std::{
 use serde_json::{Value, json};
 use tabellion::{contracts, library};
 use tabellion_conformance::ledger;
-use tabellion_schemas::{
-    Answer, Approver, BoxFuture, CallContext, Contract, Decision, Proposal, Rejection,
-    generated::learning_os::{CONTRACT, tool},
-};
+use tabellion_contracts::learning_os::{CONTRACT, tool};
+use tabellion_runtime::{Answer, Approver, BoxFuture, CallContext, Contract, Decision, Proposal, Rejection};
 
 use crate::{
     session::refuse,

@@ -16,7 +16,7 @@ use std::{fmt, future::Future, num::NonZeroU32, sync::Arc};
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tabellion_schemas::{
+use tabellion_runtime::{
     Annotations, Answer, ArgumentSpec, BoxFuture, CallContext, Contract, ContractError,
     ContractSpec, Effect, EffectKind, ErrorAnswer, ErrorChannel, ErrorSpec, Example,
     Failure, FailureKind, Guarantee, LogSpec, PreviewPair, PromptSpec, RateLimit,

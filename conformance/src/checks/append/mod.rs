@@ -12,7 +12,7 @@ mod timestamp;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tabellion_schemas::{
+use tabellion_runtime::{
     ToolSpec,
     spec::{Effect, EffectKind},
 };
@@ -184,7 +184,7 @@ fn refused(reply: &Reply, what: &str) -> Judgement {
 mod tests {
     use super::*;
     use crate::{adapter::Adapter, launch::Launch, subject::Era};
-    use tabellion_schemas::generated::learning_os::CONTRACT;
+    use tabellion_contracts::learning_os::CONTRACT;
 
     pub(super) fn subject() -> Subject {
         Subject {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tabellion_schemas::ToolSpec;
+use tabellion_runtime::ToolSpec;
 
 use super::{Way, accepted, judge as judge_added, refused};
 use crate::{

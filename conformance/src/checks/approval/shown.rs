@@ -1,7 +1,7 @@
 //! What a person is shown is what then happens.
 
 use serde::{Deserialize, Serialize};
-use tabellion_schemas::Shows;
+use tabellion_runtime::Shows;
 
 use super::{accept, answer, ask, calls};
 use crate::{

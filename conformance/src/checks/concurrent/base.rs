@@ -4,7 +4,7 @@ use std::{sync::Barrier, thread};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     check::{Bench, Case, Judgement, Stop, ensure, fail},

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Barrier, thread};
 
 use serde::{Deserialize, Serialize};
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use super::edits::{self, Edit};
 use crate::{

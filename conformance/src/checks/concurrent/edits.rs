@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use super::history::{self, lines_with};
 use crate::{

@@ -3,7 +3,7 @@
 use std::{sync::Barrier, thread};
 
 use serde::{Deserialize, Serialize};
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},

@@ -9,7 +9,7 @@ mod headers;
 mod sessions;
 
 use serde_json::{Value, json};
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     check::{Bench, Check, Judgement, Stop, ensure},

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use super::program::{Edit, Kind, Program, Step};
 use crate::{Bytes, Subject, adapter::Adapter, markdown, semantics};

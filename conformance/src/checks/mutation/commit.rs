@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tabellion_schemas::{ToolSpec, spec::EffectKind};
+use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},

@@ -1,7 +1,7 @@
 //! That the log has each mutation once, and no call that was refused.
 
 use serde_json::Value;
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},

@@ -1,7 +1,7 @@
 //! That each mutation is recorded once where a contract has no tool that tells its log.
 
 use serde_json::{Value, json};
-use tabellion_schemas::spec::ResourceSpec;
+use tabellion_runtime::spec::ResourceSpec;
 
 use crate::{
     Subject,

@@ -1,7 +1,7 @@
 //! Repositories that somebody is in the middle of something with, or holds a lock of.
 
 use serde_json::json;
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use super::others::same_lines;
 use crate::{

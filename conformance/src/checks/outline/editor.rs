@@ -4,7 +4,7 @@
 //! the reading one whose answer has a list of what has an id.
 
 use serde_json::{Value, json};
-use tabellion_schemas::{
+use tabellion_runtime::{
     ToolSpec,
     spec::{Effect, EffectKind},
 };
@@ -258,7 +258,7 @@ pub(in crate::checks) fn accepted(reply: &Reply, what: &str) -> Result<(), Stop>
 mod tests {
     use super::*;
     use crate::{adapter::Adapter, launch::Launch, subject::Era};
-    use tabellion_schemas::generated::safe_markdown_editor::CONTRACT;
+    use tabellion_contracts::safe_markdown_editor::CONTRACT;
 
     #[test]
     fn a_contracts_own_words_are_found() {

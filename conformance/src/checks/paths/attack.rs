@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tabellion_schemas::{ToolSpec, spec::EffectKind};
+use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     attacks::{self, Attack, Expected, Setup, placed},

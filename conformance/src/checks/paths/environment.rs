@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     Subject,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tabellion_schemas::ToolSpec;
+use tabellion_runtime::ToolSpec;
 
 use super::DOCUMENTS;
 use crate::{

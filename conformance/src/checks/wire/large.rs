@@ -1,7 +1,7 @@
 //! One argument that is very large.
 
 use serde_json::json;
-use tabellion_schemas::spec::EffectKind;
+use tabellion_runtime::spec::EffectKind;
 
 use super::DOCUMENTS;
 use crate::{

@@ -17,7 +17,7 @@ mod tools_list;
 mod unknown;
 
 use serde_json::{Value, json};
-use tabellion_schemas::{ToolSpec, spec::EffectKind};
+use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     adapter::Adapter,

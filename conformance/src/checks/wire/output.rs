@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tabellion_schemas::shape;
+use tabellion_runtime::shape;
 
 use super::{id, library, native_only, short, tool, valid_calls};
 use crate::{

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tabellion_schemas::ToolSpec;
+use tabellion_runtime::ToolSpec;
 
 use super::{harmless, id, library, native_only, short};
 use crate::{

@@ -13,10 +13,8 @@ use std::{
 };
 
 use serde_json::Value;
-use tabellion_schemas::{
-    Failure, FailureKind, ToolSpec,
-    generated::braindrive_markdown::{EditOperation, ToolError, tool},
-};
+use tabellion_contracts::braindrive_markdown::{EditOperation, ToolError, tool};
+use tabellion_runtime::{Failure, FailureKind, ToolSpec};
 
 use super::{
     super::{

@@ -2,7 +2,7 @@
 
 use std::{hint, path::Path, sync::OnceLock, thread, time::Duration};
 
-use tabellion_schemas::{Failure, FailureKind};
+use tabellion_runtime::{Failure, FailureKind};
 
 use super::{super::library::Library, Mutant, is};
 

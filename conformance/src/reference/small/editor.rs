@@ -4,7 +4,7 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tabellion_schemas::generated::safe_markdown_editor::{CONTRACT, tool};
+use tabellion_contracts::safe_markdown_editor::{CONTRACT, tool};
 
 use super::{Answer, Break, Library, Refused, Said, Serves, failed, is, refused};
 use crate::markdown::{self, Section};

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fs};
 
 use serde_json::{Value, json};
-use tabellion_schemas::generated::learning_os::{CONTRACT, tool};
+use tabellion_contracts::learning_os::{CONTRACT, tool};
 
 use super::{Answer, Break, Library, Refused, Said, Serves, is, refused};
 

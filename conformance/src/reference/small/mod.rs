@@ -16,10 +16,8 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion_schemas::{
-    ContractSpec, ToolSpec,
-    generated::{learning_os, safe_markdown_editor},
-};
+use tabellion_contracts::{learning_os, safe_markdown_editor};
+use tabellion_runtime::{ContractSpec, ToolSpec};
 
 use crate::{
     Subject,

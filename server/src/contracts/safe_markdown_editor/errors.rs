@@ -1,7 +1,7 @@
 //! What goes wrong with sections, as the contract says it: what, where, what to do, and details for programs.
 
 use serde_json::json;
-use tabellion_schemas::generated::safe_markdown_editor::ToolError;
+use tabellion_contracts::safe_markdown_editor::ToolError;
 
 use crate::markdown::{
     editor::SectionError,

@@ -7,7 +7,7 @@ use std::{
 
 use chrono::{DateTime, FixedOffset};
 use serde_json::{Map, Value};
-use tabellion_schemas::{Failure, Past, store};
+use tabellion_runtime::{Failure, Past, store};
 
 use crate::markdown::lineage::{Lineage, Step, Version};
 

@@ -12,19 +12,15 @@ mod seen;
 
 use std::sync::Arc;
 
-use tabellion_schemas::{
-    Change, Contract, ReadCx, Staged, WriteCx,
-    generated::safe_markdown_editor::{
-        Acknowledged, DeleteSectionRequest, DocumentResource, FullDocument, GenerateOutlineArguments,
-        GenerateOutlineValues, GetDocumentRequest, GetDocumentResponse, GetSectionRequest,
-        GetSectionResponse, HistoryResource, InsertSectionRequest, InsertSectionResponse,
-        ListSectionsRequest, ListSectionsResponse, MetadataResource, MoveSectionRequest, PastOperation,
-        RedoRequest, RewriteSectionArguments, RewriteSectionValues, SafeMarkdownEditor, SectionEntry,
-        Service, SummarizeSectionArguments, SummarizeSectionValues, ToolError, UndoRequest,
-        UpdateSectionRequest,
-    },
-    store::Content,
+use tabellion_contracts::safe_markdown_editor::{
+    Acknowledged, DeleteSectionRequest, DocumentResource, FullDocument, GenerateOutlineArguments,
+    GenerateOutlineValues, GetDocumentRequest, GetDocumentResponse, GetSectionRequest, GetSectionResponse,
+    HistoryResource, InsertSectionRequest, InsertSectionResponse, ListSectionsRequest, ListSectionsResponse,
+    MetadataResource, MoveSectionRequest, PastOperation, RedoRequest, RewriteSectionArguments,
+    RewriteSectionValues, SafeMarkdownEditor, SectionEntry, Service, SummarizeSectionArguments,
+    SummarizeSectionValues, ToolError, UndoRequest, UpdateSectionRequest,
 };
+use tabellion_runtime::{Change, Contract, ReadCx, Staged, WriteCx, store::Content};
 
 use self::{known::Known, parsed::LastParsed, seen::Seen};
 use crate::{

@@ -2,11 +2,8 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use tabellion_schemas::{
-    Failure, FailureKind, Past, ReadCx, WriteCx,
-    generated::safe_markdown_editor::{MetadataResource, ToolError},
-    store::Content,
-};
+use tabellion_contracts::safe_markdown_editor::{MetadataResource, ToolError};
+use tabellion_runtime::{Failure, FailureKind, Past, ReadCx, WriteCx, store::Content};
 
 use super::{
     Editor, errors, front_matter,

@@ -7,7 +7,7 @@ use gix::{
     bstr::ByteSlice,
     objs::{CommitRefIter, commit::ref_iter::Token},
 };
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 use super::super::{commit_message::Record, trouble::InRepository};
 

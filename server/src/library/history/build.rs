@@ -12,7 +12,7 @@ use gix::ObjectId;
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, config::DbConfig, params,
 };
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 use super::{
     ancestry::{CommitData, Visited, Walk},

@@ -10,7 +10,7 @@ use gix::{
     bstr::{BStr, ByteSlice},
     objs::{FindExt, TreeRefIter, tree::EntryRef},
 };
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 use super::{
     super::{

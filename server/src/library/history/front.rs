@@ -6,7 +6,7 @@ use std::{
 };
 
 use gix::ObjectId;
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 use super::{
     LogEntry,

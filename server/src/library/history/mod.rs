@@ -19,7 +19,7 @@ use std::{
 
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
-use tabellion_schemas::Failure;
+use tabellion_runtime::Failure;
 
 pub(super) use self::ancestry::reaches;
 use self::{

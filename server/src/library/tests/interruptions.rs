@@ -2,7 +2,7 @@
 
 use super::support::{Bench, change, make};
 use crate::library::transaction::{Step, Stop, Watch};
-use tabellion_schemas::{Change, Failure, FailureKind, Setback};
+use tabellion_runtime::{Change, Failure, FailureKind, Setback};
 
 const STEPS: [Step; 6] = [
     Step::Written,
@@ -56,8 +56,8 @@ fn assert_old_or_new(bench: &Bench, before: &Before, case: &Case, is_new: bool, 
     let (_, _, make_change, commits) = case;
     let change = make_change();
     let new = match &change.content {
-        tabellion_schemas::Content::Write(bytes) => Some(String::from_utf8(bytes.clone()).unwrap()),
-        tabellion_schemas::Content::Delete => None,
+        tabellion_runtime::Content::Write(bytes) => Some(String::from_utf8(bytes.clone()).unwrap()),
+        tabellion_runtime::Content::Delete => None,
     };
     let found = bench.read(&change.path);
     assert_eq!(

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tabellion_schemas::{CallContext, Entry, Setback, Store};
+use tabellion_runtime::{CallContext, Entry, Setback, Store};
 
 use super::support::{Bench, begin, change, make, path, prepare, wait};
 use crate::library::{
@@ -212,7 +212,7 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
     );
     assert_eq!(replay.before.read("nothing.md").unwrap(), None);
     match session.replay("k-1", "{\"a\":2}").err().unwrap() {
-        Setback::Failure(failure) => assert_eq!(failure.kind, tabellion_schemas::FailureKind::Conflict),
+        Setback::Failure(failure) => assert_eq!(failure.kind, tabellion_runtime::FailureKind::Conflict),
         Setback::Moved => panic!("it can be told"),
     }
 }
@@ -338,6 +338,6 @@ fn a_file_of_another_repository_is_not_read_for_a_change_either() {
         library.read(&path("inside/x.md")).unwrap_err(),
         begin(&library).read("inside/x.md").unwrap_err(),
     ] {
-        assert_eq!(failure.kind, tabellion_schemas::FailureKind::Refused, "{failure}");
+        assert_eq!(failure.kind, tabellion_runtime::FailureKind::Refused, "{failure}");
     }
 }

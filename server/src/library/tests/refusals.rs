@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tabellion_schemas::FailureKind;
+use tabellion_runtime::FailureKind;
 
 use super::support::{Bench, change, make, refusal};
 use crate::library::{ExternalPolicy, Library, OpenError, Options};

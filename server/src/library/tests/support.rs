@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use tabellion_schemas::{CallContext, Change, Content, Entry, Failure, Prepared, Session, Setback, Store};
+use tabellion_runtime::{CallContext, Change, Content, Entry, Failure, Prepared, Session, Setback, Store};
 use tempfile::TempDir;
 
 use crate::{

@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use tabellion_schemas::{Change, Session, Setback, Store};
+use tabellion_runtime::{Change, Session, Setback, Store};
 
 use super::support::{Bench, begin, change, prepare};
 use crate::library::{
@@ -208,7 +208,7 @@ fn callers_that_go_away_hold_up_nobody() {
 
 #[test]
 fn a_key_that_waits_is_not_used_twice() {
-    use tabellion_schemas::{CallContext, Entry};
+    use tabellion_runtime::{CallContext, Entry};
     let bench = Bench::new();
     let library = bench.library();
     let keyed = CallContext {

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tabellion_schemas::{FailureKind, Setback};
+use tabellion_runtime::{FailureKind, Setback};
 
 use super::support::{Bench, change, make, refusal};
 use crate::library::transaction::{Step, Watch};

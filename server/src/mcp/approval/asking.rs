@@ -5,7 +5,7 @@ use rmcp::{
     model::{ClientResult, ElicitRequest, Extensions, ServerRequest},
     service::{PeerRequestOptions, ServiceError},
 };
-use tabellion_schemas::{Approver, BoxFuture, Decision, Proposal, ToolSpec};
+use tabellion_runtime::{Approver, BoxFuture, Decision, Proposal, ToolSpec};
 use tokio_util::sync::CancellationToken;
 
 use super::{Asked, MOST_WAITING, decision, question, shows};

@@ -17,7 +17,7 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::{Value, json};
-use tabellion_schemas::{Approver, Decision, Proposal, Shows, ToolSpec};
+use tabellion_runtime::{Approver, Decision, Proposal, Shows, ToolSpec};
 use tokio::sync::Semaphore;
 
 use asking::Asking;

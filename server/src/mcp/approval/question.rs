@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rmcp::model::{ElicitRequest, ElicitRequestParams, ElicitationSchema, InputRequest};
-use tabellion_schemas::{Proposal, Shows};
+use tabellion_runtime::{Proposal, Shows};
 
 /// The longest text that is shown, in bytes. Nobody approves of what they can't read.
 pub(super) const LONGEST: usize = 64 << 10;

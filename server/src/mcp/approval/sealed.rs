@@ -15,7 +15,7 @@ use std::{
 
 use rmcp::model::{ElicitResult, InputResponses, RequestStateCodec, RequestStateError, SealOptions};
 use serde::{Deserialize, Serialize};
-use tabellion_schemas::{Approver, BoxFuture, Decision, Proposal, ToolSpec};
+use tabellion_runtime::{Approver, BoxFuture, Decision, Proposal, ToolSpec};
 use tokio::time::Instant;
 
 use super::{Asked, QUESTION, decision};

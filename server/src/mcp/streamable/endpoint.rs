@@ -9,7 +9,7 @@ use hyper::{
 };
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Map, Value};
-use tabellion_schemas::rates;
+use tabellion_runtime::rates;
 use tokio::sync::Semaphore;
 
 use super::{

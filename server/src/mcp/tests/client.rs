@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use tabellion_schemas::Contract;
+use tabellion_runtime::Contract;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream},
     sync::oneshot,

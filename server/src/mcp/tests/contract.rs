@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tabellion_schemas::{
+use tabellion_runtime::{
     Annotations, Answer, Approval, BoxFuture, CallContext, Contract, ContractSpec, ErrorAnswer, ErrorChannel,
     ErrorSpec, Failure, Progress, Rejection, Shape, ToolSpec,
 };

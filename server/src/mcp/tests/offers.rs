@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use tabellion_schemas::Contract;
+use tabellion_runtime::Contract;
 
 use super::{
     client::{Client, WAYS, adapter, converse},

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use serde_json::{Map, Value, json};
-use tabellion_schemas::{
+use tabellion_runtime::{
     Answer, Approval, ArgumentSpec, BoxFuture, CallContext, Contract, ContractSpec, Decision, ErrorChannel,
     PromptSpec, Proposal, Rejection, ResourceSpec, Shape, Shows, ToolSpec,
 };

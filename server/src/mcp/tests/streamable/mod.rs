@@ -13,7 +13,7 @@ use std::{
 use http_body_util::BodyExt as _;
 use hyper::{Request, Response, StatusCode, body::Bytes};
 use serde_json::{Value, json};
-use tabellion_schemas::Contract;
+use tabellion_runtime::Contract;
 
 use super::{
     client::adapter,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tabellion_schemas::{
+use tabellion_runtime::{
     Annotations, Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, Content, ContractError,
     Decision, Document, Entry, ErrorAnswer, Failure, FailureKind, PathPolicy, Prepared, Progress, Proposal,
     Rejection, Replay, Rule, Session, Setback, Shape, Shows, Snapshot, Store, ToolSpec, WriteCx,

@@ -1,0 +1,37 @@
+//! The runtime that every contract's generated code calls.
+//!
+//! A contract's JSON is the only place where its tools are declared; `tabellion-codegen` turns it into types, one trait
+//! and a table of tools. The behaviour that all contracts share is here: [`shape`] validates, [`dispatch`] leads a
+//! request to the trait's method and back, [`rates`], [`policy`] and [`approval`] can refuse it, [`offer`] does the same
+//! for resources and prompts, and [`store`] declares what a store of documents must implement.
+//!
+//! This crate knows no contract by name, no file system, no git and no MCP library.
+
+pub mod approval;
+pub mod call;
+pub mod caller;
+pub mod dispatch;
+pub mod failure;
+pub mod offer;
+pub mod policy;
+pub mod rates;
+pub mod shape;
+pub mod spec;
+pub mod store;
+
+pub use approval::{Approver, Decision, Proposal};
+pub use call::{Author, CallContext, ReadCx, Receipt, Staged, WriteCx};
+pub use caller::{Caller, Progress};
+pub use dispatch::{Answer, BoxFuture, Contract, Rejection};
+pub use failure::{ContractError, ErrorAnswer, Failure, FailureKind};
+pub use policy::PathPolicy;
+pub use rates::RateLimits;
+pub use shape::{Rule, Shape, Violation};
+pub use spec::{
+    Annotations, Approval, ArgumentSpec, ContractSpec, Effect, EffectKind, ErrorChannel, ErrorSpec, Example,
+    Guarantee, LogSpec, PreviewPair, PromptSpec, RateLimit, ResourceSpec, Shows, ToolSpec, When,
+};
+pub use store::{
+    Change, Content, Document, Entry, Past, Prepared, Replay, Session, Setback, Snapshot, Store, Version,
+    VersionEntry,
+};
