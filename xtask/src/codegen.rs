@@ -96,7 +96,7 @@ fn places() -> [(PathBuf, PathBuf); 2] {
         (schemas(), schemas().join("src/generated")),
         (
             schemas().join("fixtures"),
-            root().join("server/src/mcp/fixtures/generated"),
+            root().join("server/mcp/src/fixtures/generated"),
         ),
     ]
 }

@@ -17,7 +17,7 @@ pub(crate) fn all(seed: Option<u64>, seconds: u64, only: &str) -> Outcome {
         "--release",
         "--quiet",
         "--package",
-        "tabellion",
+        "tabellion-it",
         "--test",
         "it",
     ];

@@ -18,6 +18,7 @@ pub mod rates;
 pub mod shape;
 pub mod spec;
 pub mod store;
+pub mod text;
 
 pub use approval::{Approver, Decision, Proposal};
 pub use call::{Author, CallContext, ReadCx, Receipt, Staged, WriteCx};

@@ -11,7 +11,7 @@ use crate::{failure::ErrorAnswer, policy::PathPolicy, rates::Rate, shape::Shape}
 /// A whole contract.
 #[derive(Debug)]
 pub struct ContractSpec {
-    /// Name of the contract, which is that of its folder: `braindrive-markdown`.
+    /// Name of the contract, which is that of its folder: `reading-list`.
     pub id: &'static str,
     /// Semantic version of the contract.
     pub version: &'static str,

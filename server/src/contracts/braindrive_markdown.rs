@@ -18,11 +18,12 @@ use tabellion_runtime::{
 };
 
 use super::failures;
-use crate::{
-    library::{Library, search},
-    markdown::{self, Edit, EditError, Flavor, Plan, Risk, TargetError, diff},
+use tabellion_library::{
+    Library,
     path::{LibraryDir, LibraryPath},
+    search,
 };
+use tabellion_markdown::{self as markdown, Edit, EditError, Flavor, Plan, Risk, TargetError, diff};
 
 /// `_meta` key of a response: the file has bytes that no commit has.
 const DIRTY: &str = "tabellion/dirty";
@@ -265,7 +266,7 @@ fn edit(operation: &EditOperation) -> Edit<'_> {
 
 fn planned(path: &LibraryPath, old: &str, edit: &Edit<'_>) -> Result<Plan, ToolError> {
     markdown::plan(old, Flavor::of_path(path.as_str()), edit).map_err(|error| match error {
-        EditError::Target(error) => error.into(),
+        EditError::Target(error) => unclear_target(error),
         EditError::TooMuch(error) => ToolError::too_large(format!("`{path}` can't be edited: {error}")),
     })
 }
@@ -284,20 +285,19 @@ fn no_such_file(path: &LibraryPath) -> Failure {
     Failure::new(FailureKind::NotFound, message).with("path", path.as_str())
 }
 
-impl From<TargetError> for ToolError {
-    fn from(error: TargetError) -> Self {
-        let message = error.to_string();
-        let (constructed, candidates) = match error {
-            TargetError::NotFound { nearest, .. } => (Self::not_found(message), nearest),
-            TargetError::Ambiguous { candidates, .. } => (Self::ambiguous_target(message), candidates),
-        };
-        let candidates = candidates.into_iter().take(MOST_CANDIDATES).map(|candidate| {
-            serde_json::json!({
-                "line": candidate.line,
-                "heading": candidate.heading,
-                "slug": candidate.slug,
-            })
-        });
-        constructed.with("candidates", candidates.collect::<Vec<_>>())
-    }
+/// Answers that no section, or more than one, is meant, with the candidates.
+fn unclear_target(error: TargetError) -> ToolError {
+    let message = error.to_string();
+    let (answer, candidates) = match error {
+        TargetError::NotFound { nearest, .. } => (ToolError::not_found(message), nearest),
+        TargetError::Ambiguous { candidates, .. } => (ToolError::ambiguous_target(message), candidates),
+    };
+    let candidates = candidates.into_iter().take(MOST_CANDIDATES).map(|candidate| {
+        serde_json::json!({
+            "line": candidate.line,
+            "heading": candidate.heading,
+            "slug": candidate.slug,
+        })
+    });
+    answer.with("candidates", candidates.collect::<Vec<_>>())
 }

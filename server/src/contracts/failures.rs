@@ -2,9 +2,10 @@
 
 use tabellion_runtime::{Failure, FailureKind, Violation};
 
-use crate::{
-    library::{search::SearchError, walk::FolderError},
+use tabellion_library::{
     path::{LibraryPath, PathError},
+    search::SearchError,
+    walk::FolderError,
 };
 
 /// A path that breaks a rule that the contract does not spell out is answered like one that it does.

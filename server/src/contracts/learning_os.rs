@@ -10,7 +10,7 @@ use tabellion_contracts::learning_os::{
 };
 use tabellion_runtime::{Change, Content, Contract, Failure, FailureKind, ReadCx, Staged, WriteCx, call};
 
-use crate::{library::Library, path::LibraryPath};
+use tabellion_library::{Library, path::LibraryPath};
 
 /// The most bytes of a file that is read ("100KB max file size").
 const MOST_READ: usize = 100 * 1024;

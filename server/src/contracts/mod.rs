@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use tabellion_runtime::{Contract, ContractSpec};
 
-use crate::{library::Library, path::LibraryPath};
+use tabellion_library::{Library, path::LibraryPath};
 
 /// Puts an implementation over a library behind a contract, with the document to work on; `None` where the contract works
 /// on one and none is named.
@@ -39,8 +39,8 @@ static ALL: &[Served] = &[
     },
     #[cfg(feature = "fixtures")]
     Served {
-        spec: crate::mcp::fixtures::OFFICIAL_SUITE,
-        over: |library, _| Some(crate::mcp::fixtures::over(library)),
+        spec: tabellion_mcp::fixtures::OFFICIAL_SUITE,
+        over: |library, _| Some(tabellion_mcp::fixtures::over(library)),
     },
 ];
 

@@ -18,8 +18,9 @@ use serde_json::{Map, Value, json};
 use tabellion_contracts::braindrive_markdown::tool;
 use tabellion_runtime::call;
 
-use crate::{markdown::diff, serve};
+use crate::serve;
 use client::Client;
+use tabellion_markdown::diff;
 
 /// Path in the demonstration's library, and the document.
 const DOCUMENTS: [(&str, &str); 3] = [

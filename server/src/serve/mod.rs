@@ -3,6 +3,7 @@
 
 mod folder;
 pub(crate) mod libraries;
+mod options;
 mod over_http;
 
 use std::{
@@ -19,15 +20,12 @@ use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
 
 use self::libraries::Named;
-use crate::{
-    cli::{Serve, say},
-    contracts,
-    library::{Library, Options},
-    mcp::{self, Adapter, ApprovalPolicy, Offer, ServerInfo},
-    parent::Parent,
-    path::LibraryPath,
-    platform,
-};
+pub(crate) use self::options::{HttpOptions, OAuthOptions, Options};
+use crate::{console::say, contracts};
+use tabellion_library::{self as library, Library, path::LibraryPath};
+use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, ServerInfo};
+use tabellion_platform as platform;
+use tabellion_platform::parent::Parent;
 
 /// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
 const LOG: &str = "TABELLION_LOG";
@@ -43,7 +41,7 @@ const ERRORS: &str = "An error says what to do next.";
 const PIPES: usize = 3;
 
 /// Serves until the client is gone.
-pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let parent = Parent::now();
     let filter = EnvFilter::try_from_env(LOG).unwrap_or_else(|_| EnvFilter::new("warn"));
     // rmcp logs whole messages, and with them what is in people's notes.
@@ -63,26 +61,26 @@ pub(crate) fn run(what: &Serve) -> Result<(), Box<dyn Error>> {
 
     platform::outlive_file_size_limit();
     libraries::check(
-        &what.libraries,
-        what.http.is_some(),
-        what.http.is_none() || what.stdio,
+        &options.libraries,
+        options.http.is_some(),
+        options.http.as_ref().is_none_or(|http| http.stdio),
     )?;
-    for library in &what.libraries {
+    for library in &options.libraries {
         folder::check(&library.folder)?;
     }
-    let specs: Vec<_> = what
+    let specs: Vec<_> = options
         .contracts
         .iter()
         .filter_map(|name| contracts::spec(name))
         .collect();
-    let (document, approval) = (document(what, &specs)?, approval(what, &specs)?);
-    let open = |named| open(what, named, &specs, document.as_ref(), &approval);
-    let opened: Vec<_> = what.libraries.iter().map(open).collect::<Result<_, _>>()?;
+    let (document, approval) = (document(options, &specs)?, approval(options, &specs)?);
+    let open = |named| open(options, named, &specs, document.as_ref(), &approval);
+    let opened: Vec<_> = options.libraries.iter().map(open).collect::<Result<_, _>>()?;
 
     let runtime = runtime()?;
-    let served = match what.http {
+    let served = match &options.http {
         None => runtime.block_on(on_stdio(opened, parent)),
-        Some(address) => runtime.block_on(over_http::serve(what, address, opened, parent)),
+        Some(http) => runtime.block_on(over_http::serve(http, opened, parent)),
     };
     // A thread may still be blocked in a read of standard input; it must not keep the process.
     runtime.shutdown_background();
@@ -110,17 +108,15 @@ struct Opened {
 }
 
 fn open(
-    what: &Serve,
+    options: &Options,
     named: &Named,
     specs: &[&ContractSpec],
     document: Option<&LibraryPath>,
     approval: &ApprovalPolicy,
 ) -> Result<Opened, Box<dyn Error>> {
-    let options = Options {
-        external: what.external.into(),
-    };
-    let library = Arc::new(Library::open(&named.folder, options)?);
-    let contracts = what
+    let external = options.external;
+    let library = Arc::new(Library::open(&named.folder, library::Options { external })?);
+    let contracts = options
         .contracts
         .iter()
         .filter_map(|name| contracts::over(name, &library, document))
@@ -130,15 +126,10 @@ fn open(
         version: env!("CARGO_PKG_VERSION").into(),
         instructions: Some(instructions(specs)),
     };
-    let offer = if what.read_only {
-        Offer::ReadOnly
-    } else {
-        Offer::Everything
-    };
     Ok(Opened {
         named: named.clone(),
         library,
-        adapter: Adapter::new(contracts, offer, info, approval.clone())?,
+        adapter: Adapter::new(contracts, options.offer, info, approval.clone())?,
     })
 }
 
@@ -161,9 +152,9 @@ fn instructions(contracts: &[&ContractSpec]) -> String {
 }
 
 /// The document that contracts work on, where one of them works on one.
-fn document(what: &Serve, contracts: &[&ContractSpec]) -> Result<Option<LibraryPath>, String> {
+fn document(options: &Options, contracts: &[&ContractSpec]) -> Result<Option<LibraryPath>, String> {
     let wanting = contracts.iter().find(|contract| contract.document);
-    match (wanting, &what.document) {
+    match (wanting, &options.document) {
         (None, None) => Ok(None),
         (Some(contract), None) => Err(format!(
             "contract `{}` works on one document: name it with `--document PATH`, relative to the library",
@@ -182,10 +173,10 @@ fn document(what: &Serve, contracts: &[&ContractSpec]) -> Result<Option<LibraryP
 }
 
 /// When a person is asked. Only what changes something can be approved of.
-fn approval(what: &Serve, contracts: &[&ContractSpec]) -> Result<ApprovalPolicy, String> {
+fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPolicy, String> {
     let tools = contracts.iter().flat_map(|contract| contract.tools);
     let mutating: Vec<_> = tools.filter(|tool| tool.mutating).map(|tool| tool.name).collect();
-    if let Some(name) = what
+    if let Some(name) = options
         .approve
         .iter()
         .find(|name| !mutating.contains(&name.as_str()))
@@ -196,8 +187,8 @@ fn approval(what: &Serve, contracts: &[&ContractSpec]) -> Result<ApprovalPolicy,
         ));
     }
     Ok(ApprovalPolicy {
-        mode: what.approval.into(),
-        tools: what.approve.iter().cloned().collect(),
+        mode: options.approval,
+        tools: options.approve.iter().cloned().collect(),
         ..ApprovalPolicy::default()
     })
 }

@@ -5,45 +5,46 @@ use std::{collections::BTreeMap, convert::Infallible, error::Error, net::SocketA
 use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
 
-use super::Opened;
-use crate::{
-    cli::{Serve, say},
-    http::{self, Credentials, Guard, OAuth, Place, Site},
+use super::{HttpOptions, Opened};
+use crate::console::say;
+use tabellion_http::{
+    self as http, Credentials, Guard, LibraryCounts, OAuth, Place, Site,
     keys::{KeyFile, Ring},
-    mcp::{self, streamable},
     oauth::{Pace, Source, Tokens},
-    parent::Parent,
-    platform,
     rates::Rate,
     tls::Certificates,
 };
+use tabellion_library::Counts;
+use tabellion_mcp::{self as mcp, streamable};
+use tabellion_platform as platform;
+use tabellion_platform::parent::Parent;
 
 /// Serves `libraries` over HTTP until the process is asked to end; with `--stdio` also there, and until that client is
 /// gone.
 pub(super) async fn serve(
-    what: &Serve,
-    address: SocketAddr,
+    options: &HttpOptions,
     libraries: Vec<Opened>,
     parent: Parent,
 ) -> Result<(), Box<dyn Error>> {
-    let credentials = credentials(what)?;
+    let address = options.address;
+    let credentials = credentials(options)?;
     if credentials.keys.is_none() && credentials.oauth.is_none() {
         check_address(address)?;
     }
-    let limits = limits(what, &credentials);
-    let pair = what.tls_cert.clone().zip(what.tls_key.clone());
+    let limits = limits(options, &credentials);
+    let pair = options.tls.clone();
     let certificates = pair.map(|(certificates, key)| Certificates::new(certificates, key));
     let certificates = certificates.transpose()?.map(Arc::new);
     let scheme = if certificates.is_some() { "https" } else { "http" };
     let ending = platform::asked_to_end()?;
     let listener = http::listen(address).await?;
     let address = listener.local_addr()?;
-    let public = what.public_url.iter().map(|url| url.host().to_owned());
-    let hosts: Vec<_> = what.hosts.iter().cloned().chain(public).collect();
-    let guard = Guard::new(address, &hosts, &what.origins)?;
+    let public = options.public_url.iter().map(|url| url.host().to_owned());
+    let hosts: Vec<_> = options.hosts.iter().cloned().chain(public).collect();
+    let guard = Guard::new(address, &hosts, &options.origins)?;
     let tokens = credentials.oauth.as_ref().map(|oauth| oauth.tokens.clone());
     let refreshing = tokens.map(|tokens| tokio::spawn(async move { tokens.keep_fresh().await }));
-    let beside = libraries.first().filter(|_| what.stdio);
+    let beside = libraries.first().filter(|_| options.stdio);
     let beside = beside.map(|library| library.adapter.for_another());
     let places: BTreeMap<_, _> = libraries.into_iter().map(place).collect();
     for path in places.keys() {
@@ -86,16 +87,16 @@ pub(super) async fn serve(
 }
 
 /// How callers say who they are.
-fn credentials(what: &Serve) -> Result<Credentials, Box<dyn Error>> {
-    let keys = what.keys.as_ref().map(|file| Ring::new(KeyFile::at(file)));
-    let oauth = match (&what.oauth_issuer, &what.oauth_jwks, &what.public_url) {
-        (Some(issuer), Some(jwks), Some(url)) => {
-            let source = Source::new(jwks, Pace::default())?;
-            let tokens = Tokens::new(issuer.clone(), what.oauth_audiences.clone(), source);
+fn credentials(options: &HttpOptions) -> Result<Credentials, Box<dyn Error>> {
+    let keys = options.keys.as_ref().map(|file| Ring::new(KeyFile::at(file)));
+    let oauth = match (&options.oauth, &options.public_url) {
+        (Some(oauth), Some(url)) => {
+            let source = Source::new(&oauth.jwks, Pace::default())?;
+            let tokens = Tokens::new(oauth.issuer.clone(), oauth.audiences.clone(), source);
             Some(OAuth {
                 tokens: Arc::new(tokens),
                 url: url.clone(),
-                first: what.oauth_scopes.clone(),
+                first: oauth.scopes.clone(),
             })
         }
         _ => None,
@@ -113,12 +114,12 @@ const READS: Rate = Rate::a_minute(6000);
 const WRITES: Rate = Rate::a_minute(600);
 
 /// Who is not asked who they are is on this machine, where they need no server to be in their own way.
-fn limits(what: &Serve, credentials: &Credentials) -> http::Limits {
+fn limits(options: &HttpOptions, credentials: &Credentials) -> http::Limits {
     let anybody = credentials.keys.is_none() && credentials.oauth.is_none();
     let usual = |rate| if anybody { Rate::OFF } else { rate };
     http::Limits {
-        reads: what.read_rate.unwrap_or(usual(READS)),
-        writes: what.write_rate.unwrap_or(usual(WRITES)),
+        reads: options.read_rate.unwrap_or(usual(READS)),
+        writes: options.write_rate.unwrap_or(usual(WRITES)),
         ..http::Limits::default()
     }
 }
@@ -138,8 +139,17 @@ fn place(library: Opened) -> (String, Place) {
     let place = Place {
         name: library.named.name.clone().unwrap_or_default(),
         folder: library.named.folder.clone(),
-        counts: library.library.counts(),
+        counts: counts(library.library.counts()),
         endpoint: streamable::Endpoint::new(library.adapter, streamable::Limits::default()),
     };
     (library.named.path(), place)
+}
+
+/// Returns how to ask for the counts of a library.
+fn counts(counts: Arc<Counts>) -> Box<dyn Fn() -> LibraryCounts + Send + Sync> {
+    Box::new(move || LibraryCounts {
+        commits: counts.commits(),
+        conflicts: counts.conflicts(),
+        recoveries: counts.recoveries(),
+    })
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tabellion_contracts::safe_markdown_editor::ToolError;
 
-use crate::markdown::{
+use tabellion_markdown::{
     editor::SectionError,
     lineage::{SectionId, UndoError},
 };
@@ -116,30 +116,28 @@ fn listed(candidates: &[Candidate]) -> String {
     }
 }
 
-impl From<SectionError> for ToolError {
-    fn from(error: SectionError) -> Self {
-        let message = error.to_string();
-        match error {
-            SectionError::Position { position, most, .. } => Self::invalid_params(message)
-                .with("position", position)
-                .with("most", most),
-            SectionError::HeadingLines | SectionError::HeadingEmpty => Self::invalid_params(message),
-            SectionError::NoHeading { .. }
-            | SectionError::EndsSection { .. }
-            | SectionError::Reparents { .. }
-            | SectionError::Swallows { .. }
-            | SectionError::Reveals { .. }
-            | SectionError::TooMuch(_) => Self::application_error(message),
-        }
+/// Answers that a change to a section can't be made.
+pub(super) fn section(error: SectionError) -> ToolError {
+    let message = error.to_string();
+    match error {
+        SectionError::Position { position, most, .. } => ToolError::invalid_params(message)
+            .with("position", position)
+            .with("most", most),
+        SectionError::HeadingLines | SectionError::HeadingEmpty => ToolError::invalid_params(message),
+        SectionError::NoHeading { .. }
+        | SectionError::EndsSection { .. }
+        | SectionError::Reparents { .. }
+        | SectionError::Swallows { .. }
+        | SectionError::Reveals { .. }
+        | SectionError::TooMuch(_) => ToolError::application_error(message),
     }
 }
 
-impl From<UndoError> for ToolError {
-    fn from(error: UndoError) -> Self {
-        let answer = Self::application_error(error.to_string());
-        match error {
-            UndoError::Nothing { .. } => answer,
-            UndoError::Changed { commit, .. } => answer.with("commit", commit),
-        }
+/// Answers that there is nothing to undo, or that it can't be undone.
+pub(super) fn undo(error: UndoError) -> ToolError {
+    let answer = ToolError::application_error(error.to_string());
+    match error {
+        UndoError::Nothing { .. } => answer,
+        UndoError::Changed { commit, .. } => answer.with("commit", commit),
     }
 }

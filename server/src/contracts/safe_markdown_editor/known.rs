@@ -9,7 +9,7 @@ use chrono::{DateTime, FixedOffset};
 use serde_json::{Map, Value};
 use tabellion_runtime::{Failure, Past, store};
 
-use crate::markdown::lineage::{Lineage, Step, Version};
+use tabellion_markdown::lineage::{Lineage, Step, Version};
 
 /// States of the store that are remembered: the newest ones, and what was read while others were still to come.
 const REMEMBERED: usize = 4;

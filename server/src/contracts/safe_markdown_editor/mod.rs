@@ -2,7 +2,7 @@
 //!
 //! Each method looks at the document ([`seen`]), has the Markdown functions plan the change, and says in a [`Step`] what it
 //! does to the list of sections. That step goes into the log with the change, and it is all that ids and undo are made of
-//! ([`crate::markdown::lineage`]).
+//! ([`tabellion_markdown::lineage`]).
 
 mod errors;
 mod front_matter;
@@ -23,13 +23,10 @@ use tabellion_contracts::safe_markdown_editor::{
 use tabellion_runtime::{Change, Contract, ReadCx, Staged, WriteCx, store::Content};
 
 use self::{known::Known, parsed::LastParsed, seen::Seen};
-use crate::{
-    library::Library,
-    markdown::{
-        editor::{self, SectionPlan},
-        lineage::Step,
-    },
-    path::LibraryPath,
+use tabellion_library::{Library, path::LibraryPath};
+use tabellion_markdown::{
+    editor::{self, SectionPlan},
+    lineage::Step,
 };
 
 /// The contract over the document at `path` of a library. The document need not exist yet.
@@ -113,7 +110,8 @@ impl SafeMarkdownEditor for Editor {
             position(request.position),
             &request.heading,
             &request.content,
-        )?;
+        )
+        .map_err(errors::section)?;
         let section_id = seen.fresh_id();
         let step = Step::Insert {
             section_id,
@@ -137,7 +135,7 @@ impl SafeMarkdownEditor for Editor {
         let seen = Seen::by(self, cx)?;
         let list = seen.list(cx)?;
         let position = list.chosen(request.section_id.as_deref(), request.heading.as_deref())?;
-        let plan = editor::delete(&list.document, position)?;
+        let plan = editor::delete(&list.document, position).map_err(errors::section)?;
         let step = Step::Delete {
             section_id: list.ids[position],
             heading: errors::shown(&list.title(position)),
@@ -155,7 +153,7 @@ impl SafeMarkdownEditor for Editor {
         let seen = Seen::by(self, cx)?;
         let list = seen.list(cx)?;
         let position = list.with_id(&request.section_id)?;
-        let plan = editor::update(&list.document, position, &request.content)?;
+        let plan = editor::update(&list.document, position, &request.content).map_err(errors::section)?;
         let step = Step::Update {
             section_id: list.ids[position],
             heading: errors::shown(&list.title(position)),
@@ -173,7 +171,8 @@ impl SafeMarkdownEditor for Editor {
         let seen = Seen::by(self, cx)?;
         let list = seen.list(cx)?;
         let from = list.with_id(&request.section_id)?;
-        let plan = editor::relocate(&list.document, from, position(request.new_position))?;
+        let plan = editor::relocate(&list.document, from, position(request.new_position))
+            .map_err(errors::section)?;
         let step = Step::Move {
             section_id: list.ids[from],
             heading: errors::shown(&list.title(from)),

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::markdown::Outline;
+use tabellion_markdown::Outline;
 
 /// The text that was parsed last. Texts are compared whole, so an outline is never given for another one.
 #[derive(Debug, Default)]

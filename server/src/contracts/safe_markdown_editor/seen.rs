@@ -9,15 +9,12 @@ use super::{
     Editor, errors, front_matter,
     known::{Followed, Operation},
 };
-use crate::{
-    contracts::failures,
-    library::Library,
-    markdown::{
-        Flavor, TargetError,
-        editor::{self, Parsed},
-        lineage::{Done, SectionId},
-    },
-    path::LibraryPath,
+use crate::contracts::failures;
+use tabellion_library::{Library, path::LibraryPath};
+use tabellion_markdown::{
+    Flavor, TargetError,
+    editor::{self, Parsed},
+    lineage::{Done, SectionId},
 };
 
 /// What a call reads through, whether or not it changes something.
@@ -131,11 +128,17 @@ impl<'e> Seen<'e> {
     }
 
     pub(super) fn to_undo(&self) -> Result<&Done, ToolError> {
-        Ok(self.followed.lineage.to_undo(self.now.as_deref())?)
+        self.followed
+            .lineage
+            .to_undo(self.now.as_deref())
+            .map_err(errors::undo)
     }
 
     pub(super) fn to_redo(&self) -> Result<&Done, ToolError> {
-        Ok(self.followed.lineage.to_redo(self.now.as_deref())?)
+        self.followed
+            .lineage
+            .to_redo(self.now.as_deref())
+            .map_err(errors::undo)
     }
 
     /// An earlier content, with the line endings that the file has.

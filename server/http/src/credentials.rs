@@ -1,0 +1,232 @@
+//! Who makes a request: by an API key or an access token in a header, and never in a URL, which is written down in many
+//! places.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use hyper::{
+    HeaderMap, Method, Response, StatusCode,
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE},
+    http::request::Parts,
+};
+use serde_json::json;
+
+use super::Place;
+use crate::{
+    keys::{Holder, KeyGrant, Ring, Scope, Secret, Standing},
+    oauth::{Denied, PublicUrl, Tokens, WELL_KNOWN},
+};
+use tabellion_mcp::streamable::{Body, Refusal};
+
+const API_KEY: &str = "x-api-key";
+/// What an access token would be called in a query (RFC 6750, section 2.3), where it may not be.
+const IN_QUERY: &str = "access_token=";
+const SCOPES: [&str; 2] = ["read", "write"];
+
+/// How callers say who they are. Where there is no way, everybody may do everything.
+#[derive(Debug, Default)]
+pub struct Credentials {
+    /// By one of these API keys.
+    pub keys: Option<Arc<Ring>>,
+    /// By one of these access tokens.
+    pub oauth: Option<OAuth>,
+}
+
+/// Access tokens, and what they are for.
+#[derive(Debug)]
+pub struct OAuth {
+    /// Those that are good.
+    pub tokens: Arc<Tokens>,
+    /// How tokens call this server.
+    pub url: PublicUrl,
+    /// What a client is advised to ask its authorization server for, to begin with.
+    pub first: Vec<Scope>,
+}
+
+/// Whoever makes a request, and for how long that is good.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    pub(super) holder: Arc<Holder>,
+    standing: Standing,
+}
+
+/// What is served at which path.
+type Places = BTreeMap<String, Place>;
+
+impl Credentials {
+    /// Whether it can be known whose tokens are good.
+    pub(super) fn are_ready(&self) -> bool {
+        self.oauth.as_ref().is_none_or(|oauth| oauth.tokens.is_ready())
+    }
+
+    /// Who makes a request; nobody where nobody is asked.
+    ///
+    /// # Errors
+    /// With 400 when there is more than one credential or one in the query, with 401 when there is none that is good, and
+    /// with 503 when nobody can say whether it is.
+    pub(super) async fn caller(&self, head: &Parts, places: &Places) -> Result<Option<Caller>, Refusal> {
+        if self.keys.is_none() && self.oauth.is_none() {
+            return Ok(None);
+        }
+        // Of a path where nothing is, nothing is said.
+        let path = Some(head.uri.path()).filter(|path| places.contains_key(*path));
+        let mut parts = head.uri.query().into_iter().flat_map(|query| query.split('&'));
+        if parts.any(|part| part.starts_with(IN_QUERY)) {
+            let why = "a token in a URL is read by others: send it as `Authorization: Bearer TOKEN`, and a new one, since \
+                       this one is known now";
+            return Err(self.refused(StatusCode::BAD_REQUEST, "invalid_request", why, path));
+        }
+        let (bearer, key) = sent(&head.headers)?;
+        if bearer.is_none() && key.is_none() {
+            return Err(self.unknown(path));
+        }
+        let by_key = |keys: &Arc<Ring>| {
+            let holder = keys.holder(bearer.or(key)??)?;
+            let standing = Standing::Key(keys.clone());
+            Some(Caller { holder, standing })
+        };
+        if let Some(caller) = self.keys.as_ref().and_then(by_key) {
+            return Ok(Some(caller));
+        }
+        let bad = |why: &str| self.refused(StatusCode::UNAUTHORIZED, "invalid_token", why, path);
+        let Some(oauth) = &self.oauth else {
+            return Err(bad("this key is not good, or no longer"));
+        };
+        let token = bearer.flatten().filter(|text| Secret::parse(text).is_none());
+        let token = token.ok_or_else(|| bad("this key is not good, or no longer"))?;
+        let resources: Vec<_> = match path {
+            Some(path) => vec![oauth.url.at(path)],
+            None => places.keys().map(|path| oauth.url.at(path)).collect(),
+        };
+        match oauth.tokens.bearer(token, &resources).await {
+            Ok(bearer) => Ok(Some(Caller {
+                holder: bearer.holder,
+                standing: Standing::Until(bearer.until),
+            })),
+            Err(Denied::Bad(why)) => Err(bad(&why.to_string())),
+            Err(error @ Denied::NoKeys) => Err(Refusal::busy(error.to_string())),
+        }
+    }
+
+    /// What a caller may do in the library that is served at `path`.
+    ///
+    /// # Errors
+    /// With 403 when that is nothing.
+    pub(super) fn grant(&self, caller: Caller, path: &str, library: &str) -> Result<KeyGrant, Refusal> {
+        let Caller { holder, standing } = caller;
+        holder.at(library, standing).ok_or_else(|| {
+            let why = format!("{} may do nothing in this library", holder.name);
+            self.refused(StatusCode::FORBIDDEN, "insufficient_scope", &why, Some(path))
+        })
+    }
+
+    /// Says in an answer that refuses a request where clients learn how to do better.
+    pub(super) fn complete(&self, headers: &mut HeaderMap, path: &str) {
+        if let (Some(oauth), Some(challenge)) = (&self.oauth, headers.get_mut(WWW_AUTHENTICATE))
+            && let Ok(text) = challenge.to_str()
+        {
+            *challenge = value(&format!(
+                "{text}, resource_metadata=\"{}\"",
+                oauth.url.metadata(path)
+            ));
+        }
+    }
+
+    /// Says which tokens are good (RFC 9728), if that is what is asked: for the library at the path behind the well-known
+    /// one, which may be left out where there is one library only.
+    ///
+    /// # Errors
+    /// With 404 where there is no such library, and with 405 for other methods than `GET`.
+    pub(super) fn metadata(&self, head: &Parts, places: &Places) -> Option<Result<Response<Body>, Refusal>> {
+        let oauth = self.oauth.as_ref()?;
+        let path = head.uri.path().strip_prefix(WELL_KNOWN)?;
+        let only = places
+            .keys()
+            .next()
+            .filter(|_| path.is_empty() && places.len() == 1);
+        let path = only.map_or(path, String::as_str);
+        Some(match (places.contains_key(path), &head.method) {
+            (false, _) => Err(Refusal::new(
+                StatusCode::NOT_FOUND,
+                "nothing is served at that path",
+            )),
+            (true, &Method::GET) => Ok(oauth.metadata(path)),
+            (true, _) => Err(Refusal::method_not_allowed("GET")),
+        })
+    }
+
+    /// The answer to who doesn't say who they are.
+    fn unknown(&self, path: Option<&str>) -> Refusal {
+        let by_key =
+            "send a key as `Authorization: Bearer KEY`; the operator makes one with `tabellion key create`";
+        let by_token =
+            "send an access token as `Authorization: Bearer TOKEN`; `WWW-Authenticate` says where to get one";
+        let why = if self.oauth.is_some() { by_token } else { by_key };
+        let challenge = value(&format!("Bearer realm=\"tabellion\"{}", self.advice(path)));
+        Refusal::new(StatusCode::UNAUTHORIZED, why).header(WWW_AUTHENTICATE, challenge)
+    }
+
+    fn refused(&self, status: StatusCode, error: &str, why: &str, path: Option<&str>) -> Refusal {
+        let advice = self.advice(path);
+        let challenge = value(&format!("Bearer realm=\"tabellion\", error=\"{error}\"{advice}"));
+        Refusal::new(status, why).header(WWW_AUTHENTICATE, challenge)
+    }
+
+    /// Which token a client should get, and where it learns how.
+    fn advice(&self, path: Option<&str>) -> String {
+        let Some(oauth) = &self.oauth else {
+            return String::new();
+        };
+        let metadata = path.map(|path| format!(", resource_metadata=\"{}\"", oauth.url.metadata(path)));
+        let first: Vec<_> = oauth.first.iter().map(Scope::to_string).collect();
+        format!(", scope=\"{}\"{}", first.join(" "), metadata.unwrap_or_default())
+    }
+}
+
+impl OAuth {
+    fn metadata(&self, path: &str) -> Response<Body> {
+        let text = json!({
+            "resource": self.url.at(path),
+            "authorization_servers": [self.tokens.issuer()],
+            "scopes_supported": SCOPES,
+            "bearer_methods_supported": ["header"],
+            "resource_name": "Tabellion",
+        });
+        let mut response = Response::new(Body::whole(text.to_string()));
+        let media = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(CONTENT_TYPE, media);
+        response
+    }
+}
+
+/// Whether a request says who makes it.
+pub(super) fn are_sent(headers: &HeaderMap) -> bool {
+    headers.contains_key(AUTHORIZATION) || headers.contains_key(API_KEY)
+}
+
+/// A credential that is there, if it can be read.
+type Sent<'a> = Option<Option<&'a str>>;
+
+/// The one credential of a request: as a bearer's, or as a key alone.
+fn sent(headers: &HeaderMap) -> Result<(Sent<'_>, Sent<'_>), Refusal> {
+    let mut bearers = headers.get_all(AUTHORIZATION).iter().map(bearer);
+    let mut keys = headers.get_all(API_KEY).iter().map(|key| key.to_str().ok());
+    let sent = (bearers.next(), keys.next());
+    if bearers.next().is_some() || keys.next().is_some() || matches!(sent, (Some(_), Some(_))) {
+        let why = "there is more than one key or token; send one, in `Authorization` or in `X-API-Key`";
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, why));
+    }
+    Ok(sent)
+}
+
+/// The token of `Bearer TOKEN` (RFC 6750, section 2.1).
+fn bearer(value: &HeaderValue) -> Option<&str> {
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then(|| token.trim_start_matches(' '))
+}
+
+/// A header's value, of what is all ours and visible ASCII.
+fn value(text: &str) -> HeaderValue {
+    HeaderValue::from_str(text).expect("it is of visible ASCII")
+}

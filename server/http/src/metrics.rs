@@ -1,0 +1,153 @@
+//! What a server has done, as Prometheus reads it (text format 0.0.4). Numbers and the names of tools and libraries, and
+//! nothing that a client or a person wrote.
+
+use std::fmt::{Display, Write as _};
+
+use hyper::{
+    Response,
+    header::{CONTENT_TYPE, HeaderValue},
+};
+
+use super::site::Place;
+use tabellion_mcp::{calls::BOUNDS, streamable::Body};
+
+/// The media type of the text.
+const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What a library has done since it was opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LibraryCounts {
+    /// Changes that were published, each with a commit.
+    pub commits: u64,
+    /// Changes that were planned again because another change was published first.
+    pub conflicts: u64,
+    /// Interrupted changes that were completed or undone.
+    pub recoveries: u64,
+}
+
+/// A text that is being made.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a string does not fail.
+        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &dyn Display)], value: impl Display) {
+        let labels: Vec<_> = labels
+            .iter()
+            .map(|(key, value)| format!("{key}=\"{value}\""))
+            .collect();
+        let _ = writeln!(self.0, "{name}{{{}}} {value}", labels.join(","));
+    }
+}
+
+/// A number of each library: its name and kind, what it is, and how it is read.
+type Number = (&'static str, &'static str, &'static str, fn(&Place) -> u64);
+
+const NUMBERS: [Number; 5] = [
+    (
+        "tabellion_commits_total",
+        "counter",
+        "Changes that were published, each with a commit.",
+        |place| (place.counts)().commits,
+    ),
+    (
+        "tabellion_conflicts_total",
+        "counter",
+        "Changes that were planned again, since somebody else was faster.",
+        |place| (place.counts)().conflicts,
+    ),
+    (
+        "tabellion_recoveries_total",
+        "counter",
+        "Changes of a process that died, which were finished or undone.",
+        |place| (place.counts)().recoveries,
+    ),
+    (
+        "tabellion_requests_in_flight",
+        "gauge",
+        "Requests that are being answered.",
+        |place| place.endpoint.in_flight() as u64,
+    ),
+    (
+        "tabellion_sessions",
+        "gauge",
+        "Sessions that are open.",
+        |place| place.endpoint.sessions() as u64,
+    ),
+];
+
+/// All numbers of all `places`, and how often somebody was told to wait, by what for.
+pub(super) fn response<'a>(
+    places: impl Iterator<Item = &'a Place> + Clone,
+    refused: &[(&str, u64)],
+) -> Response<Body> {
+    let mut response = Response::new(Body::whole(text(places, refused)));
+    let media = HeaderValue::from_static(MEDIA);
+    response.headers_mut().insert(CONTENT_TYPE, media);
+    response
+}
+
+fn text<'a>(places: impl Iterator<Item = &'a Place> + Clone, refused: &[(&str, u64)]) -> String {
+    let mut text = Text::default();
+    let (calls, took) = ("tabellion_calls_total", "tabellion_call_seconds");
+    let tallies = || {
+        let all = places.clone();
+        all.flat_map(|place| {
+            place
+                .endpoint
+                .calls()
+                .tallies()
+                .into_iter()
+                .map(move |it| (place, it))
+        })
+    };
+    text.family(calls, "counter", "Calls of tools, by what became of them.");
+    for (place, (tool, tally)) in tallies() {
+        for (outcome, count) in &tally.outcomes {
+            let labels: [(_, &dyn Display); 3] =
+                [("library", &place.name), ("tool", &tool), ("outcome", outcome)];
+            text.sample(calls, &labels, count);
+        }
+    }
+    text.family(took, "histogram", "How long calls of tools took.");
+    for (place, (tool, tally)) in tallies() {
+        let labels: [(_, &dyn Display); 2] = [("library", &place.name), ("tool", &tool)];
+        let mut sum = 0;
+        for (bound, count) in BOUNDS.iter().zip(tally.within) {
+            sum += count;
+            text.sample(
+                &format!("{took}_bucket"),
+                &[labels[0], labels[1], ("le", bound)],
+                sum,
+            );
+        }
+        let all = tally.count();
+        text.sample(
+            &format!("{took}_bucket"),
+            &[labels[0], labels[1], ("le", &"+Inf")],
+            all,
+        );
+        text.sample(&format!("{took}_sum"), &labels, tally.total.as_secs_f64());
+        text.sample(&format!("{took}_count"), &labels, all);
+    }
+    for (name, kind, help, number) in NUMBERS {
+        text.family(name, kind, help);
+        for place in places.clone() {
+            text.sample(name, &[("library", &place.name)], number(place));
+        }
+    }
+    let waits = "tabellion_rate_limited_total";
+    text.family(
+        waits,
+        "counter",
+        "Requests that were refused since there were too many, by what there were too many of.",
+    );
+    for (what, count) in refused {
+        text.sample(waits, &[("of", what)], count);
+    }
+    text.0
+}

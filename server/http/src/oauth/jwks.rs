@@ -1,0 +1,113 @@
+//! The keys of an issuer (RFC 7517): those that can be used here.
+
+use serde_json::{Map, Value};
+
+use super::jws::{self, Algorithm, Token};
+use tabellion_mcp::json;
+
+/// Why a text is no set of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadSet {
+    /// It is something else.
+    #[error("this is no JSON Web Key Set, which is an object with the list `keys`")]
+    Form,
+    /// None of its keys can be used.
+    #[error("it has no public key for signatures: RSA of at least 2048 bits, P-256, P-384 or Ed25519")]
+    Empty,
+}
+
+/// The keys of an issuer.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KeySet(Vec<Key>);
+
+/// One of them.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    /// What it is called.
+    id: Option<String>,
+    /// The only algorithm that it is for, where it says one.
+    algorithm: Option<Algorithm>,
+    pub(super) material: Material,
+}
+
+/// A public key.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Material {
+    Rsa { n: Vec<u8>, e: Vec<u8> },
+    P256(Vec<u8>),
+    P384(Vec<u8>),
+    Ed25519(Vec<u8>),
+}
+
+impl KeySet {
+    /// Reads a set. Keys of other kinds, or for other uses, are left out.
+    ///
+    /// # Errors
+    /// When it is no set, or nothing of it can be used.
+    pub fn parse(text: &[u8]) -> Result<Self, BadSet> {
+        let Ok(Value::Object(mut set)) = json::parse(text) else {
+            return Err(BadSet::Form);
+        };
+        let Some(Value::Array(keys)) = set.remove("keys") else {
+            return Err(BadSet::Form);
+        };
+        let keys: Vec<_> = keys.iter().filter_map(Value::as_object).filter_map(key).collect();
+        if keys.is_empty() {
+            Err(BadSet::Empty)
+        } else {
+            Ok(Self(keys))
+        }
+    }
+
+    /// The keys that a token can have been signed with.
+    pub(super) fn fitting<'a>(&'a self, token: &'a Token<'_>) -> impl Iterator<Item = &'a Key> {
+        self.0.iter().filter(|key| {
+            token.key.as_ref().is_none_or(|id| key.id.as_ref() == Some(id))
+                && key.algorithm.is_none_or(|algorithm| algorithm == token.algorithm)
+                && token.fits(&key.material)
+        })
+    }
+}
+
+fn key(key: &Map<String, Value>) -> Option<Key> {
+    let text = |name| key.get(name).and_then(Value::as_str);
+    let part = |name| text(name).and_then(|text| jws::bytes(text).ok());
+    let is_for_signatures = key.get("use").is_none_or(|it| it == "sig");
+    let checks = |uses: &Value| {
+        uses.as_array()
+            .is_some_and(|uses| uses.iter().any(|it| it == "verify"))
+    };
+    if !is_for_signatures || !key.get("key_ops").is_none_or(checks) {
+        return None;
+    }
+    let algorithm = match key.get("alg") {
+        None => None,
+        Some(name) => Some(name.as_str().and_then(Algorithm::named)?),
+    };
+    let point = |size: usize| {
+        let (x, y) = (part("x")?, part("y")?);
+        (x.len() == size && y.len() == size).then(|| [&[4], &x[..], &y].concat())
+    };
+    let material = match (text("kty")?, text("crv")) {
+        ("RSA", _) => {
+            let (n, e) = (number(part("n")?), number(part("e")?));
+            (n.len() >= 256).then_some(Material::Rsa { n, e })?
+        }
+        ("EC", Some("P-256")) => Material::P256(point(32)?),
+        ("EC", Some("P-384")) => Material::P384(point(48)?),
+        ("OKP", Some("Ed25519")) => Material::Ed25519(part("x").filter(|x| x.len() == 32)?),
+        _ => return None,
+    };
+    Some(Key {
+        id: text("kid").map(str::to_owned),
+        algorithm,
+        material,
+    })
+}
+
+/// A number's bytes, without the zeros that some put before it.
+fn number(mut bytes: Vec<u8>) -> Vec<u8> {
+    let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+    bytes.drain(..zeros);
+    bytes
+}

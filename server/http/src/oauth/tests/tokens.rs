@@ -1,0 +1,216 @@
+//! What tokens say: whose they are, for whom, and until when.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    authority::{Authority, ISSUER, claims, now},
+    *,
+};
+use tabellion_mcp::{Access, Grant as _};
+
+use crate::keys::Standing;
+
+const HERE: &str = "https://notes.example/mcp";
+
+/// Tokens of an authority whose keys are in a file of a folder.
+fn tokens(authority: &Authority, folder: &tempfile::TempDir, audiences: &[&str]) -> Tokens {
+    let file = folder.path().join("jwks.json");
+    std::fs::write(&file, authority.keys().to_string()).unwrap();
+    let source = Source::new(file.to_str().unwrap(), Pace::default()).unwrap();
+    let audiences = audiences.iter().copied().map(String::from).collect();
+    Tokens::new(ISSUER.parse().unwrap(), audiences, source)
+}
+
+/// Good claims, with these in place of those of the same name; `null` takes one away.
+fn changed(changes: &Value) -> Value {
+    let mut claims = claims(HERE, "read write:notes openid");
+    for (name, value) in changes.as_object().unwrap() {
+        match value {
+            Value::Null => drop(claims.as_object_mut().unwrap().remove(name)),
+            value => claims[name] = value.clone(),
+        }
+    }
+    claims
+}
+
+async fn denied(tokens: &Tokens, authority: &Authority, claims: &Value) -> Option<BadToken> {
+    match tokens.bearer(&authority.token(claims), &[HERE.into()]).await {
+        Ok(_) => None,
+        Err(Denied::Bad(why)) => Some(why),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_for_this_server_and_for_now() {
+    let (authority, folder) = (Authority::new(), tempfile::TempDir::new().unwrap());
+    let tokens = tokens(&authority, &folder, &["api-1"]);
+    let now = now();
+    let far = 60;
+    for (changes, expected) in [
+        (json!({}), None),
+        (json!({ "iss": null }), Some(BadToken::Issuer)),
+        (
+            json!({ "iss": "https://login.example/tenant/" }),
+            Some(BadToken::Issuer),
+        ),
+        (json!({ "iss": "https://login.example" }), Some(BadToken::Issuer)),
+        (json!({ "iss": [ISSUER] }), Some(BadToken::Form)),
+        (json!({ "aud": null }), Some(BadToken::Audience)),
+        (json!({ "aud": [] }), Some(BadToken::Audience)),
+        (
+            json!({ "aud": "https://notes.example" }),
+            Some(BadToken::Audience),
+        ),
+        (
+            json!({ "aud": "https://notes.example/mcp/other" }),
+            Some(BadToken::Audience),
+        ),
+        (json!({ "aud": ["https://other.example/mcp", HERE] }), None),
+        (json!({ "aud": "HTTPS://NOTES.example/mcp" }), None),
+        (json!({ "aud": "api-1" }), None),
+        (json!({ "aud": "api-2" }), Some(BadToken::Audience)),
+        (json!({ "aud": [HERE, 7] }), Some(BadToken::Form)),
+        (json!({ "exp": null }), Some(BadToken::Form)),
+        (json!({ "exp": "tomorrow" }), Some(BadToken::Form)),
+        (json!({ "exp": -1 }), Some(BadToken::Form)),
+        (json!({ "exp": 1e300 }), Some(BadToken::Form)),
+        (json!({ "exp": now - far }), Some(BadToken::Expired)),
+        (json!({ "exp": 0 }), Some(BadToken::Expired)),
+        // Clocks differ.
+        (json!({ "exp": now as f64 - 1.5 }), None),
+        (json!({ "nbf": now + far }), Some(BadToken::Early)),
+        (json!({ "nbf": now + 10 }), None),
+        (json!({ "sub": null }), Some(BadToken::Form)),
+        (json!({ "sub": "" }), Some(BadToken::Form)),
+        (json!({ "sub": "a".repeat(256) }), Some(BadToken::Form)),
+        (json!({ "client_id": 7 }), Some(BadToken::Form)),
+        (json!({ "client_id": null }), None),
+        (json!({ "cnf": { "jkt": "x" } }), Some(BadToken::Bound)),
+        (json!({ "scope": null }), None),
+        (json!({ "scope": { "read": true } }), Some(BadToken::Form)),
+    ] {
+        let found = denied(&tokens, &authority, &changed(&changes)).await;
+        assert_eq!(found, expected, "{changes}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_has_somebody_with_scopes() {
+    let (authority, folder) = (Authority::new(), tempfile::TempDir::new().unwrap());
+    let tokens = tokens(&authority, &folder, &[]);
+    let holder = async |changes: Value| {
+        let token = authority.token(&changed(&changes));
+        tokens.bearer(&token, &[HERE.into()]).await.unwrap().holder
+    };
+    for (changes, id, name) in [
+        (json!({}), "oauth:ada/agent", "ada"),
+        (
+            json!({ "client_id": null, "azp": "other" }),
+            "oauth:ada/other",
+            "ada",
+        ),
+        (json!({ "client_id": null }), "oauth:ada/", "ada"),
+        (json!({ "name": "Ada Example" }), "oauth:ada/agent", "Ada Example"),
+        (json!({ "preferred_username": "ada1" }), "oauth:ada/agent", "ada1"),
+        (
+            json!({ "name": "Ada\nCo-authored-by: x" }),
+            "oauth:ada/agent",
+            "ada",
+        ),
+        (json!({ "name": "Ada <x>" }), "oauth:ada/agent", "ada"),
+        (json!({ "sub": "a/b", "client_id": "c" }), "oauth:a%2Fb/c", "a/b"),
+        (json!({ "sub": "a", "client_id": "b/c" }), "oauth:a/b%2Fc", "a"),
+        (json!({ "sub": "a\n\u{fc}" }), "oauth:a%0A%C3%BC/agent", "oauth-"),
+    ] {
+        let holder = holder(changes.clone()).await;
+        assert_eq!(holder.id, id, "{changes}");
+        assert!(holder.name.starts_with(name), "{changes}: {}", holder.name);
+        assert!(holder.email.ends_with("@tabellion.localhost"), "{}", holder.email);
+    }
+    for (changes, email) in [
+        (
+            json!({ "email": "ada@example.org", "email_verified": true }),
+            Some("ada@example.org"),
+        ),
+        (json!({ "email": "ada@example.org" }), None),
+        (
+            json!({ "email": "ada@example.org", "email_verified": "true" }),
+            None,
+        ),
+        (
+            json!({ "email": "<ada@example.org>", "email_verified": true }),
+            None,
+        ),
+    ] {
+        let found = holder(changes.clone()).await.email.clone();
+        assert_eq!(
+            email.is_some_and(|email| email == found),
+            email.is_some(),
+            "{changes}: {found}"
+        );
+        assert_ne!(email.is_none(), found.starts_with("ada"), "{changes}: {found}");
+    }
+    // Two who differ in anything are two authors.
+    let emails = [
+        holder(json!({})).await.email.clone(),
+        holder(json!({ "client_id": "b" })).await.email.clone(),
+        holder(json!({ "sub": "b" })).await.email.clone(),
+    ];
+    assert!(emails[0] != emails[1] && emails[0] != emails[2] && emails[1] != emails[2]);
+
+    for (changes, contract, access, allowed) in [
+        (json!({}), "plans", Access::Read, true),
+        (json!({}), "plans", Access::Write, false),
+        (json!({}), "notes", Access::Write, true),
+        (json!({ "scope": "write" }), "plans", Access::Write, true),
+        (
+            json!({ "scope": "writer offline_access" }),
+            "plans",
+            Access::Read,
+            false,
+        ),
+        (json!({ "scope": null }), "plans", Access::Read, false),
+        (
+            json!({ "scope": null, "scp": ["read"] }),
+            "plans",
+            Access::Read,
+            true,
+        ),
+        (
+            json!({ "scope": null, "scp": "openid write" }),
+            "plans",
+            Access::Write,
+            true,
+        ),
+        (json!({ "scope": "write@other" }), "plans", Access::Read, false),
+    ] {
+        let grant = holder(changes.clone())
+            .await
+            .at("", Standing::Until(SystemTime::now()));
+        let found = grant.is_some_and(|grant| grant.allows(contract, access));
+        assert_eq!(found, allowed, "{changes}: {access:?} of {contract}");
+    }
+}
+
+#[tokio::test]
+async fn a_payload_that_is_no_object_of_distinct_names_is_refused() {
+    let (authority, folder) = (Authority::new(), tempfile::TempDir::new().unwrap());
+    let tokens = tokens(&authority, &folder, &[]);
+    let good = claims(HERE, "read").to_string();
+    let twice = format!(r#"{},"aud":"{HERE}"}}"#, good.trim_end_matches('}'));
+    let header = json!({ "alg": "EdDSA" }).to_string();
+    for (payload, fine) in [
+        (&*good, true),
+        (&twice, false),
+        ("[]", false),
+        ("", false),
+        ("{} {}", false),
+    ] {
+        let token = authority.sign(&header, payload);
+        let found = tokens.bearer(&token, &[HERE.into()]).await;
+        assert_eq!(found.is_ok(), fine, "{payload}: {found:?}");
+    }
+    let claims = Claims::check(Map::new(), ISSUER, [].iter(), Duration::ZERO);
+    assert_eq!(claims, Err(BadToken::Issuer));
+}

@@ -1,0 +1,142 @@
+//! A server on a socket of its own, and clients that don't behave. All limits are small, and what is waited for is an
+//! answer or an end, never a time.
+
+mod credentials;
+mod limits;
+mod requests;
+mod tls;
+
+use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+    task::JoinHandle,
+};
+
+use super::{Credentials, Guard, Limits, OAuth, Place, Site, serve};
+use crate::{keys::Ring, tls::Certificates};
+use tabellion_mcp::{
+    ApprovalPolicy,
+    streamable::{self, Endpoint},
+    testing::{Memory, NOTES, adapter},
+};
+
+/// Longer than any answer takes, and much shorter than a test may.
+const LONG: Duration = Duration::from_secs(60);
+const SHORT: Duration = Duration::from_millis(50);
+
+struct Server {
+    notes: Arc<Memory>,
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<()>,
+    folder: TempDir,
+}
+
+impl Server {
+    async fn new(limits: Limits) -> Self {
+        Self::with_keys(limits, |_| None).await
+    }
+
+    /// A server that asks for keys of a file, which are made in the folder.
+    async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<Ring>) -> Self {
+        let credentials = |folder: &Path| Credentials {
+            keys: keys(folder).map(Arc::new),
+            ..Credentials::default()
+        };
+        Self::with(limits, credentials).await
+    }
+
+    /// A server that asks for credentials, whose files are made in the folder.
+    async fn with(limits: Limits, credentials: impl FnOnce(&Path) -> Credentials) -> Self {
+        Self::over(limits, credentials, None).await
+    }
+
+    /// The same, over TLS where there are certificates.
+    async fn over(
+        limits: Limits,
+        credentials: impl FnOnce(&Path) -> Credentials,
+        certificates: Option<Arc<Certificates>>,
+    ) -> Self {
+        let notes = Memory::new(&NOTES);
+        let adapter = adapter(vec![notes.clone()], ApprovalPolicy::default());
+        let endpoint = Endpoint::new(adapter, streamable::Limits::default());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let guard = Guard::new(address, &[], &["https://app.example".into()]).unwrap();
+        let folder = TempDir::new().unwrap();
+        let place = Place {
+            name: "notes".into(),
+            folder: folder.path().into(),
+            counts: Box::new(Default::default),
+            endpoint,
+        };
+        let site = Site::new(
+            guard,
+            credentials(folder.path()),
+            BTreeMap::from([("/mcp".into(), place)]),
+            limits,
+        );
+        let (stop, stopped) = oneshot::channel();
+        let until = async { stopped.await.unwrap() };
+        let served = tokio::spawn(serve(listener, site.into(), certificates, until));
+        Self {
+            notes,
+            address,
+            stop,
+            served,
+            folder,
+        }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// What is answered to these bytes, up to the end of the connection.
+    async fn says(&self, bytes: &[u8]) -> String {
+        said(self.connect().await, bytes).await
+    }
+
+    async fn end(self) {
+        self.stop.send(()).unwrap();
+        within(self.served).await.unwrap();
+    }
+}
+
+async fn within<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LONG, what).await.expect("it ends")
+}
+
+async fn said(mut stream: impl AsyncRead + AsyncWrite + Unpin, bytes: &[u8]) -> String {
+    // A server may answer and close before it has read everything.
+    let _ = stream.write_all(bytes).await;
+    let mut said = vec![];
+    let _ = within(stream.read_to_end(&mut said)).await;
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+fn status(said: &str) -> &str {
+    said.split(' ').nth(1).unwrap_or("nothing")
+}
+
+/// A call that stands for itself, as bytes.
+fn call(tool: &str, text: &str) -> String {
+    let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{{"text":"{text}"}},"_meta":{meta}}}}}"#
+    );
+    let headers = "Host: localhost\r\nConnection: close\r\nAccept: */*\r\nContent-Type: application/json\r\n\
+                   MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n";
+    format!(
+        "POST /mcp HTTP/1.1\r\n{headers}Mcp-Name: {tool}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+}

@@ -1,0 +1,141 @@
+//! What clients see is what the source document says.
+
+use serde_json::{Value, json};
+use tabellion_conformance::Target;
+use tabellion_contracts::{braindrive_markdown::CONTRACT, learning_os, safe_markdown_editor};
+
+use crate::support::{Library, exited};
+
+const SOURCE: &str = include_str!("../../../../schemas/braindrive-markdown/source.md");
+
+/// The tools as the source document's JSON blocks have them, under the names that MCP uses.
+fn documented() -> Vec<Value> {
+    let blocks = SOURCE
+        .split("```json\n")
+        .skip(1)
+        .map(|block| block.split("```").next().unwrap_or_default());
+    let tools = blocks.map(|block| serde_json::from_str::<Value>(block).expect("a block of JSON"));
+    tools
+        .map(|tool| {
+            json!({
+                "name": tool["name"],
+                "description": tool["description"],
+                "inputSchema": tool["input_schema"],
+                "outputSchema": tool["output_schema"],
+            })
+        })
+        .collect()
+}
+
+/// The parts of a listed tool that the document speaks of.
+fn listed(tool: &Value) -> Value {
+    json!({
+        "name": tool["name"],
+        "description": tool["description"],
+        "inputSchema": tool["inputSchema"],
+        "outputSchema": tool["outputSchema"],
+    })
+}
+
+/// Compared as text: the order of keys counts too.
+fn assert_documented(tools: &Value) {
+    let tools = tools.as_array().expect("a list of tools");
+    assert_eq!(tools.len(), 8);
+    for (tool, document) in tools.iter().zip(documented()) {
+        assert_eq!(listed(tool).to_string(), document.to_string());
+        let annotations = tool["annotations"].as_object().expect("annotations");
+        for hint in [
+            "readOnlyHint",
+            "destructiveHint",
+            "idempotentHint",
+            "openWorldHint",
+        ] {
+            assert!(annotations[hint].is_boolean(), "{}: {hint}", tool["name"]);
+        }
+    }
+}
+
+#[test]
+fn the_listed_tools_are_the_documented_ones() {
+    let mut server = Library::empty().serve();
+    let first = server.target.request("tools/list", json!({})).expect("a list");
+    assert_documented(&first["result"]["tools"]);
+    let second = server.target.request("tools/list", json!({})).expect("a list");
+    assert_eq!(first["result"].to_string(), second["result"].to_string());
+    server.close();
+}
+
+#[test]
+fn the_listed_tools_are_the_same_in_the_stateless_era() {
+    let library = Library::empty();
+    let mut target = Target::start(&mut library.command()).expect("the server starts");
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "0" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let discovered = target
+        .request("server/discover", json!({ "_meta": meta }))
+        .expect("a discovery");
+    assert_eq!(discovered["result"]["resultType"], "complete");
+    let list = target
+        .request("tools/list", json!({ "_meta": meta }))
+        .expect("a list");
+    assert_documented(&list["result"]["tools"]);
+    assert!(exited(target).success());
+}
+
+#[test]
+fn every_guarantee_has_the_documents_words() {
+    for guarantee in CONTRACT.guarantees {
+        assert!(
+            SOURCE.contains(guarantee.text),
+            "`{}` is not in the source document",
+            guarantee.id
+        );
+    }
+}
+
+/// Every check of the conformance suite, in its quick form.
+#[test]
+fn every_guarantee_is_kept() {
+    let serve = [
+        env!("CARGO_BIN_EXE_tabellion-under-test"),
+        "serve",
+        "--library",
+        "{library}",
+    ];
+    tabellion_conformance::check(CONTRACT.id, serve);
+}
+
+#[test]
+fn every_guarantee_of_the_learning_os_is_kept() {
+    let serve = [
+        env!("CARGO_BIN_EXE_tabellion-under-test"),
+        "serve",
+        "--library",
+        "{library}",
+    ];
+    let contract = ["--contract", learning_os::CONTRACT.id];
+    tabellion_conformance::check(learning_os::CONTRACT.id, serve.into_iter().chain(contract));
+}
+
+#[test]
+fn every_guarantee_of_the_safe_markdown_editor_is_kept() {
+    let serve = [
+        env!("CARGO_BIN_EXE_tabellion-under-test"),
+        "serve",
+        "--library",
+        "{library}",
+    ];
+    let contract = [
+        "--contract",
+        safe_markdown_editor::CONTRACT.id,
+        "--document",
+        "{document}",
+    ];
+    tabellion_conformance::check(
+        safe_markdown_editor::CONTRACT.id,
+        serve.into_iter().chain(contract),
+    );
+}

@@ -1,0 +1,336 @@
+//! The architecture's invariants, as the README lists them, where neither the compiler nor the crates' dependencies hold
+//! them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::LazyLock,
+};
+
+use serde_json::Value;
+use tabellion_contracts::CONTRACTS;
+
+/// The sources that a release of the server is made of.
+const PRODUCT: [&str; 6] = [
+    "server/src",
+    "server/platform/src",
+    "server/markdown/src",
+    "server/library/src",
+    "server/mcp/src",
+    "server/http/src",
+];
+
+fn workspace() -> &'static Path {
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    above
+        .into_iter()
+        .nth(2)
+        .expect("this crate is two folders below the workspace")
+}
+
+fn rust_files(dir: &Path) -> Vec<PathBuf> {
+    let mut files = vec![];
+    for entry in fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display())) {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// The files below `dir` in which one of `words` occurs, as `file: word`.
+fn mentions(dir: &str, words: &[&str], except: impl Fn(&Path) -> bool) -> Vec<String> {
+    let mut found = vec![];
+    for file in rust_files(&workspace().join(dir))
+        .iter()
+        .filter(|file| !except(file))
+    {
+        let code = fs::read_to_string(file).expect("a source file");
+        for word in words.iter().filter(|word| code.contains(**word)) {
+            found.push(format!("{}: {word}", file.display()));
+        }
+    }
+    found
+}
+
+/// Each package of the workspace with its dependencies, those of its tests left out.
+static PACKAGES: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(|| {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["metadata", "--no-deps", "--format-version", "1", "--offline"];
+    let output = Command::new(cargo)
+        .args(arguments)
+        .current_dir(workspace())
+        .output();
+    let metadata: Value = serde_json::from_slice(&output.expect("cargo runs").stdout).expect("JSON");
+    let list = |value: &Value| value.as_array().expect("a list").clone();
+    let name = |value: &Value| value["name"].as_str().expect("a name").to_owned();
+    let package = |package: &Value| {
+        let dependencies = list(&package["dependencies"]);
+        let normal = dependencies
+            .iter()
+            .filter(|dependency| dependency["kind"].is_null());
+        (name(package), normal.map(name).collect())
+    };
+    list(&metadata["packages"]).iter().map(package).collect()
+});
+
+/// The packages of the workspace that `package` depends on.
+fn ours(package: &str) -> Vec<&str> {
+    let ours = PACKAGES[package]
+        .iter()
+        .filter(|name| PACKAGES.contains_key(*name));
+    ours.map(String::as_str).collect()
+}
+
+const NONE: [String; 0] = [];
+
+fn is_test(file: &Path) -> bool {
+    let folder = file.components().any(|part| part.as_os_str() == "tests");
+    let stem = file.file_stem().and_then(|stem| stem.to_str());
+    folder || stem.is_some_and(|stem| stem.ends_with("tests") || stem == "testing")
+}
+
+#[test]
+fn the_server_names_no_tool_no_resource_and_no_prompt() {
+    let names = CONTRACTS.iter().flat_map(|contract| {
+        let tools = contract.tools.iter().map(|tool| tool.name);
+        let resources = contract.resources.iter().map(|resource| resource.uri);
+        let prompts = contract.prompts.iter().map(|prompt| prompt.name);
+        tools.chain(resources).chain(prompts)
+    });
+    let literals: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
+    let literals: Vec<&str> = literals.iter().map(String::as_str).collect();
+    for folder in PRODUCT {
+        assert_eq!(mentions(folder, &literals, is_test), NONE);
+    }
+}
+
+/// The contract for the official conformance suite needs a feature that nothing enables by default.
+#[test]
+fn no_release_has_fixtures() {
+    let mut served = tabellion::contracts::names();
+    let mut contracts: Vec<&str> = CONTRACTS.iter().map(|contract| contract.id).collect();
+    contracts.extend(cfg!(feature = "fixtures").then_some("official-suite"));
+    served.sort_unstable();
+    contracts.sort_unstable();
+    assert_eq!(served, contracts);
+    for manifest in ["server", "server/mcp", "server/http", "server/it"] {
+        let manifest = workspace().join(manifest).join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).expect("a manifest");
+        let asks = |line: &&str| line.contains("features = [\"fixtures\"") || line.starts_with("default =");
+        assert_eq!(text.lines().find(asks), None, "{}", manifest.display());
+    }
+}
+
+#[test]
+fn codegen_and_runtime_name_no_contract() {
+    let mut names: Vec<&str> = CONTRACTS.iter().map(|contract| contract.id).collect();
+    names.push("braindrive");
+    for folder in ["codegen/src", "schemas/runtime/src"] {
+        assert_eq!(mentions(folder, &names, is_test), NONE);
+    }
+}
+
+#[test]
+fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
+    let pure = [
+        "chrono",
+        "data-encoding",
+        "jsonschema",
+        "serde",
+        "serde_json",
+        "sha2",
+        "thiserror",
+        "tabellion-runtime",
+    ];
+    for package in ["tabellion-contracts", "tabellion-runtime"] {
+        for dependency in &PACKAGES[package] {
+            assert!(
+                pure.contains(&dependency.as_str()),
+                "{package} depends on {dependency}"
+            );
+        }
+    }
+    for folder in ["schemas/src", "schemas/runtime/src"] {
+        assert_eq!(
+            mentions(folder, &["std::fs", "std::process", "std::net"], |_| false),
+            NONE
+        );
+    }
+}
+
+/// Which crates of the server depend on which. An edge that is missing here needs a reason, and a new map in the README.
+#[test]
+fn the_server_is_built_in_floors() {
+    for (package, below) in [
+        ("tabellion-platform", &[][..]),
+        ("tabellion-markdown", &[]),
+        (
+            "tabellion-library",
+            &["tabellion-markdown", "tabellion-platform", "tabellion-runtime"],
+        ),
+        ("tabellion-mcp", &["tabellion-runtime"]),
+        (
+            "tabellion-http",
+            &["tabellion-mcp", "tabellion-platform", "tabellion-runtime"],
+        ),
+    ] {
+        assert_eq!(ours(package), below, "{package}");
+    }
+}
+
+#[test]
+fn foreign_libraries_stay_in_the_crates_that_need_them() {
+    for (dependency, users) in [
+        ("rmcp", &["tabellion-mcp"][..]),
+        ("gix", &["tabellion-library"]),
+        ("rusqlite", &["tabellion-library"]),
+        (
+            "pulldown-cmark",
+            &[
+                "tabellion-conformance",
+                "tabellion-markdown",
+                "tabellion-reference",
+            ],
+        ),
+        ("ring", &["tabellion-http"]),
+        (
+            "clap",
+            &[
+                "tabellion",
+                "tabellion-conformance",
+                "tabellion-reference",
+                "xtask",
+            ],
+        ),
+    ] {
+        for (package, _) in PACKAGES.iter().filter(|(_, all)| all.contains(dependency)) {
+            assert!(
+                users.contains(&package.as_str()),
+                "{package} depends on {dependency}"
+            );
+        }
+    }
+}
+
+#[test]
+fn conformance_never_depends_on_the_server() {
+    let suite = [
+        "tabellion-conformance",
+        "tabellion-contracts",
+        "tabellion-reference",
+        "tabellion-runtime",
+    ];
+    for package in PACKAGES.keys().filter(|name| suite.contains(&name.as_str())) {
+        for dependency in ours(package) {
+            assert!(suite.contains(&dependency), "{package} depends on {dependency}");
+        }
+    }
+}
+
+/// Whatever changes a file names one of these.
+const WRITES: [&str; 12] = [
+    "fs::write",
+    "File::create",
+    "OpenOptions",
+    "fs::rename",
+    "remove_file",
+    "remove_dir",
+    "create_dir",
+    "hard_link",
+    "renameat",
+    "unlinkat",
+    "set_permissions",
+    "gix::init",
+];
+
+#[test]
+fn only_the_library_writes() {
+    // The demonstration makes the folder that it hands to a server, and API keys are in a file outside of all libraries.
+    for (folder, writers) in [
+        ("server/markdown/src", &[][..]),
+        ("server/mcp/src", &[]),
+        ("server/http/src", &["keys/file.rs"]),
+        ("server/src", &["demo/mod.rs"]),
+    ] {
+        let root = workspace().join(folder);
+        let may_write = |file: &Path| is_test(file) || writers.iter().any(|writer| file == root.join(writer));
+        assert_eq!(mentions(folder, &WRITES, may_write), NONE);
+    }
+}
+
+/// The modules of the library that change files, and which.
+const WRITERS: [(&str, &str); 11] = [
+    ("init.rs", "a repository where there is none"),
+    (
+        "lib.rs",
+        "the folder that a library or our own files are to be in",
+    ),
+    ("durable.rs", "files of our own"),
+    ("objects.rs", "git's objects"),
+    ("lock.rs", "git's locks"),
+    ("branch.rs", "the branch and its logs"),
+    ("document.rs", "folders on the way to a document"),
+    ("transaction.rs", "documents"),
+    ("recovery.rs", "documents, back or forth"),
+    ("history/build.rs", "the log's cache"),
+    ("maintenance.rs", "nothing itself; git's program"),
+];
+
+/// What changes a file through a folder held open.
+const WRITES_IN_FOLDERS: [&str; 5] = [
+    ".create_file(",
+    ".exchange(",
+    ".rename_noreplace(",
+    ".remove_file(",
+    "Command::new(",
+];
+
+#[test]
+fn only_named_modules_of_the_library_write() {
+    let root = workspace().join("server/library/src");
+    let named = |file: &Path| is_test(file) || WRITERS.iter().any(|(writer, _)| file == root.join(writer));
+    let words = [&WRITES[..], &WRITES_IN_FOLDERS].concat();
+    assert_eq!(mentions("server/library/src", &words, named), NONE);
+}
+
+#[test]
+fn only_the_transaction_commits() {
+    let library = "server/library/src";
+    for (word, allowed) in [
+        ("branch::commit(", "transaction.rs"),
+        ("BranchMove::prepare(", "transaction.rs"),
+        ("transaction::publish(", "session.rs"),
+        ("branch::take_back(", "recovery.rs"),
+    ] {
+        let may = |file: &Path| is_test(file) || file == workspace().join(library).join(allowed);
+        assert_eq!(mentions(library, &[word], may), NONE, "{word}");
+        assert_ne!(mentions(library, &[word], |_| false), NONE, "{word} is gone");
+    }
+}
+
+#[test]
+fn nothing_prints_to_standard_output_but_the_protocol_and_what_is_asked_for() {
+    let asked_for = [
+        "server/src/demo/mod.rs",
+        "server/src/demo/client.rs",
+        "server/src/cli/key.rs",
+    ];
+    let prints = ["println!(", "print!(", "io::stdout"];
+    for folder in PRODUCT {
+        let allowed = |file: &Path| {
+            let on_stderr = |code: String| {
+                let rest = code.replace("eprintln!(", "").replace("eprint!(", "");
+                !prints.iter().any(|word| rest.contains(word))
+            };
+            asked_for.iter().any(|asked| file == workspace().join(asked))
+                || fs::read_to_string(file).is_ok_and(on_stderr)
+        };
+        assert_eq!(mentions(folder, &prints, allowed), NONE);
+    }
+}

@@ -1,0 +1,446 @@
+//! The learning OS: what may be read, and a memory that only grows, with a person's approval.
+
+use std::{
+    os::unix::fs::symlink,
+    path::Path,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use serde_json::{Value, json};
+use tabellion::contracts;
+use tabellion_conformance::ledger;
+use tabellion_contracts::learning_os::{CONTRACT, tool};
+use tabellion_library as library;
+use tabellion_runtime::{Answer, Approver, BoxFuture, CallContext, Contract, Decision, Proposal, Rejection};
+
+use crate::{
+    session::refuse,
+    support::{Library, Server},
+};
+
+const SOURCE: &str = include_str!("../../../../schemas/learning-os/source.md");
+const LOG: &str = ".claude/memory/progress_log.jsonl";
+const PRACTICES: &str = ".claude/memory/best_practices.md";
+const NOW: &str = "2026-01-31T09:30:00+01:00";
+
+const INVALID: i64 = -32602;
+const DENIED: i64 = -32000;
+const NOT_ALLOWED: i64 = -32001;
+const TOO_LARGE: i64 = -32002;
+
+fn serve(library: &Library) -> Server {
+    library.serve_with(&["--contract", CONTRACT.id])
+}
+
+/// The tools as the source document has them: under `## name` a description and two blocks of JSON.
+fn documented() -> Vec<Value> {
+    let after = |text: &'static str, mark: &str| -> &'static str {
+        text.split_once(mark).map_or("", |(_, after)| after)
+    };
+    let block = |text: &'static str| -> Value {
+        let text = after(text, "```json\n").split("```").next().unwrap_or_default();
+        serde_json::from_str(text).expect("a block of JSON")
+    };
+    CONTRACT
+        .tools
+        .iter()
+        .map(|tool| {
+            let text = SOURCE
+                .split(&format!("\n## {}\n", tool.name))
+                .nth(1)
+                .expect("a chapter");
+            let description = after(text, "### Description\n")
+                .lines()
+                .next()
+                .unwrap_or_default();
+            json!({
+                "name": tool.name,
+                "description": description,
+                "inputSchema": block(after(text, "### Input Schema\n")),
+                "outputSchema": block(after(text, "### Output Schema\n")),
+            })
+        })
+        .collect()
+}
+
+#[test]
+fn the_listed_tools_are_the_documented_ones() {
+    let mut server = serve(&Library::empty());
+    let list = server.target.request("tools/list", json!({})).expect("a list");
+    let listed = list["result"]["tools"]
+        .as_array()
+        .expect("a list of tools")
+        .iter();
+    let listed = listed.map(|tool| {
+        let part = |key: &str| tool[key].clone();
+        json!({
+            "name": part("name"),
+            "description": part("description"),
+            "inputSchema": part("inputSchema"),
+            "outputSchema": part("outputSchema"),
+        })
+        .to_string()
+    });
+    let documented = documented().into_iter().map(|tool| tool.to_string());
+    assert_eq!(listed.collect::<Vec<_>>(), documented.collect::<Vec<_>>());
+    server.close();
+}
+
+#[test]
+fn a_greeting_needs_a_name() {
+    let library = Library::with(&[]);
+    let mut server = serve(&library);
+    for name in ["Ada", "Ada Lovelace", "{name}", &"é".repeat(100)] {
+        let greeting = server
+            .call(tool::HELLO, json!({ "name": name }))
+            .expect("a greeting");
+        assert_eq!(greeting, json!({ "greeting": format!("Hello, {name}!") }));
+    }
+    for arguments in [
+        json!({}),
+        json!({ "name": "" }),
+        json!({ "name": " \t\n" }),
+        json!({ "name": 7 }),
+        json!({ "name": "é".repeat(101) }),
+    ] {
+        let refusal = refuse(&library, &mut server, tool::HELLO, arguments, json!({}));
+        assert_eq!(refusal.code, INVALID);
+        assert!(
+            refusal.message.starts_with("Invalid params: "),
+            "{}",
+            refusal.message
+        );
+        assert!(
+            refusal
+                .message
+                .ends_with(refusal.data["details"].as_str().expect("details"))
+        );
+    }
+    server.close();
+}
+
+#[test]
+fn what_may_be_read_is_read_and_nothing_else() {
+    let library = Library::with(&[
+        ("docs/a.md", "# A\r\n\u{feff}\n"),
+        ("docs/deep/er/b.txt", "b"),
+        ("paths/p.json", "{}"),
+        ("stacks/empty", ""),
+        (LOG, "{}\n"),
+        (".claude/commands/c.md", "c"),
+        (".claude/skills/s/run.sh", "#!/bin/sh\n"),
+        ("README.md", "readme"),
+        ("CLAUDE.md", "claude"),
+        ("docs/.github/x.yml", "x"),
+        ("docs/most", &"x".repeat(100 * 1024)),
+        ("docs/more", &"x".repeat(100 * 1024 + 1)),
+        (".env", "SECRET"),
+        ("docs/.env", "SECRET"),
+        ("docs/.ENV.local", "SECRET"),
+        ("docs/Secrets.md", "SECRET"),
+        ("docs/secrets/x.md", "SECRET"),
+        ("docs/tls.KEY", "SECRET"),
+        ("docs/tls.pem", "SECRET"),
+        ("notes.md", "SECRET"),
+        (".claude/settings.json", "SECRET"),
+        ("documents/x.md", "SECRET"),
+        ("docs.md", "SECRET"),
+        ("sub/README.md", "SECRET"),
+    ]);
+    library.put("docs/bytes.md", b"ab\xffcd");
+    symlink("../notes.md", library.path("docs/link.md")).expect("a link");
+    symlink("..", library.path("docs/up")).expect("a link");
+    symlink("/etc", library.path("paths/etc")).expect("a link");
+    let mut server = serve(&library);
+
+    for path in [
+        "docs/a.md",
+        "docs/deep/er/b.txt",
+        "paths/p.json",
+        "stacks/empty",
+        LOG,
+        ".claude/commands/c.md",
+        ".claude/skills/s/run.sh",
+        "README.md",
+        "CLAUDE.md",
+        "docs/.github/x.yml",
+        "docs/most",
+    ] {
+        let read = server.call(tool::READ_REPO_FILE, json!({ "path": path }));
+        let content = String::from_utf8(library.get(path)).expect("text");
+        assert_eq!(
+            read.expect(path),
+            json!({ "content": content, "exists": true }),
+            "{path}"
+        );
+    }
+    for path in ["docs/none.md", "docs/none/x.md", ".claude/memory/decisions.jsonl"] {
+        let read = server
+            .call(tool::READ_REPO_FILE, json!({ "path": path }))
+            .expect(path);
+        let error = format!("there is no file `{path}`");
+        assert_eq!(read, json!({ "exists": false, "error": error }), "{path}");
+    }
+    for (path, code) in [
+        (".env", DENIED),
+        ("docs/.env", DENIED),
+        ("docs/.ENV.local", DENIED),
+        ("DOCS/.Env", DENIED),
+        ("docs/Secrets.md", DENIED),
+        ("docs/secrets/x.md", DENIED),
+        ("docs/tls.KEY", DENIED),
+        ("docs/tls.pem", DENIED),
+        (".git/config", DENIED),
+        ("docs/.git/config", DENIED),
+        ("docs/../.env", DENIED),
+        ("docs/link.md", DENIED),
+        ("docs/up/notes.md", DENIED),
+        ("paths/etc/passwd", DENIED),
+        ("docs", DENIED),
+        ("docs/deep", DENIED),
+        ("notes.md", NOT_ALLOWED),
+        (".claude/settings.json", NOT_ALLOWED),
+        ("documents/x.md", NOT_ALLOWED),
+        ("docs.md", NOT_ALLOWED),
+        ("sub/README.md", NOT_ALLOWED),
+        ("docs/../notes.md", NOT_ALLOWED),
+        ("docs/./a.md", NOT_ALLOWED),
+        ("docs//a.md", NOT_ALLOWED),
+        ("docs/", NOT_ALLOWED),
+        ("/docs/a.md", NOT_ALLOWED),
+        ("/etc/passwd", NOT_ALLOWED),
+        ("../x", NOT_ALLOWED),
+        ("docs/CON.md", NOT_ALLOWED),
+        ("docs/a.md.", NOT_ALLOWED),
+        ("docs/.gitignore", NOT_ALLOWED),
+        ("docs/more", TOO_LARGE),
+        ("docs/bytes.md", INVALID),
+        ("docs/a b.md", INVALID),
+        ("docs\\a.md", INVALID),
+        ("", INVALID),
+    ] {
+        let arguments = json!({ "path": path });
+        let refusal = refuse(&library, &mut server, tool::READ_REPO_FILE, arguments, json!({}));
+        assert_eq!(refusal.code, code, "{path}: {refusal:?}");
+        assert!(
+            !refusal.data["details"].as_str().expect("details").is_empty(),
+            "{path}"
+        );
+        assert!(!format!("{refusal:?}").contains("SECRET"), "{path}");
+    }
+    server.close();
+}
+
+/// Decides, and keeps what it was shown.
+#[derive(Debug)]
+struct Person {
+    decision: Decision,
+    shown: Mutex<Vec<Proposal>>,
+}
+
+impl Approver for Person {
+    fn decide<'a>(&'a self, proposal: &'a Proposal) -> BoxFuture<'a, Decision> {
+        self.shown.lock().expect("whole").push(proposal.clone());
+        Box::pin(async { self.decision.clone() })
+    }
+}
+
+/// The contract over a library, as one process has it.
+fn open(root: &Path) -> Arc<dyn Contract> {
+    let library = library::Library::open(root, library::Options::default()).expect("a library");
+    contracts::over(CONTRACT.id, &Arc::new(library), None).expect("a contract")
+}
+
+/// Appends with this decision of a person; what they were shown beside the answer.
+fn append(
+    contract: &dyn Contract,
+    arguments: Value,
+    decision: Decision,
+) -> (Result<Answer, Rejection>, Vec<Proposal>) {
+    let person = Arc::new(Person {
+        decision,
+        shown: Mutex::default(),
+    });
+    let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let answer = runtime.block_on(contract.call(&call, tool::WRITE_MEMORY_ENTRY, arguments));
+    let shown = std::mem::take(&mut *person.shown.lock().expect("whole"));
+    (answer, shown)
+}
+
+fn entry(event: &str) -> Value {
+    json!({ "file": "progress_log.jsonl", "entry": { "timestamp": NOW, "event": event } })
+}
+
+fn practice(content: &str) -> Value {
+    json!({ "file": "best_practices.md", "content": content })
+}
+
+#[test]
+fn what_is_shown_is_appended_and_all_before_it_stays() {
+    let line = |event: &str| format!("{{\"timestamp\":\"{NOW}\",\"event\":{}}}\n", json!(event));
+    let cases: Vec<(&str, Option<&[u8]>, Value, String)> = vec![
+        (LOG, None, entry("a"), line("a")),
+        (LOG, Some(b""), entry("a"), line("a")),
+        (LOG, Some(b"{}\n"), entry("a"), line("a")),
+        (LOG, Some(b"{}"), entry("a"), format!("\n{}", line("a"))),
+        (LOG, Some(b"{}\r\n"), entry("a"), line("a")),
+        (LOG, Some(b"\xff\xfe"), entry("a"), format!("\n{}", line("a"))),
+        (
+            LOG,
+            Some(b"\n\n"),
+            entry("two\nlines \u{2028} \"and\" more"),
+            line("two\nlines \u{2028} \"and\" more"),
+        ),
+        (
+            LOG,
+            None,
+            json!({ "file": "progress_log.jsonl", "entry": { "z": [1, { "b": null }], "timestamp": "2026-01-31T09:30:00Z", "a": 1.5 } }),
+            "{\"z\":[1,{\"b\":null}],\"timestamp\":\"2026-01-31T09:30:00Z\",\"a\":1.5}\n".into(),
+        ),
+        (
+            PRACTICES,
+            None,
+            practice("- one\n- two\n"),
+            "- one\n- two\n".into(),
+        ),
+        (PRACTICES, Some(b"# Best"), practice("- one"), "\n- one\n".into()),
+        (
+            PRACTICES,
+            Some(b"# Best\n"),
+            practice("- one\n\n"),
+            "- one\n\n".into(),
+        ),
+    ];
+    for (path, before, arguments, appended) in cases {
+        let library = Library::with(&[("README.md", "x")]);
+        if let Some(before) = before {
+            library.put(path, before);
+            library.commit_all("memory");
+        }
+        let ledger = library.ledger();
+        let (answer, shown) = append(&*open(library.root()), arguments, Decision::Granted);
+        let answer = answer.expect(path);
+        assert_eq!(answer.response["success"], true);
+        let after = library.get(path);
+        assert_eq!(after, [before.unwrap_or_default(), appended.as_bytes()].concat());
+        let shown: Vec<_> = shown.into_iter().map(|it| (it.path, it.shown)).collect();
+        // The newline that a person left away is no part of the entry.
+        let text = appended.strip_prefix('\n').unwrap_or(&appended);
+        assert_eq!(shown, [(path.into(), text.into())]);
+        let commits = library.ledger().commits_since(&ledger);
+        assert_eq!(
+            commits,
+            [answer.meta["tabellion/commit"].as_str().expect("a commit")]
+        );
+        assert_eq!(library.ledger().changed_since(&ledger), [Path::new(path)]);
+        ledger::fsck(library.root()).expect("a sound repository");
+    }
+}
+
+#[test]
+fn what_is_refused_leaves_no_trace() {
+    let library = Library::with(&[(LOG, "{}\n")]);
+    let contract = open(library.root());
+    let json_of = |bytes: usize| {
+        let around = json!({ "timestamp": NOW, "event": "" }).to_string().len();
+        entry(&"x".repeat(bytes - around))
+    };
+    for (arguments, expected) in [
+        (practice(&"é".repeat(2561)), TOO_LARGE),
+        (practice(&"x".repeat(5001)), INVALID),
+        (json_of(5001), TOO_LARGE),
+        (entry(&"é".repeat(2560)), TOO_LARGE),
+        (practice(""), INVALID),
+        (json!({ "file": "progress_log.jsonl" }), INVALID),
+        (json!({ "file": "progress_log.jsonl", "content": "x" }), INVALID),
+        (
+            json!({ "file": "best_practices.md", "entry": { "timestamp": NOW } }),
+            INVALID,
+        ),
+        (
+            json!({ "file": "decisions.jsonl", "entry": { "event": "x" } }),
+            INVALID,
+        ),
+        (
+            json!({ "file": "decisions.jsonl", "entry": { "timestamp": "2026-01-31T09:30:00" } }),
+            INVALID,
+        ),
+        (
+            json!({ "file": "decisions.jsonl", "entry": { "timestamp": "yesterday" } }),
+            INVALID,
+        ),
+        (
+            json!({ "file": "decisions.jsonl", "entry": { "timestamp": 7 } }),
+            INVALID,
+        ),
+        (json!({ "file": "../../README.md", "content": "x" }), INVALID),
+        (json!({ "content": "x" }), INVALID),
+    ] {
+        let before = library.ledger();
+        let (answer, shown) = append(&*contract, arguments.clone(), Decision::Granted);
+        let Err(Rejection::Declared(error)) = answer else {
+            panic!("{arguments}: {answer:?}")
+        };
+        assert_eq!(i64::from(error.code), expected, "{arguments}: {error:?}");
+        assert_eq!(shown, [], "nobody is asked for what can't be: {arguments}");
+        assert_eq!(library.ledger(), before, "{arguments}");
+    }
+    for most in [
+        practice(&"x".repeat(5000)),
+        json_of(5000),
+        practice(&"é".repeat(2560)),
+    ] {
+        assert!(append(&*contract, most, Decision::Granted).0.is_ok());
+    }
+}
+
+#[test]
+fn without_approval_nothing_is_written() {
+    let library = Library::with(&[(LOG, "{}\n")]);
+    let before = library.ledger();
+    let contract = open(library.root());
+    let (answer, shown) = append(&*contract, entry("a"), Decision::Declined("not today".into()));
+    let Err(Rejection::Declared(error)) = answer else {
+        panic!("{answer:?}")
+    };
+    assert_eq!((i64::from(error.code), shown.len()), (DENIED, 1));
+    assert!(error.message.contains("not today"), "{}", error.message);
+    let (answer, shown) = append(&*contract, entry("a"), Decision::Ask);
+    assert_eq!(answer, Err(Rejection::InputRequired(Box::new(shown[0].clone()))));
+    assert_eq!(library.ledger(), before);
+}
+
+#[test]
+fn appends_of_several_at_once_all_arrive() {
+    const EACH: usize = 8;
+    let library = Library::with(&[(LOG, "{\"timestamp\":\"2026-01-01T00:00:00Z\"}")]);
+    let before = library.ledger();
+    thread::scope(|scope| {
+        for who in 0..3 {
+            let contract = open(library.root());
+            scope.spawn(move || {
+                for i in 0..EACH {
+                    let (answer, _) = append(&*contract, entry(&format!("{who} {i}")), Decision::Granted);
+                    answer.expect("appended");
+                }
+            });
+        }
+    });
+    let text = String::from_utf8(library.get(LOG)).expect("text");
+    let events = text.lines().map(|line| {
+        let entry: Value = serde_json::from_str(line).expect("one entry on a line");
+        entry["event"].as_str().unwrap_or("the first").to_string()
+    });
+    let mut events: Vec<_> = events.collect();
+    events.sort();
+    let each = (0..3).flat_map(|who| (0..EACH).map(move |i| format!("{who} {i}")));
+    let expected: Vec<_> = each.chain(["the first".into()]).collect();
+    assert_eq!(events, expected);
+    assert_eq!(library.ledger().commits_since(&before).len(), 3 * EACH);
+}

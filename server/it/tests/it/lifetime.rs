@@ -1,0 +1,142 @@
+//! The server leaves when its client is gone, and its handshake waits for nothing.
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use tabellion_conformance::{Target, target::PATIENCE};
+
+use crate::support::{Library, Server, edit, exited};
+
+#[test]
+fn it_exits_at_the_end_of_input() {
+    let library = Library::empty();
+    library.serve().close();
+    // Also without a handshake, and with a request that nobody waits for.
+    let target = Target::start(&mut library.command()).expect("the server starts");
+    assert!(exited(target).success());
+    let mut server = library.serve();
+    let request = json!({ "path": "a.md", "content": "a\n" });
+    server
+        .target
+        .post(
+            "tools/call",
+            json!({ "name": "write_markdown", "arguments": request }),
+        )
+        .expect("sent");
+    server.close();
+    assert_eq!(
+        library.get("a.md"),
+        b"a\n",
+        "what was asked before the end of input is done"
+    );
+    assert_eq!(library.ledger().status, "");
+}
+
+/// The log of a library that can't be recovered, what a server over HTTP says of where it listens, and why it does not start.
+#[test]
+#[cfg(target_os = "linux")]
+fn that_nobody_hears_what_it_says_is_no_reason_to_end() {
+    for why in ["nobody reads", "no space is left"] {
+        let stderr = || match why {
+            "nobody reads" => Stdio::from(std::io::pipe().expect("a pipe").1),
+            _ => fs::File::create("/dev/full").expect("a device").into(),
+        };
+        let library = Library::with(&[("a.md", "# A\n")]);
+        library.put(".git/tabellion", "no folder");
+        let mut command = library.command();
+        command
+            .args(["--stdio", "--http", "127.0.0.1:0"])
+            .stderr(stderr());
+        let mut target = Target::start(&mut command).expect("it starts");
+        target.initialize("2025-11-25").expect(why);
+        let mut server = Server { target };
+        let read = server.call("read_markdown", json!({ "path": "a.md" }));
+        assert_eq!(read.expect(why)["content"], "# A\n");
+        server.close();
+
+        let unfit = library
+            .command()
+            .args(["--document", "a.md"])
+            .stderr(stderr())
+            .status();
+        assert_eq!(unfit.expect("it runs").code(), Some(1), "{why}");
+    }
+}
+
+/// The parent is a shell that starts the server with a pipe which this process keeps open, and then dies.
+#[test]
+#[cfg(target_os = "linux")]
+fn it_exits_when_its_parent_is_gone() {
+    let library = Library::empty();
+    let pid_file = tempfile::NamedTempFile::new().expect("a file");
+    let script = format!(
+        "exec 3<&0; {} serve --library '{}' <&3 & echo $! > '{}'; exec sleep 600",
+        env!("CARGO_BIN_EXE_tabellion-under-test"),
+        library.root().display(),
+        pid_file.path().display()
+    );
+    let mut shell = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    // Held until the end: the server must leave although its input has not ended.
+    let input = shell.stdin.take();
+    let since = Instant::now();
+    let server = loop {
+        let text = fs::read_to_string(pid_file.path()).unwrap_or_default();
+        if text.ends_with('\n') && library.path(".git/HEAD").exists() {
+            break text.trim().to_string();
+        }
+        assert!(since.elapsed() < PATIENCE, "the server did not start");
+        thread::sleep(Duration::from_millis(10));
+    };
+    let alive =
+        || fs::read_to_string(format!("/proc/{server}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    assert!(alive());
+    shell.kill().expect("killed");
+    shell.wait().expect("gone");
+    let since = Instant::now();
+    while alive() {
+        assert!(since.elapsed() < PATIENCE, "the server outlives its parent");
+        thread::sleep(Duration::from_millis(10));
+    }
+    drop(input);
+}
+
+#[test]
+fn a_killed_server_leaves_a_library_that_the_next_one_serves() {
+    let library = Library::with(&[("a.md", "# A\n")]);
+    for round in 0..5 {
+        let mut server = library.serve();
+        for line in 0..10 {
+            let request = edit("a.md", "append", "", &format!("- {round}/{line}\n"));
+            server
+                .target
+                .post(
+                    "tools/call",
+                    json!({ "name": "edit_markdown", "arguments": request }),
+                )
+                .expect("sent");
+        }
+        // At least one answer, then the kill comes at some point among the others.
+        server.target.receive().expect("an answer");
+        server.target.kill();
+    }
+    let mut server = library.serve();
+    server
+        .call("write_markdown", json!({ "path": "b.md", "content": "b\n" }))
+        .expect("written");
+    let ledger = library.ledger();
+    assert_eq!(ledger.status, "");
+    let text = String::from_utf8(library.get("a.md")).expect("UTF-8");
+    // A commit for each line and none without: the first one and that of b.md are not lines.
+    assert_eq!(ledger.commits.len() - 2, text.lines().count() - 1);
+    tabellion_conformance::ledger::fsck(library.root()).expect("a sound repository");
+}

@@ -1,0 +1,512 @@
+//! The eight tools in use: what they answer, and what they leave on the disk and in git.
+
+use serde_json::{Value, json};
+use tabellion_conformance::{Ledger, ledger};
+
+use crate::support::{Answer, Library, Refusal, Server, edit};
+
+const PLAN: &str = "---\ntitle: Plan\n---\n# Plan\n\nIntro.\n\n## Scope\n\nSmall.\n\n### Detail\n\nFine.\n\n## Risks\n\nNone.\n";
+
+fn commit(answer: &Value) -> String {
+    answer["git_commit_sha"].as_str().expect("a commit").to_string()
+}
+
+/// Runs one mutation and holds it against the disk: one commit that is HEAD and touches `path` alone, one log
+/// entry that agrees with it, a clean work tree, a sound repository.
+fn mutate(library: &Library, server: &mut Server, tool: &str, path: &str, request: Value) -> Answer {
+    let before = library.ledger();
+    let answer = server
+        .call_with(tool, request, json!({}))
+        .unwrap_or_else(|refusal| panic!("{tool}: {refusal:?}"));
+    assert_eq!(answer.response["success"], true);
+    let after = library.ledger();
+    let id = commit(&answer.response);
+    assert_eq!(
+        after.commits_since(&before),
+        std::slice::from_ref(&id),
+        "{tool}: exactly one commit"
+    );
+    assert_eq!(after.commits[0], id);
+    let touched = ledger::git(library.root(), &["show", "--format=", "--name-only", &id]).expect("git show");
+    assert!(touched.lines().all(|line| line == path), "{tool}: {touched}");
+    assert!(
+        after
+            .changed_since(&before)
+            .iter()
+            .all(|changed| changed.to_str() == Some(path))
+    );
+    assert_eq!(after.status, before.status);
+    let log = server
+        .call("get_markdown_activity_log", json!({ "limit": 1 }))
+        .expect("a log");
+    let entry = &log["entries"][0];
+    assert_eq!(
+        (entry["path"].as_str(), entry["git_commit_sha"].as_str()),
+        (Some(path), Some(id.as_str()))
+    );
+    ledger::fsck(library.root()).expect("a sound repository");
+    answer
+}
+
+/// Calls a tool that must refuse, and checks that nothing has changed anywhere.
+pub(crate) fn refuse(
+    library: &Library,
+    server: &mut Server,
+    tool: &str,
+    request: Value,
+    meta: Value,
+) -> Box<Refusal> {
+    let before = library.ledger();
+    let refusal = match server.call_with(tool, request.clone(), meta) {
+        Err(refusal) => refusal,
+        Ok(answer) => panic!("{tool} accepted {request}: {answer:?}"),
+    };
+    assert_eq!(
+        library.ledger(),
+        before,
+        "{tool} refused {request} and changed something"
+    );
+    refusal
+}
+
+#[test]
+fn a_document_lives_and_dies() {
+    let library = Library::empty();
+    let mut server = library.serve();
+
+    mutate(
+        &library,
+        &mut server,
+        "write_markdown",
+        "notes/plan.md",
+        json!({ "path": "notes/plan.md", "content": PLAN }),
+    );
+    assert_eq!(library.get("notes/plan.md"), PLAN.as_bytes());
+
+    let read = server
+        .call("read_markdown", json!({ "path": "notes/plan.md" }))
+        .expect("read");
+    assert_eq!(read["content"], PLAN);
+    assert_eq!(read["metadata"]["size"], PLAN.len());
+    assert_eq!(read["metadata"]["git_commit"], library.ledger().commits[0]);
+
+    let list = |server: &mut Server, path: &str, recursive: bool| {
+        server
+            .call(
+                "list_markdown_files",
+                json!({ "path": path, "recursive": recursive }),
+            )
+            .expect("listed")
+    };
+    assert_eq!(
+        list(&mut server, "", false),
+        json!({ "files": [], "folders": ["notes"] })
+    );
+    assert_eq!(
+        list(&mut server, ".", true),
+        json!({ "files": ["notes/plan.md"], "folders": ["notes"] })
+    );
+
+    let found = server
+        .call("search_markdown", json!({ "query": "small" }))
+        .expect("searched");
+    assert_eq!(
+        found,
+        json!({ "results": [{ "path": "notes/plan.md", "matches": [{ "line": 10, "snippet": "Small." }] }] })
+    );
+
+    let request = edit(
+        "notes/plan.md",
+        "replace_section",
+        "## Scope",
+        "## Scope\n\nAll of it.\n\n",
+    );
+    let before = library.ledger();
+    let shown = server
+        .call_with("preview_markdown_change", request.clone(), json!({}))
+        .expect("previewed");
+    assert_eq!(library.ledger(), before, "a preview writes nothing");
+    assert!(
+        shown.response["summary"]
+            .as_str()
+            .expect("a summary")
+            .starts_with("replace_section \"## Scope\": ")
+    );
+    mutate(&library, &mut server, "edit_markdown", "notes/plan.md", request);
+    let now = "---\ntitle: Plan\n---\n# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Risks\n\nNone.\n";
+    assert_eq!(library.get("notes/plan.md"), now.as_bytes());
+
+    mutate(
+        &library,
+        &mut server,
+        "delete_markdown",
+        "notes/plan.md",
+        json!({ "path": "notes/plan.md", "confirm": true }),
+    );
+    assert!(!library.path("notes/plan.md").exists());
+
+    let log = server
+        .call("get_markdown_activity_log", json!({}))
+        .expect("a log");
+    let entries = log["entries"].as_array().expect("entries");
+    let operations: Vec<_> = entries
+        .iter()
+        .map(|entry| entry["operation"].as_str().unwrap_or_default())
+        .collect();
+    assert_eq!(operations, ["create", "replace_section", "delete"]);
+    server.close();
+}
+
+/// (operation, target, content, what the file is then)
+const EDITS: [(&str, &str, &str, &str); 8] = [
+    // Without a blank line the paragraph before would swallow it.
+    ("append", "", "End.\n", "# A\n\none\n\n## B\n\ntwo\n\nEnd.\n"),
+    ("append", "", "- End.", "# A\n\none\n\n## B\n\ntwo\n- End."),
+    ("prepend", "", "Top.\n\n", "Top.\n\n# A\n\none\n\n## B\n\ntwo\n"),
+    ("replace_section", "B", "## C\n", "# A\n\none\n\n## C\n"),
+    ("replace_section", "#b", "", "# A\n\none\n\n"),
+    (
+        "insert_before",
+        "## B",
+        "## C\n\n",
+        "# A\n\none\n\n## C\n\n## B\n\ntwo\n",
+    ),
+    ("insert_after", "b", "## C\n", "# A\n\none\n\n## B\n\ntwo\n## C\n"),
+    ("insert_after", "# A", "# C\n", "# A\n\none\n\n## B\n\ntwo\n# C\n"),
+];
+
+#[test]
+fn each_edit_does_what_its_preview_shows() {
+    for (operation, target, content, expected) in EDITS {
+        for crlf in [false, true] {
+            let ending = |text: &str| {
+                if crlf {
+                    text.replace('\n', "\r\n")
+                } else {
+                    text.to_string()
+                }
+            };
+            let library = Library::with(&[("a.md", &ending("# A\n\none\n\n## B\n\ntwo\n"))]);
+            let mut server = library.serve();
+            let request = edit("a.md", operation, target, &ending(content));
+            let shown = server
+                .call("preview_markdown_change", request.clone())
+                .expect("previewed");
+            mutate(&library, &mut server, "edit_markdown", "a.md", request);
+            assert_eq!(
+                String::from_utf8_lossy(&library.get("a.md")),
+                ending(expected),
+                "{operation} {target:?}"
+            );
+
+            // What git makes of the preview's diff in the state before is what the edit made.
+            let edited = library.get("a.md");
+            ledger::git(library.root(), &["checkout", "--quiet", "HEAD~1", "--", "."])
+                .expect("the state before");
+            let patch = library
+                .path("../patch")
+                .with_extension(format!("{}.diff", std::process::id()));
+            std::fs::write(&patch, shown["diff"].as_str().expect("a diff")).expect("a patch file");
+            ledger::git(
+                library.root(),
+                &["apply", "--whitespace=nowarn", patch.to_str().expect("UTF-8")],
+            )
+            .expect("git apply");
+            std::fs::remove_file(patch).expect("removed");
+            assert_eq!(library.get("a.md"), edited);
+        }
+    }
+}
+
+#[test]
+fn targets_that_are_missing_or_ambiguous_are_refused_with_candidates() {
+    let library = Library::with(&[("a.md", "# A\n\n## Notes\n\none\n\n# B\n\n## Notes\n\ntwo\n")]);
+    let mut server = library.serve();
+    for tool in ["preview_markdown_change", "edit_markdown"] {
+        let ambiguous = refuse(
+            &library,
+            &mut server,
+            tool,
+            edit("a.md", "replace_section", "## Notes", "x"),
+            json!({}),
+        );
+        assert_eq!(ambiguous.name, "AMBIGUOUS_TARGET");
+        let lines: Vec<_> = ambiguous.data["candidates"]
+            .as_array()
+            .expect("candidates")
+            .iter()
+            .map(|c| c["line"].clone())
+            .collect();
+        assert_eq!(lines, [3, 9]);
+        let missing = refuse(
+            &library,
+            &mut server,
+            tool,
+            edit("a.md", "replace_section", "## Note", "x"),
+            json!({}),
+        );
+        assert_eq!(missing.name, "NOT_FOUND");
+        assert!(missing.message.contains("## Notes"), "{}", missing.message);
+    }
+    // A slug tells them apart.
+    mutate(
+        &library,
+        &mut server,
+        "edit_markdown",
+        "a.md",
+        edit("a.md", "replace_section", "#notes-1", "## Other\n"),
+    );
+    assert_eq!(
+        library.get("a.md"),
+        b"# A\n\n## Notes\n\none\n\n# B\n\n## Other\n"
+    );
+}
+
+#[test]
+fn a_persons_work_is_neither_swept_in_nor_lost() {
+    let library = Library::with(&[("a.md", "# A\n"), ("b.md", "# B\n"), ("c.md", "# C\n")]);
+    library.put("b.md", "# B staged\n");
+    ledger::git(library.root(), &["add", "b.md"]).expect("git add");
+    library.put("c.md", "# C changed\n");
+    library.put("new.md", "# New\n");
+    let mut server = library.serve();
+    mutate(
+        &library,
+        &mut server,
+        "edit_markdown",
+        "a.md",
+        edit("a.md", "append", "", "more\n"),
+    );
+    assert_eq!(library.get("c.md"), b"# C changed\n");
+
+    // A file with uncommitted bytes: they get a commit of their own, below ours.
+    let before = library.ledger();
+    let answer = server
+        .call("edit_markdown", edit("c.md", "append", "", "more\n"))
+        .expect("edited");
+    let after = library.ledger();
+    assert_eq!(after.commits_since(&before).len(), 2);
+    assert_eq!(after.commits[0], commit(&answer));
+    let adopted =
+        ledger::git(library.root(), &["show", &format!("{}:c.md", after.commits[1])]).expect("git show");
+    assert_eq!(adopted, "# C changed\n");
+    let log = server
+        .call("get_markdown_activity_log", json!({}))
+        .expect("a log");
+    assert_eq!(
+        log["entries"].as_array().map(Vec::len),
+        Some(2),
+        "an adoption is no entry of a tool's"
+    );
+    assert_eq!(library.get("c.md"), b"# C changed\nmore\n");
+    assert!(
+        after.status.contains("b.md") && after.status.contains("new.md"),
+        "{}",
+        after.status
+    );
+    let staged = ledger::git(library.root(), &["diff", "--cached", "--name-only"]).expect("git diff");
+    assert_eq!(staged, "b.md\n");
+}
+
+#[test]
+fn a_version_that_is_only_staged_is_not_thrown_away() {
+    let library = Library::with(&[("a.md", "# A\n"), ("b.md", "# B\n")]);
+    library.put("a.md", "# A staged\n");
+    ledger::git(library.root(), &["add", "a.md"]).expect("git add");
+    library.put("a.md", "# A\n");
+    ledger::git(library.root(), &["rm", "--quiet", "--cached", "b.md"]).expect("git rm");
+    let mut server = library.serve();
+    for path in ["a.md", "b.md"] {
+        let refusal = refuse(
+            &library,
+            &mut server,
+            "edit_markdown",
+            edit(path, "append", "", "x\n"),
+            json!({}),
+        );
+        assert_eq!(refusal.name, "CONFLICT", "{path}: {refusal:?}");
+    }
+}
+
+#[test]
+fn uncommitted_bytes_can_be_refused_instead() {
+    let library = Library::with(&[("a.md", "# A\n")]);
+    library.put("a.md", "# A changed\n");
+    let mut server = library.serve_with(&["--external", "refuse"]);
+    let refusal = refuse(
+        &library,
+        &mut server,
+        "edit_markdown",
+        edit("a.md", "append", "", "x\n"),
+        json!({}),
+    );
+    assert_eq!(refusal.name, "CONFLICT");
+}
+
+#[test]
+fn an_uncommitted_file_is_read_as_it_is() {
+    let library = Library::with(&[("a.md", "# A\n")]);
+    library.put("a.md", "# A changed\n");
+    let mut server = library.serve();
+    let answer = server
+        .call_with("read_markdown", json!({ "path": "a.md" }), json!({}))
+        .expect("read");
+    assert_eq!(answer.response["content"], "# A changed\n");
+    assert_eq!(answer.meta["tabellion/dirty"], true);
+}
+
+#[test]
+fn a_base_that_is_no_more_is_refused() {
+    let library = Library::with(&[("a.md", "# A\n")]);
+    let mut server = library.serve();
+    let request = edit("a.md", "append", "", "x\n");
+    let shown = server
+        .call_with("preview_markdown_change", request.clone(), json!({}))
+        .expect("previewed");
+    let base = shown.meta["tabellion/base"].clone();
+    let if_base = json!({ "tabellion/ifBase": base });
+    let first = server
+        .call_with("edit_markdown", request.clone(), if_base.clone())
+        .expect("edited");
+    let stale = refuse(&library, &mut server, "edit_markdown", request.clone(), if_base);
+    assert_eq!(
+        (stale.name.as_str(), &stale.data["expected"]),
+        ("CONFLICT", &base)
+    );
+    // The first answer's base leads on.
+    let next = json!({ "tabellion/ifBase": first.meta["tabellion/base"] });
+    server.call_with("edit_markdown", request, next).expect("edited");
+
+    let create = |path: &str| json!({ "path": path, "content": "new\n" });
+    let absent = json!({ "tabellion/ifBase": null });
+    server
+        .call_with("write_markdown", create("new.md"), absent.clone())
+        .expect("created");
+    assert_eq!(
+        refuse(&library, &mut server, "write_markdown", create("new.md"), absent).name,
+        "CONFLICT"
+    );
+}
+
+#[test]
+fn the_same_idempotency_key_commits_once() {
+    let library = Library::with(&[("a.md", "# A\n")]);
+    let key = json!({ "tabellion/idempotencyKey": "3f6c" });
+    let request = edit("a.md", "append", "", "once\n");
+    let mut server = library.serve();
+    let first = server
+        .call_with("edit_markdown", request.clone(), key.clone())
+        .expect("edited");
+    let before = library.ledger();
+    let again = server
+        .call_with("edit_markdown", request.clone(), key.clone())
+        .expect("answered");
+    assert_eq!(
+        (&again.response, &again.meta["tabellion/replayed"]),
+        (&first.response, &json!(true))
+    );
+    server.close();
+    // It also holds for another server, after a deletion, and after other edits.
+    let mut server = library.serve();
+    let restarted = server
+        .call_with("edit_markdown", request, key.clone())
+        .expect("answered");
+    assert_eq!(restarted.response, first.response);
+    assert_eq!(library.ledger(), before);
+    let other = refuse(
+        &library,
+        &mut server,
+        "edit_markdown",
+        edit("a.md", "append", "", "twice\n"),
+        key,
+    );
+    assert_eq!(other.name, "CONFLICT");
+}
+
+#[test]
+fn conditions_that_are_not_known_are_refused() {
+    let library = Library::with(&[("a.md", "# A\n")]);
+    let mut server = library.serve();
+    let request = edit("a.md", "append", "", "x\n");
+    for meta in [
+        json!({ "tabellion/ifbase": "0" }),
+        json!({ "tabellion/ifBase": 7 }),
+        json!({ "tabellion/idempotencyKey": "" }),
+        json!({ "tabellion/idempotencyKey": "two words" }),
+    ] {
+        let refusal = refuse(
+            &library,
+            &mut server,
+            "edit_markdown",
+            request.clone(),
+            meta.clone(),
+        );
+        assert_eq!(refusal.code, -32602, "{meta}");
+    }
+    let read = json!({ "path": "a.md" });
+    let refusal = refuse(
+        &library,
+        &mut server,
+        "read_markdown",
+        read,
+        json!({ "tabellion/ifBase": "0" }),
+    );
+    assert_eq!(refusal.code, -32602);
+}
+
+#[test]
+fn a_library_may_be_a_folder_of_a_larger_repository() {
+    let outer = Library::with(&[("code.rs", "fn main() {}\n"), ("docs/a.md", "# A\n")]);
+    let root = outer.path("docs");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
+    let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--library").arg(&root))
+        .expect("started");
+    target.initialize("2025-11-25").expect("a handshake");
+    let mut server = Server { target };
+    let before = outer.ledger();
+    let answer = server
+        .call("edit_markdown", edit("a.md", "append", "", "more\n"))
+        .expect("edited");
+    assert_eq!(outer.ledger().commits_since(&before), [commit(&answer)]);
+    assert_eq!(outer.get("docs/a.md"), b"# A\nmore\n");
+    let log = server
+        .call("get_markdown_activity_log", json!({}))
+        .expect("a log");
+    assert_eq!(log["entries"][0]["path"], "a.md");
+    let list = server
+        .call("list_markdown_files", json!({ "path": "", "recursive": true }))
+        .expect("listed");
+    assert_eq!(list["files"], json!(["a.md"]));
+    assert_eq!(outer.ledger().status, "");
+}
+
+#[test]
+fn an_empty_folder_becomes_a_library_and_reading_never_changes_it() {
+    let library = Library::empty();
+    let folder = library.path("deep/down");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
+    let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--library").arg(&folder))
+        .expect("started");
+    target.initialize("2025-11-25").expect("a handshake");
+    let before = Ledger::read(&folder).expect("a ledger");
+    assert_eq!(before.commits.len(), 1, "a root commit");
+    let mut server = Server { target };
+    server
+        .call("list_markdown_files", json!({ "path": "" }))
+        .expect("listed");
+    server
+        .call("search_markdown", json!({ "query": "x" }))
+        .expect("searched");
+    let log = server
+        .call("get_markdown_activity_log", json!({}))
+        .expect("a log");
+    assert_eq!(log["entries"], json!([]));
+    assert_eq!(
+        server
+            .call("read_markdown", json!({ "path": "a.md" }))
+            .expect_err("none")
+            .name,
+        "NOT_FOUND"
+    );
+    assert_eq!(Ledger::read(&folder).expect("a ledger"), before);
+}

@@ -1,0 +1,211 @@
+//! A throw-away library, a server over it, and calls that read well.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Stdio},
+};
+
+use serde_json::{Map, Value, json};
+use tabellion_conformance::{Ledger, Target, ledger};
+use tempfile::TempDir;
+
+/// A library in a folder of its own.
+pub(crate) struct Library {
+    dir: TempDir,
+}
+
+impl Library {
+    /// A library whose repository the server will make.
+    pub(crate) fn empty() -> Self {
+        Self {
+            dir: TempDir::new().expect("a temporary folder"),
+        }
+    }
+
+    /// As [`empty`](Self::empty), in a folder of `place`.
+    pub(crate) fn empty_in(place: &Path) -> Self {
+        Self {
+            dir: TempDir::new_in(place).expect("a temporary folder"),
+        }
+    }
+
+    /// A library that holds `files`, committed by a person.
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let library = Self::empty();
+        ledger::git(library.root(), &["init", "--quiet", "--initial-branch=main"]).expect("git init");
+        for (path, content) in files {
+            library.put(path, content);
+        }
+        library.commit_all("first");
+        library
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    /// Writes a file as a person would.
+    pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("folders");
+        fs::write(path, content).expect("a file");
+    }
+
+    pub(crate) fn commit_all(&self, message: &str) {
+        ledger::git(self.root(), &["add", "--all"]).expect("git add");
+        ledger::git(
+            self.root(),
+            &["commit", "--quiet", "--allow-empty", "-m", message],
+        )
+        .expect("git commit");
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Vec<u8> {
+        fs::read(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub(crate) fn ledger(&self) -> Ledger {
+        Ledger::read(self.root()).expect("a ledger")
+    }
+
+    /// Starts a server over this library and opens a session.
+    pub(crate) fn serve(&self) -> Server {
+        self.serve_with(&[])
+    }
+
+    /// As [`serve`](Self::serve), with more arguments.
+    pub(crate) fn serve_with(&self, arguments: &[&str]) -> Server {
+        let mut target = Target::start(self.command().args(arguments)).expect("the server starts");
+        target.initialize("2025-11-25").expect("a handshake");
+        Server { target }
+    }
+
+    /// The command that serves this library.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
+        command
+            .arg("serve")
+            .arg("--library")
+            .arg(self.root())
+            .stderr(Stdio::inherit());
+        command
+    }
+}
+
+/// A server with an open session.
+pub(crate) struct Server {
+    pub(crate) target: Target,
+}
+
+impl Server {
+    /// Calls a tool; its response, or its error.
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Outcome<Value> {
+        self.call_with(tool, arguments, json!({}))
+            .map(|answer| answer.response)
+    }
+
+    /// Calls a tool under conditions in `_meta`.
+    pub(crate) fn call_with(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<Answer> {
+        let meta = meta.as_object().cloned().unwrap_or_default();
+        let message = self.target.call(tool, arguments, meta).expect("an answer");
+        outcome(&message)
+    }
+
+    /// Ends the session.
+    pub(crate) fn close(self) {
+        assert!(exited(self.target).success());
+    }
+}
+
+/// Ends a server that was started here; how it exited.
+pub(crate) fn exited(target: Target) -> ExitStatus {
+    let ended = target.close().expect("the server exits");
+    ended.expect("it was started here")
+}
+
+/// The process id of a server that was started here.
+pub(crate) fn process(target: &Target) -> u32 {
+    target.id().expect("it was started here")
+}
+
+/// What a tool answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) response: Value,
+    pub(crate) meta: Map<String, Value>,
+}
+
+/// A tool's answer, or its error.
+pub(crate) type Outcome<T> = Result<T, Box<Refusal>>;
+
+/// Why it did not.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) code: i64,
+    pub(crate) name: String,
+    pub(crate) message: String,
+    pub(crate) data: Value,
+}
+
+impl Refusal {
+    /// The ids of the rules that were broken.
+    pub(crate) fn rules(&self) -> Vec<&str> {
+        let violations = self.data["violations"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        violations
+            .iter()
+            .filter_map(|violation| violation["rule"].as_str())
+            .collect()
+    }
+}
+
+/// Reads a response message.
+pub(crate) fn outcome(message: &Value) -> Outcome<Answer> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    if let Some(error) = message.get("error") {
+        return Err(Box::new(Refusal {
+            code: error["code"].as_i64().unwrap_or_default(),
+            name: String::new(),
+            message: text(&error["message"]),
+            data: error["data"].clone(),
+        }));
+    }
+    let result = &message["result"];
+    if result["isError"] == true {
+        assert!(
+            result.get("structuredContent").is_none(),
+            "an error has no structured content: {message}"
+        );
+        let error = &result["_meta"]["tabellion/error"];
+        return Err(Box::new(Refusal {
+            code: error["code"].as_i64().unwrap_or_default(),
+            name: text(&error["name"]),
+            message: text(&result["content"][0]["text"]),
+            data: error["data"].clone(),
+        }));
+    }
+    let response = result["structuredContent"].clone();
+    let repeated: Value = serde_json::from_str(result["content"][0]["text"].as_str().expect("a text block"))
+        .expect("the text block repeats the structured content");
+    assert_eq!(repeated, response);
+    Ok(Answer {
+        response,
+        meta: result["_meta"].as_object().cloned().unwrap_or_default(),
+    })
+}
+
+/// An edit of a section, or of the whole file where `target` is empty.
+pub(crate) fn edit(path: &str, operation: &str, target: &str, content: &str) -> Value {
+    let mut request = json!({ "path": path, "operation": { "type": operation, "content": content } });
+    if !target.is_empty() {
+        request["operation"]["target"] = target.into();
+    }
+    request
+}

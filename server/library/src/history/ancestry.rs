@@ -1,0 +1,164 @@
+//! A commit's ancestors, newest first, as far as somebody asks for them.
+
+use std::collections::{BinaryHeap, HashMap, hash_map};
+
+use gix::{
+    ObjectId,
+    bstr::ByteSlice,
+    objs::{CommitRefIter, commit::ref_iter::Token},
+};
+use tabellion_runtime::Failure;
+
+use super::super::{commit_message::Record, trouble::InRepository};
+
+/// How far apart clocks may be, in seconds.
+const CLOCK_SKEW: i64 = 24 * 60 * 60;
+/// What every message of ours has in it.
+const MARK: &[u8] = b"Tabellion-Operation:";
+/// Stands for the place of a commit that is still to come.
+const TO_COME: u32 = u32::MAX;
+
+/// A walk over all ancestors, newest first: of the commits whose children have come, the one with the latest time is
+/// next. Where clocks were wrong, a commit may so come before a descendant of it.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    /// Each commit's place among those that came.
+    seen: HashMap<ObjectId, u32>,
+    to_come: BinaryHeap<(i64, ObjectId)>,
+    read: HashMap<ObjectId, CommitData>,
+    came: u32,
+}
+
+/// A commit that a walk came upon.
+#[derive(Debug)]
+pub(super) struct Visited {
+    /// Its id.
+    pub(super) id: ObjectId,
+    /// What it says.
+    pub(super) commit: CommitData,
+    /// Whether this commit and what comes after it are all of its ancestors and nothing else.
+    pub(super) alone: bool,
+    /// After a walk came upon an ancestor too early: that one's place. Nothing since then is `alone` after all.
+    pub(super) not_alone_since: Option<u32>,
+}
+
+impl Walk {
+    /// A walk over `head` and its ancestors.
+    pub(super) fn from(git: &gix::Repository, head: ObjectId) -> Result<Self, Failure> {
+        let mut walk = Self::default();
+        walk.visit(git, head)?;
+        Ok(walk)
+    }
+
+    /// The commit that is next, if none but its ancestors can come after it.
+    pub(super) fn only(&self) -> Option<ObjectId> {
+        let next = self.to_come.peek().map(|(_, id)| *id);
+        next.filter(|_| self.to_come.len() == 1)
+    }
+
+    pub(super) fn next(&mut self, git: &gix::Repository) -> Result<Option<Visited>, Failure> {
+        let Some((_, id)) = self.to_come.pop() else {
+            return Ok(None);
+        };
+        let alone = self.to_come.is_empty();
+        let commit = self.read.remove(&id).expect("a commit to come was read");
+        self.seen.insert(id, self.came);
+        self.came += 1;
+        let mut not_alone_since = None;
+        for parent in &commit.parents {
+            let place = self.visit(git, *parent)?;
+            not_alone_since = not_alone_since.into_iter().chain(place).min();
+        }
+        Ok(Some(Visited {
+            id,
+            commit,
+            alone: alone && not_alone_since.is_none(),
+            not_alone_since,
+        }))
+    }
+
+    /// Has the walk come upon `id`, and returns its place if it has been there already.
+    fn visit(&mut self, git: &gix::Repository, id: ObjectId) -> Result<Option<u32>, Failure> {
+        match self.seen.entry(id) {
+            hash_map::Entry::Occupied(seen) => return Ok(Some(*seen.get()).filter(|place| *place != TO_COME)),
+            hash_map::Entry::Vacant(unseen) => unseen.insert(TO_COME),
+        };
+        if let Some(commit) = CommitData::read(git, id)? {
+            self.to_come.push((commit.time, id));
+            self.read.insert(id, commit);
+        }
+        Ok(None)
+    }
+}
+
+/// What a walk needs of a commit.
+#[derive(Debug)]
+pub(super) struct CommitData {
+    pub(super) parents: Vec<ObjectId>,
+    pub(super) tree: Option<ObjectId>,
+    pub(super) time: i64,
+    /// What it says of itself, if it is one of ours.
+    pub(super) record: Option<Record>,
+}
+
+impl CommitData {
+    /// The commit `id`; `None` where a shallow clone ends.
+    pub(super) fn read(git: &gix::Repository, id: ObjectId) -> Result<Option<Self>, Failure> {
+        let Some(object) = git.try_find_object(id).reading("a commit")? else {
+            return Ok(None);
+        };
+        let object = object.try_into_commit().reading("a commit")?;
+        let mut commit = Self {
+            parents: Vec::new(),
+            tree: None,
+            time: 0,
+            record: None,
+        };
+        // Of a commit that is not well-formed counts what can be read.
+        for token in CommitRefIter::from_bytes(&object.data, id.kind()).map_while(Result::ok) {
+            match token {
+                Token::Tree { id } => commit.tree = Some(id),
+                Token::Parent { id } => commit.parents.push(id),
+                Token::Committer { signature } => {
+                    commit.time = signature.time().map_or(0, |time| time.seconds)
+                }
+                _ => {}
+            }
+        }
+        if object.data.contains_str(MARK) {
+            commit.record = Record::parse(&object.message_raw_sloppy().to_str_lossy());
+        }
+        Ok(Some(commit))
+    }
+}
+
+/// Whether `from` has `target` among its ancestors. Nothing behind `base`, an ancestor of `target`, is looked at.
+pub(crate) fn reaches(
+    git: &gix::Repository,
+    from: ObjectId,
+    target: ObjectId,
+    base: Option<ObjectId>,
+) -> Result<bool, Failure> {
+    if from == target {
+        return Ok(true);
+    }
+    let Some(made) = CommitData::read(git, target)? else {
+        return Ok(false);
+    };
+    let mut walk = Walk::default();
+    walk.seen.extend(base.map(|base| (base, TO_COME)));
+    walk.visit(git, from)?;
+    while let Some(visited) = walk.next(git)? {
+        if visited.id == target {
+            return Ok(true);
+        }
+        if visited.commit.time < made.time - CLOCK_SKEW {
+            break;
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+#[path = "tests/ancestry.rs"]
+mod tests;

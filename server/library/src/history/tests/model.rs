@@ -1,0 +1,183 @@
+//! Whatever becomes of a history, the log with its cache says what a plain walk says.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::support::{KEYS, PATHS, PREFIXES, Plan, Told};
+use crate::tests::support::git;
+
+/// What happens to the repository and its cache.
+#[derive(Debug, Clone)]
+enum Event {
+    /// The branch moves: forward, back, to another line.
+    Head(usize),
+    /// The keeper comes by; perhaps it is stopped before it has looked at what the commits changed.
+    CatchUp { changes: bool },
+    /// Somebody deletes the cache.
+    Delete,
+    /// The log is asked, perhaps with what it has in memory.
+    Ask { prefix: usize, few: usize, anew: bool },
+    /// The branch moves on commit by commit, and the log is asked each time.
+    GoOn { from: usize, prefix: usize },
+}
+
+fn plans() -> impl Strategy<Value = Vec<Plan>> {
+    let parents = prop_oneof![
+        6 => Just(vec![1]),
+        2 => (1..6_usize).prop_map(|back| vec![back]),
+        2 => (1..3_usize, 1..8_usize).prop_map(|(one, other)| vec![one, other]),
+        1 => Just(vec![1, 2, 3]),
+    ];
+    let later = prop_oneof![6 => 1..100_i64, 1 => Just(0_i64), 3 => -500..0_i64];
+    let plan = (
+        parents,
+        later,
+        0..PATHS.len(),
+        prop::bool::weighted(0.2),
+        0..=KEYS.len() + 2,
+    )
+        .prop_map(|(parents, later, path, delete, kind)| Plan {
+            parents,
+            later,
+            path,
+            delete,
+            kind,
+        });
+    prop::collection::vec(plan, 1..40)
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let event = prop_oneof![
+        3 => any::<usize>().prop_map(Event::Head),
+        3 => any::<bool>().prop_map(|changes| Event::CatchUp { changes }),
+        1 => Just(Event::Delete),
+        4 => (0..PREFIXES.len(), 0..8_usize, any::<bool>())
+            .prop_map(|(prefix, few, anew)| Event::Ask { prefix, few, anew }),
+        2 => (any::<usize>(), 0..PREFIXES.len()).prop_map(|(from, prefix)| Event::GoOn { from, prefix }),
+    ];
+    prop::collection::vec(event, 1..16)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_cache_changes_no_answer(plans in plans(), events in events()) {
+        let told = Told::new(&plans);
+        let libraries = PREFIXES.map(|prefix| told.history(prefix));
+        for event in &events {
+            match event {
+                Event::Head(at) => told.put_head(at % told.commits.len()),
+                Event::CatchUp { changes } => libraries[0].catch_up(*changes),
+                Event::Delete => {
+                    let _ = std::fs::remove_file(told.cache());
+                }
+                Event::Ask { prefix, few, anew } => {
+                    let library = &libraries[*prefix];
+                    let answers = if *anew { library.answers(*few) } else { library.next_answers(*few) };
+                    prop_assert_eq!(answers, library.expected(*few));
+                }
+                Event::GoOn { from, prefix } => {
+                    let library = &libraries[*prefix];
+                    for at in (from % told.commits.len()..told.commits.len()).take(8) {
+                        told.put_head(at);
+                        prop_assert_eq!(library.next_answers(3), library.expected(3));
+                    }
+                }
+            }
+        }
+        for library in &libraries {
+            library.catch_up(true);
+            prop_assert_eq!(library.answers(3), library.expected(3));
+        }
+    }
+}
+
+/// Where clocks went back, the second commit comes before the third and fourth, which stand on it: from neither of them on
+/// is the cache their history, whether it was built at once or went on from the first commit.
+#[test]
+fn what_came_too_early_is_not_left_out() {
+    let plan = |parents: &[usize], later| Plan {
+        parents: parents.to_vec(),
+        later,
+        path: 0,
+        delete: false,
+        kind: 1,
+    };
+    let plans = [
+        plan(&[], 0),
+        plan(&[], 1000),
+        plan(&[1, 2], -500),
+        plan(&[1], 100),
+        plan(&[1, 3], 1400),
+    ];
+    for goes_on in [false, true] {
+        let told = Told::new(&plans);
+        let library = told.history("");
+        if goes_on {
+            told.put_head(0);
+            library.catch_up(true);
+        }
+        told.put_head(4);
+        library.catch_up(true);
+        for head in [3, 2] {
+            told.put_head(head);
+            assert_eq!(library.answers(2), library.expected(2), "{goes_on}, {head}");
+        }
+    }
+}
+
+/// Git itself says which commit changed a path last, on a straight history and on one with merges.
+#[test]
+fn the_last_commit_is_gits() {
+    let plan = |at: usize, parents: &[usize]| Plan {
+        parents: parents.to_vec(),
+        later: 10,
+        path: at % PATHS.len(),
+        delete: at % 7 == 3,
+        kind: 1,
+    };
+    let straight: Vec<_> = (0..60).map(|at| plan(at, &[1])).collect();
+    let forked: Vec<_> = (0..60)
+        .map(|at| match at % 5 {
+            3 => plan(at, &[3]),
+            4 => plan(at, &[1, 2]),
+            _ => plan(at, &[1]),
+        })
+        .collect();
+    for (plans, full) in [(straight, false), (forked, true)] {
+        let told = Told::new(&plans);
+        let library = told.history("");
+        for head in [59, 30, 44, 7, 58] {
+            told.put_head(head);
+            library.catch_up(true);
+            for (path, commit) in PATHS.iter().zip(library.answers(1).last_commits) {
+                let commit = commit.map(|id| id.to_string()).unwrap_or_default();
+                assert_eq!(commit, last_by_git(told.path(), path, full), "{head} {path}");
+            }
+        }
+    }
+}
+
+fn last_by_git(folder: &Path, path: &str, full: bool) -> String {
+    if !full {
+        return git(folder, &["log", "-1", "--format=%H", "--", path]).1;
+    }
+    let (_, commits) = git(folder, &["log", "--full-history", "--format=%H", "--", path]);
+    let differs = |commit: &&str| {
+        let arguments = [
+            "diff-tree",
+            "-c",
+            "--root",
+            "-r",
+            "--name-only",
+            "--no-commit-id",
+            commit,
+            "--",
+            path,
+        ];
+        !git(folder, &arguments).1.is_empty()
+    };
+    commits.lines().find(differs).unwrap_or_default().to_owned()
+}

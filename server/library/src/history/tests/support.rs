@@ -1,0 +1,247 @@
+//! Histories made of a list, and what a plain walk says of them.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs,
+    io::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use chrono::DateTime;
+use gix::ObjectId;
+use tempfile::TempDir;
+
+use crate::{
+    commit_message::{EXTERNAL, Record},
+    history::{History, LogEntry, Slot, ancestry::Walk, build::BuildError, changes},
+    repository::Repository,
+};
+
+/// The documents of these histories, of two libraries in one repository.
+pub(super) const PATHS: [&str; 4] = ["a/x.md", "a/deep/y.md", "b/x.md", "z.md"];
+/// The idempotency keys.
+pub(super) const KEYS: [&str; 3] = ["one", "two", "three"];
+/// The libraries: the whole repository, and two folders of it.
+pub(super) const PREFIXES: [&str; 3] = ["", "a/", "b/"];
+
+/// A commit to make.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    /// How many commits before this one its parents are; none for a first commit.
+    pub(super) parents: Vec<usize>,
+    /// How much later than the commit before it, in seconds; clocks go wrong.
+    pub(super) later: i64,
+    /// Index of the document that is changed, and whether it is deleted.
+    pub(super) path: usize,
+    pub(super) delete: bool,
+    /// Whose it is: a person's, an entry with or without a key, or one of uncommitted bytes.
+    pub(super) kind: usize,
+}
+
+/// A repository with such a history.
+pub(super) struct Told {
+    pub(super) folder: TempDir,
+    pub(super) commits: Vec<ObjectId>,
+}
+
+impl Told {
+    pub(super) fn new(plans: &[Plan]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let git = |arguments: &[&str]| {
+            let mut git = Command::new("git");
+            git.arg("-C").arg(folder.path()).args(arguments);
+            git
+        };
+        assert!(git(&["init", "-q", "-b", "main"]).status().unwrap().success());
+        let mut import = git(&["fast-import", "--quiet", "--export-marks=.git/marks"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let text = stream(plans);
+        import.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        assert!(import.wait().unwrap().success());
+        for prefix in PREFIXES {
+            fs::create_dir_all(folder.path().join(prefix)).unwrap();
+        }
+        let marks = fs::read_to_string(folder.path().join(".git/marks")).unwrap();
+        let commits: BTreeMap<usize, ObjectId> = marks
+            .lines()
+            .map(|line| {
+                let (mark, id) = line.trim_start_matches(':').split_once(' ').unwrap();
+                (mark.parse().unwrap(), ObjectId::from_hex(id.as_bytes()).unwrap())
+            })
+            .collect();
+        let told = Self {
+            folder,
+            commits: commits.into_values().collect(),
+        };
+        told.put_head(told.commits.len() - 1);
+        told
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(super) fn cache(&self) -> std::path::PathBuf {
+        self.path().join(".git/tabellion/log.sqlite")
+    }
+
+    /// Has the branch stand at a commit.
+    pub(super) fn put_head(&self, commit: usize) {
+        let branch = self.path().join(".git/refs/heads/main");
+        fs::write(branch, format!("{}\n", self.commits[commit])).unwrap();
+    }
+
+    pub(super) fn history(&self, prefix: &str) -> Asked {
+        let repository = Repository::open(&self.path().canonicalize().unwrap().join(prefix)).unwrap();
+        assert_eq!(repository.prefix(), prefix);
+        Asked {
+            history: History::new(&repository),
+            repository,
+        }
+    }
+}
+
+fn stream(plans: &[Plan]) -> String {
+    let mut text = String::new();
+    let mut time = 1_700_000_000;
+    for (at, plan) in plans.iter().enumerate() {
+        time += plan.later;
+        let path = PATHS[plan.path];
+        let message = match plan.kind {
+            0 => "a person's\n".to_owned(),
+            kind => Record {
+                operation: if kind == 5 { EXTERNAL } else { "append" }.into(),
+                path: path.into(),
+                tool: (kind != 5).then(|| "a_tool".into()),
+                client: (at % 2 == 0).then(|| "c/1".into()),
+                time: DateTime::from_timestamp(time, 1_000_000 * (at as u32 % 1000)).unwrap(),
+                summary: format!("the {at}th"),
+                key: KEYS.get(kind - 1).map(|key| (*key).into()),
+                request: KEYS.get(kind - 1).map(|_| at.to_string()),
+                noted: None,
+            }
+            .render(),
+        };
+        let (mark, length) = (at + 1, message.len());
+        let _ = write!(
+            text,
+            "reset refs/heads/main\ncommit refs/heads/main\nmark :{mark}\ncommitter A <a@b> {time} +0000\ndata {length}\n{message}\n"
+        );
+        let mut parents: Vec<_> = plan
+            .parents
+            .iter()
+            .filter(|back| **back <= at && **back > 0)
+            .collect();
+        parents.dedup();
+        for (number, back) in parents.into_iter().enumerate() {
+            let word = if number == 0 { "from" } else { "merge" };
+            let _ = writeln!(text, "{word} :{}", mark - back);
+        }
+        if plan.delete {
+            let _ = writeln!(text, "D {path}");
+        } else {
+            // Few different contents, so that some commits change nothing and some merges agree.
+            let content = (at % 3).to_string();
+            let _ = write!(text, "M 644 inline {path}\ndata 1\n{content}\n");
+        }
+    }
+    text
+}
+
+/// A history that is asked.
+pub(super) struct Asked {
+    pub(super) history: History,
+    repository: Repository,
+}
+
+/// All that can be asked of a history.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answers {
+    pub(super) entries: Vec<LogEntry>,
+    pub(super) few: Vec<LogEntry>,
+    pub(super) with_keys: Vec<Option<LogEntry>>,
+    pub(super) last_commits: Vec<Option<ObjectId>>,
+}
+
+impl Asked {
+    /// What the log answers. Whatever is in the cache is used at once.
+    pub(super) fn answers(&self, few: usize) -> Answers {
+        self.history.known().renew(true);
+        self.next_answers(few)
+    }
+
+    /// What it answers with what it has in memory from before.
+    pub(super) fn next_answers(&self, few: usize) -> Answers {
+        let git = self.repository.git();
+        let head = self.repository.head_commit(&git).unwrap();
+        let with_key = |key: &&str| self.history.with_key(&git, head, key).unwrap();
+        Answers {
+            few: self.history.last(&git, head, few).unwrap(),
+            with_keys: KEYS
+                .iter()
+                .map(|key| with_key(key).map(|entry| (*entry).clone()))
+                .collect(),
+            last_commits: PATHS
+                .iter()
+                .map(|path| self.history.last_commit(&git, head, path).unwrap())
+                .collect(),
+            entries: self.history.last(&git, head, usize::MAX).unwrap(),
+        }
+    }
+
+    /// Whether all of the history comes from the cache.
+    pub(super) fn is_all_cached(&self) -> bool {
+        let known = self.history.known();
+        known.front.commits.is_empty() && matches!(known.cache, Slot::Open(_))
+    }
+
+    /// What a plain walk answers.
+    pub(super) fn expected(&self, few: usize) -> Answers {
+        let git = self.repository.git();
+        let head = self.repository.head_commit(&git).unwrap().unwrap();
+        let mut walk = Walk::from(&git, head).unwrap();
+        let mut entries = Vec::new();
+        let mut last_commits = vec![None; PATHS.len()];
+        while let Some(visited) = walk.next(&git).unwrap() {
+            for (path, last) in PATHS.iter().zip(&mut last_commits) {
+                if last.is_none() && changes::touches(&git, &visited.commit, path).unwrap() {
+                    *last = Some(visited.id);
+                }
+            }
+            let record = visited.commit.record;
+            entries
+                .extend(record.and_then(|record| LogEntry::of(visited.id, record, self.repository.prefix())));
+        }
+        let with_key = |key: &&str| {
+            entries
+                .iter()
+                .find(|entry| entry.key.as_deref() == Some(key))
+                .cloned()
+        };
+        let with_keys = KEYS.iter().map(with_key).collect();
+        entries.reverse();
+        Answers {
+            few: entries[entries.len().saturating_sub(few)..].to_vec(),
+            entries,
+            with_keys,
+            last_commits,
+        }
+    }
+
+    /// Brings the cache up to HEAD; with `changes`, also which commit changed what.
+    pub(super) fn catch_up(&self, changes: bool) {
+        loop {
+            match self.history.keeper.catch_up_now(changes) {
+                Ok(()) => return,
+                Err(BuildError::Busy) => thread::sleep(Duration::from_millis(5)),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What git ignores in a library: its rules, gathered from where git has them, for each folder.
+//!
+//! The rules are matched by gix, whose matcher is git's own translated; `.ignore` and `.rgignore` mean nothing here. Two
+//! odd shapes of a rule match less than with git: a `**` glued to other characters (`a**/**`), and `//`.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gix_ignore::glob::pattern::Case;
+use gix_ignore::glob::search::Pattern;
+use gix_ignore::glob::search::pattern::List;
+use gix_ignore::search::Ignore;
+
+use super::root::{MAX_FILE_BYTES, Root};
+use crate::path::LibraryDir;
+use tabellion_platform::Dir;
+
+/// Where git's rules for a library stand. The files are read anew for each walk.
+#[derive(Clone, Debug)]
+pub struct IgnoreRules {
+    repository: Option<Repository>,
+}
+
+#[derive(Clone, Debug)]
+struct Repository {
+    work_dir: PathBuf,
+    /// The library's folder in the work tree, `/`-separated; empty when it is the whole of it.
+    library: String,
+    info_exclude: PathBuf,
+    excludes_file: Option<PathBuf>,
+    case: Case,
+}
+
+impl IgnoreRules {
+    /// No rules: the library is in no repository.
+    pub fn none() -> Self {
+        Self { repository: None }
+    }
+
+    /// The rules of the repository with the work tree `work_dir`, in which the library lies: each `.gitignore` from there
+    /// down, `common_dir/info/exclude`, and `excludes_file` (git's `core.excludesFile`). `ignore_case` is git's
+    /// `core.ignoreCase`.
+    ///
+    /// # Errors
+    ///
+    /// When `root` is not in `work_dir`, or `work_dir` can't be read.
+    pub fn new(
+        root: &Root,
+        work_dir: &Path,
+        common_dir: &Path,
+        excludes_file: Option<PathBuf>,
+        ignore_case: bool,
+    ) -> io::Result<Self> {
+        let work_dir = work_dir.canonicalize()?;
+        let outside = || io::Error::new(io::ErrorKind::InvalidInput, "the library is not in the work tree");
+        let library = root.path().strip_prefix(&work_dir).map_err(|_| outside())?;
+        let segments: Option<Vec<&str>> = library.iter().map(|segment| segment.to_str()).collect();
+        let repository = Repository {
+            library: segments.ok_or_else(outside)?.join("/"),
+            work_dir,
+            info_exclude: common_dir.join("info/exclude"),
+            excludes_file,
+            case: if ignore_case { Case::Fold } else { Case::Sensitive },
+        };
+        Ok(Self {
+            repository: Some(repository),
+        })
+    }
+
+    /// The rules that `repository`'s own configuration names.
+    ///
+    /// # Errors
+    ///
+    /// As for [`IgnoreRules::new`], when the repository is bare, or when its configured path can't be understood.
+    pub fn of_repository(root: &Root, repository: &gix::Repository) -> io::Result<Self> {
+        let bare = || io::Error::new(io::ErrorKind::InvalidInput, "the repository has no work tree");
+        let config = repository.config_snapshot();
+        let configured = config
+            .trusted_path("core.excludesFile")
+            .map_err(io::Error::other)?;
+        Self::new(
+            root,
+            repository.workdir().ok_or_else(bare)?,
+            repository.common_dir(),
+            configured.or_else(default_excludes_file),
+            config.boolean("core.ignoreCase").unwrap_or(false),
+        )
+    }
+
+    /// The rules that hold for the library's root from above; `None` when they ignore the library itself.
+    pub(super) fn scope(&self) -> Option<Scope> {
+        let mut scope = Scope {
+            rules: Arc::default(),
+            case: Case::Sensitive,
+            library: "".into(),
+        };
+        let Some(repository) = &self.repository else {
+            return Some(scope);
+        };
+        scope.case = repository.case;
+        // From the weakest to the strongest. What can't be read has no rules, as with git.
+        for file in repository.excludes_file.iter().chain([&repository.info_exclude]) {
+            scope.add("", fs::File::open(file).ok());
+        }
+        let mut above = String::new();
+        let work_dir = Dir::open(&repository.work_dir).ok();
+        for segment in repository
+            .library
+            .split('/')
+            .filter(|segment| !segment.is_empty())
+        {
+            let rules = format!("{above}.gitignore");
+            scope.add(
+                &above,
+                work_dir.as_ref().and_then(|dir| dir.open_file(&rules).ok()),
+            );
+            above.push_str(segment);
+            if scope.matches(&above, true) {
+                return None;
+            }
+            above.push('/');
+        }
+        scope.library = above.into();
+        Some(scope)
+    }
+}
+
+/// Where git looks when `core.excludesFile` is not set.
+fn default_excludes_file() -> Option<PathBuf> {
+    let set = |name| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+    Some(config.join("git/ignore"))
+}
+
+/// The rules that hold in one folder: its own, those of every folder above, those for the whole repository.
+#[derive(Clone)]
+pub(super) struct Scope {
+    rules: Arc<gix_ignore::Search>,
+    case: Case,
+    /// The library's folder in the work tree with a closing `/`; empty when it is the whole of it.
+    library: Arc<str>,
+}
+
+impl Scope {
+    /// The scope in the folder `dir` of the library, which is one below this scope's.
+    pub(super) fn enter(&self, dir: &LibraryDir, handle: &Dir) -> Self {
+        let mut scope = self.clone();
+        let base = if dir.is_root() {
+            self.library.to_string()
+        } else {
+            format!("{}{dir}/", self.library)
+        };
+        scope.add(&base, handle.open_entry(".gitignore").ok());
+        scope
+    }
+
+    /// Adds the rules in `file`, which hold below the folder `base` of the work tree (with a closing `/`).
+    fn add(&mut self, base: &str, file: Option<fs::File>) {
+        let mut text = Vec::new();
+        if file.is_none_or(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut text).is_err()) {
+            return;
+        }
+        let patterns = Ignore::default().bytes_to_patterns(&text, Path::new(""));
+        if !patterns.is_empty() {
+            let base = (!base.is_empty()).then(|| base.into());
+            Arc::make_mut(&mut self.rules).patterns.push(List {
+                patterns,
+                source: None,
+                base,
+            });
+        }
+    }
+
+    /// Whether `path` of the library is ignored, given that no folder above it is.
+    pub(super) fn ignores(&self, path: &str, is_folder: bool) -> bool {
+        if self.rules.patterns.is_empty() {
+            return false;
+        }
+        if self.library.is_empty() {
+            self.matches(path, is_folder)
+        } else {
+            self.matches(&format!("{}{path}", self.library), is_folder)
+        }
+    }
+
+    fn matches(&self, path: &str, is_folder: bool) -> bool {
+        self.rules
+            .pattern_matching_relative_path(path.into(), Some(is_folder), self.case)
+            .is_some_and(|found| !found.pattern.is_negative())
+    }
+}

@@ -1,0 +1,109 @@
+//! Making the repository of a folder that has none: `main`, and a first commit that holds nothing.
+//!
+//! It is built aside and gets its name in one step, so that a crash leaves either a whole repository or none. What is in
+//! the folder already stays untracked until it is first changed.
+
+use std::{fs, io, path::Path};
+
+use gix::objs::Tree;
+use tabellion_runtime::Failure;
+
+use super::{
+    commit::Authorship,
+    durable::{self, Thing},
+    objects::{NewObjects, folders},
+    repository::SELF,
+};
+use tabellion_platform::{self as platform, Dir};
+
+const ASIDE: &str = ".tabellion-init";
+const BRANCH: &str = "refs/heads/main";
+const CONFIG: &str = "[core]
+\trepositoryformatversion = 0
+\tfilemode = true
+\tbare = false
+\tlogallrefupdates = true
+";
+
+/// Makes `.git` in `root`, unless somebody else was faster.
+pub(super) fn create(root: &Path) -> io::Result<()> {
+    let aside = root.join(ASIDE);
+    let is_made = || root.join(".git").symlink_metadata().is_ok();
+    let alone = fs::create_dir_all(&aside).and_then(|()| platform::lock_file(&aside.join("lock")));
+    let _alone = match alone {
+        // Whoever was faster takes away the folder in which we meet.
+        Err(_) if is_made() => return Ok(()),
+        alone => alone?,
+    };
+    if is_made() {
+        return Ok(());
+    }
+    let git = aside.join("git");
+    if git.exists() {
+        fs::remove_dir_all(&git)?;
+    }
+    build(&git)?;
+    let (from, to) = (Dir::open(&aside)?, Dir::open(root)?);
+    match from.rename_noreplace("git", &to, ".git") {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => to.sync()?,
+    }
+    // Somebody who was slower may be in it; then he, or whoever comes next, removes it.
+    let _ = fs::remove_dir_all(&aside);
+    Ok(())
+}
+
+/// Removes what a crash of [`create`] left behind. Best effort: it is hidden, and in nobody's way.
+pub(super) fn remove_leftovers(root: &Path) {
+    let aside = root.join(ASIDE);
+    if let Ok(Some(_alone)) = platform::try_lock_file(&aside.join("lock")) {
+        let _ = fs::remove_dir_all(&aside);
+    }
+}
+
+/// Makes a repository in the folder `git`, durably.
+fn build(git: &Path) -> io::Result<()> {
+    let folders =
+        ["info", "objects/info", "objects/pack", "refs/heads", "refs/tags"].map(|folder| git.join(folder));
+    for folder in &folders {
+        fs::create_dir_all(folder)?;
+    }
+    let first = first_commit(git).map_err(io::Error::other)?;
+    let files = [
+        ("HEAD", format!("ref: {BRANCH}\n")),
+        ("config", CONFIG.to_owned()),
+        (BRANCH, format!("{first}\n")),
+    ];
+    for (name, content) in files {
+        let path = git.join(name);
+        fs::write(&path, content)?;
+        fs::File::open(&path)?.sync_all()?;
+    }
+    let above = ["", "objects", "refs"].map(|folder| git.join(folder));
+    let names: Vec<_> = folders
+        .iter()
+        .chain(&above)
+        .map(|folder| Thing::Names(folder))
+        .collect();
+    durable::sync_all(&names).map_err(io::Error::other)
+}
+
+/// Writes the commit that holds nothing; returns its id.
+fn first_commit(git: &Path) -> Result<gix::ObjectId, Failure> {
+    let mut objects = NewObjects::default();
+    let tree = objects.add(&Tree::empty())?;
+    let by = Authorship::now((SELF.0.to_owned(), SELF.1.to_owned()));
+    let commit = by.commit(&mut objects, tree, None, "Begin the library\n")?;
+    let database = git.join("objects");
+    let staged = objects.stage(&database, git)?;
+    durable::sync_all(&staged.contents().collect::<Vec<_>>())?;
+    staged.place()?;
+    let folders = folders(&database, &[tree, commit]);
+    let names: Vec<_> = folders.iter().map(|folder| Thing::Names(folder)).collect();
+    durable::sync_all(&names)?;
+    Ok(commit)
+}
+
+#[cfg(test)]
+#[path = "tests/init.rs"]
+mod tests;

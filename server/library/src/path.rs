@@ -1,0 +1,478 @@
+//! Names of files and folders in the library, checked once at the edge.
+//!
+//! [`LibraryPath`] is a file, mostly a Markdown file, [`LibraryDir`] a folder; whoever holds one checks nothing again. Both mean the same
+//! on every operating system: a name that Windows, macOS or git would take for something else is refused everywhere.
+//! What stands on the disk under a name (a symbolic link, a pipe, nothing) is for [`crate::root`].
+
+use std::fmt;
+use std::path::Path;
+
+use gix::validate::path::component;
+use tabellion_runtime::text::is_invisible;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+/// What a Markdown file's name may end in; compared without regard to ASCII case, since `README.MD` is Markdown to its
+/// author and to every renderer.
+pub const MARKDOWN_EXTENSIONS: [&str; 3] = ["md", "markdown", "mdx"];
+
+/// The most bytes one segment may have: the limit of the common file systems.
+pub const MAX_SEGMENT_BYTES: usize = 255;
+
+/// The most bytes a whole path may have: Linux's `PATH_MAX` is 4096 and counts a closing NUL.
+pub const MAX_PATH_BYTES: usize = 4095;
+
+/// The most segments a path may have.
+pub const MAX_DEPTH: usize = 255;
+
+/// The most characters of a refused path that an error shows.
+const SHOWN_CHARS: usize = 120;
+
+/// The path of a file, relative to the library's root, `/`-separated, in Unicode's composed form (NFC).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LibraryPath(String);
+
+/// The path of a folder, relative to the library's root; the root itself is the empty string.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LibraryDir(String);
+
+impl LibraryPath {
+    /// The path that `text` names. A leading `-` is an ordinary character.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`] when `text` is not the one spelling of a Markdown file inside the library.
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        check_path(text, Leaf::Markdown).map_err(|fault| PathError::new(text, fault))?;
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The path of any file, which need not be Markdown and may be hidden: for contracts that say themselves which files
+    /// they are about.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`] when `text` is not the one spelling of a file inside the library.
+    pub fn of_any_file(text: &str) -> Result<Self, PathError> {
+        check_path(text, Leaf::File).map_err(|fault| PathError::new(text, fault))?;
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The path as text, for instance `notes/plan.md`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The path for the operating system, relative to the library's root.
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+
+    /// The last segment.
+    pub fn file_name(&self) -> &str {
+        split_leaf(&self.0).1
+    }
+
+    /// The folder that the file is in.
+    pub fn parent(&self) -> LibraryDir {
+        LibraryDir(split_leaf(&self.0).0.to_owned())
+    }
+
+    /// The segments, the file's name last.
+    pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/')
+    }
+}
+
+impl LibraryDir {
+    /// The library's root.
+    pub const ROOT: LibraryDir = LibraryDir(String::new());
+
+    /// The folder that `text` names: `""` and `"."` are the root, and one trailing `/` is tolerated.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`] when `text` is not a folder inside the library.
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        if text.is_empty() || text == "." {
+            return Ok(Self::ROOT);
+        }
+        let folder = text
+            .strip_suffix('/')
+            .filter(|folder| !folder.is_empty())
+            .unwrap_or(text);
+        check_path(folder, Leaf::Folder).map_err(|fault| PathError::new(text, fault))?;
+        Ok(Self(folder.to_owned()))
+    }
+
+    /// The path as text without a trailing `/`; empty for the root.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is the library's root.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The last segment; empty for the root.
+    pub fn file_name(&self) -> &str {
+        split_leaf(&self.0).1
+    }
+
+    /// The segments; none for the root.
+    pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/').filter(|segment| !segment.is_empty())
+    }
+
+    /// The folders on the way to this one, from the top, this one last: `a`, `a/b` for `a/b`. None for the root.
+    pub fn ancestors(&self) -> impl Iterator<Item = LibraryDir> {
+        let ends = self
+            .0
+            .match_indices('/')
+            .map(|(at, _)| at)
+            .chain((!self.is_root()).then_some(self.0.len()));
+        ends.map(|end| LibraryDir(self.0[..end].to_owned()))
+    }
+
+    /// The Markdown file `name` in this folder.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`] as for [`LibraryPath::parse`]; only `name` is looked at again.
+    pub fn file(&self, name: &str) -> Result<LibraryPath, PathError> {
+        self.child(name, Leaf::Markdown).map(LibraryPath)
+    }
+
+    /// The folder `name` in this folder.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`] as for [`LibraryDir::parse`]; only `name` is looked at again.
+    pub fn folder(&self, name: &str) -> Result<LibraryDir, PathError> {
+        self.child(name, Leaf::Folder).map(LibraryDir)
+    }
+
+    fn child(&self, name: &str, leaf: Leaf) -> Result<String, PathError> {
+        let joined = if self.is_root() {
+            name.to_owned()
+        } else {
+            format!("{}/{name}", self.0)
+        };
+        let checked = if name.contains('/') {
+            Err(PathFault::Segment)
+        } else {
+            check_segment(name, leaf)
+                .and_then(|()| leaf.check(name))
+                .and_then(|()| check_size(&joined))
+        };
+        match checked {
+            Ok(()) => Ok(joined),
+            Err(fault) => Err(PathError::new(&joined, fault)),
+        }
+    }
+}
+
+impl fmt::Display for LibraryPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for LibraryDir {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_root() { "." } else { &self.0 })
+    }
+}
+
+/// Whether `name` ends in one of [`MARKDOWN_EXTENSIONS`].
+pub fn is_markdown(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, ending)| {
+        MARKDOWN_EXTENSIONS
+            .iter()
+            .any(|known| ending.eq_ignore_ascii_case(known))
+    })
+}
+
+/// A path that the library does not take, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("path `{path}` {fault}")]
+pub struct PathError {
+    /// The path as given, with control and invisible characters escaped, cut after 120 characters.
+    pub path: String,
+    /// What is wrong with it.
+    pub fault: PathFault,
+}
+
+impl PathError {
+    fn new(path: &str, fault: PathFault) -> Self {
+        let mut escaped = path.escape_debug();
+        let mut shown: String = escaped.by_ref().take(SHOWN_CHARS).collect();
+        if escaped.next().is_some() {
+            shown.push('…');
+        }
+        Self { path: shown, fault }
+    }
+
+    /// The stable name of the rule that was broken, for programs.
+    pub fn rule(&self) -> &'static str {
+        self.fault.rule()
+    }
+}
+
+/// The rules for paths; each says in its message what to do instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathFault {
+    /// Nothing was given.
+    #[error("is empty; name a Markdown file, such as `notes/plan.md`")]
+    Empty,
+    /// More than [`MAX_PATH_BYTES`], [`MAX_SEGMENT_BYTES`] or [`MAX_DEPTH`].
+    #[error("is too long: {size} {unit}, at most {limit}")]
+    TooLong {
+        /// How much there is.
+        size: usize,
+        /// What is counted.
+        unit: &'static str,
+        /// How much there may be.
+        limit: usize,
+    },
+    /// It starts at the root of a file system, a drive or a network share.
+    #[error("is absolute; give it relative to the library's root, such as `notes/plan.md`")]
+    Absolute,
+    /// It has a backslash.
+    #[error("has a backslash; separate folders with `/`")]
+    Backslash,
+    /// It has a `..` segment.
+    #[error("climbs with `..`; spell the path out from the library's root")]
+    Climbs,
+    /// It has an empty or `.` segment.
+    #[error("has an empty or `.` segment; leave it out, and end without `/`")]
+    Segment,
+    /// It has a control character, a line separator or NUL.
+    #[error("has the control character {}; leave it out", .0.escape_unicode())]
+    Control(char),
+    /// It has a character that cannot be seen or that turns the text around.
+    #[error("has the invisible character {}; leave it out", .0.escape_unicode())]
+    Invisible(char),
+    /// It has one of `<>:"|?*`, which Windows gives another meaning.
+    #[error("has the character `{0}`, which not every system can store; choose another")]
+    Character(char),
+    /// A segment ends in a dot or a space, which Windows drops.
+    #[error("has a segment that ends in a dot or space; remove it")]
+    Trailing,
+    /// A segment is the name of a device on Windows, with or without an extension.
+    #[error("has the segment `{0}`, which is a device on Windows; choose another name")]
+    ReservedName(String),
+    /// A segment is git's own, in any disguise.
+    #[error("has the segment `{}`, which belongs to git; choose another name", .0.escape_debug())]
+    Git(String),
+    /// A segment starts with a dot.
+    #[error(
+        "has a segment that starts with a dot: hidden files and folders are no part of the library; choose another name"
+    )]
+    Hidden,
+    /// A segment is not in Unicode's composed form (given here), so it would be a look-alike twin of the one that is.
+    #[error("has a segment that is not in Unicode's composed form (NFC); write it `{0}`")]
+    NotComposed(String),
+    /// It does not end in one of [`MARKDOWN_EXTENSIONS`].
+    #[error("is not a Markdown file; end its name in `.md`, `.markdown` or `.mdx`")]
+    Extension,
+}
+
+impl PathFault {
+    /// The stable name of the rule.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Self::Empty => "path_empty",
+            Self::TooLong { .. } => "path_too_long",
+            Self::Absolute => "path_absolute",
+            Self::Backslash => "path_backslash",
+            Self::Climbs => "path_climbs",
+            Self::Segment => "path_segment",
+            Self::Control(_) => "path_control",
+            Self::Invisible(_) => "path_invisible",
+            Self::Character(_) => "path_character",
+            Self::Trailing => "path_trailing",
+            Self::ReservedName(_) => "path_reserved_name",
+            Self::Git(_) => "path_git",
+            Self::Hidden => "path_hidden",
+            Self::NotComposed(_) => "path_not_composed",
+            Self::Extension => "path_extension",
+        }
+    }
+}
+
+/// What the last segment names.
+#[derive(Clone, Copy)]
+enum Leaf {
+    Markdown,
+    File,
+    Folder,
+}
+
+impl Leaf {
+    fn check(self, name: &str) -> Result<(), PathFault> {
+        match self {
+            Leaf::Markdown if !is_markdown(name) => Err(PathFault::Extension),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn split_leaf(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+fn check_path(path: &str, leaf: Leaf) -> Result<(), PathFault> {
+    if path.is_empty() {
+        return Err(PathFault::Empty);
+    }
+    let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
+    if path.starts_with('/') || path.starts_with(r"\\") || drive {
+        return Err(PathFault::Absolute);
+    }
+    if path.contains('\\') {
+        return Err(PathFault::Backslash);
+    }
+    check_size(path)?;
+    path.split('/')
+        .try_for_each(|segment| check_segment(segment, leaf))?;
+    leaf.check(split_leaf(path).1)
+}
+
+fn check_size(path: &str) -> Result<(), PathFault> {
+    let at_most = |size: usize, unit, limit| {
+        if size > limit {
+            Err(PathFault::TooLong { size, unit, limit })
+        } else {
+            Ok(())
+        }
+    };
+    at_most(path.len(), "bytes", MAX_PATH_BYTES)?;
+    at_most(
+        path.bytes().filter(|byte| *byte == b'/').count() + 1,
+        "segments",
+        MAX_DEPTH,
+    )
+}
+
+fn check_segment(segment: &str, leaf: Leaf) -> Result<(), PathFault> {
+    match segment {
+        ".." => return Err(PathFault::Climbs),
+        "" | "." => return Err(PathFault::Segment),
+        _ => {}
+    }
+    if segment.len() > MAX_SEGMENT_BYTES {
+        return Err(PathFault::TooLong {
+            size: segment.len(),
+            unit: "bytes in one segment",
+            limit: MAX_SEGMENT_BYTES,
+        });
+    }
+    // `Symlink` has gix look for `.gitmodules` in its disguises too.
+    let judged = component(
+        segment.into(),
+        Some(component::Mode::Symlink),
+        component::Options::default(),
+    );
+    if is_git_name(segment)
+        || matches!(
+            judged,
+            Err(component::Error::DotGitDir | component::Error::SymlinkedGitModules)
+        )
+    {
+        return Err(PathFault::Git(segment.to_owned()));
+    }
+    check_characters(segment)?;
+    match judged {
+        Ok(_) if is_superscript_device(segment) => Err(PathFault::ReservedName(segment.to_owned())),
+        Ok(_) if segment.starts_with('.') && !matches!(leaf, Leaf::File) => Err(PathFault::Hidden),
+        Ok(_) => check_composed(segment),
+        Err(component::Error::WindowsReservedName) => Err(PathFault::ReservedName(segment.to_owned())),
+        // Every character it minds is refused above, so what is left is the segment's end.
+        Err(_) => Err(PathFault::Trailing),
+    }
+}
+
+fn check_characters(segment: &str) -> Result<(), PathFault> {
+    let mut before = None;
+    let mut rest = segment.chars();
+    while let Some(c) = rest.next() {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+            return Err(PathFault::Control(c));
+        }
+        if is_invisible(c) && !joins_emoji(before, c, rest.clone().next()) {
+            return Err(PathFault::Invisible(c));
+        }
+        if matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*' | '\\') {
+            return Err(PathFault::Character(c));
+        }
+        before = Some(c);
+    }
+    Ok(())
+}
+
+fn check_composed(segment: &str) -> Result<(), PathFault> {
+    if is_nfc_quick(segment.chars()) == IsNormalized::Yes {
+        return Ok(());
+    }
+    let composed: String = segment.nfc().collect();
+    if composed == segment {
+        Ok(())
+    } else {
+        Err(PathFault::NotComposed(composed))
+    }
+}
+
+/// Git's files with a meaning of their own, and the short names that NTFS would give them.
+fn is_git_name(segment: &str) -> bool {
+    const NAMES: [&str; 5] = [
+        ".gitattributes",
+        ".gitmodules",
+        ".gitignore",
+        ".mailmap",
+        ".lfsconfig",
+    ];
+    // As git has them in `verify_dotfile` and `is_ntfs_dot_*`; the last of each pair is a hash NTFS falls back on.
+    const SHORT: [&str; 7] = [
+        "gitatt", "gi7d29", "gitign", "gi250a", "mailma", "maba30", "lfscon",
+    ];
+    NAMES.iter().any(|name| segment.eq_ignore_ascii_case(name))
+        || segment.split_once('~').is_some_and(|(stem, number)| {
+            SHORT.iter().any(|short| stem.eq_ignore_ascii_case(short))
+                && number.starts_with(|c: char| c.is_ascii_digit())
+        })
+}
+
+/// `COM¹` and its kin, which Windows reserves and git does not know.
+fn is_superscript_device(segment: &str) -> bool {
+    let stem = segment
+        .split_once('.')
+        .map_or(segment, |(stem, _)| stem)
+        .trim_end_matches(' ');
+    stem.strip_suffix(['¹', '²', '³'])
+        .is_some_and(|device| device.eq_ignore_ascii_case("com") || device.eq_ignore_ascii_case("lpt"))
+}
+
+/// Whether the invisible `c` is a working part of an emoji: `U+FE0F` after a sign (❤️, 1️⃣), or a joiner between two (👩‍💻).
+/// Beside a letter it is the disguise that the rule is about.
+fn joins_emoji(before: Option<char>, c: char, after: Option<char>) -> bool {
+    let (Some(before), after) = (before, after.unwrap_or(' ')) else {
+        return false;
+    };
+    match c {
+        '\u{fe0f}' => before.is_ascii_digit() || is_pictograph(before),
+        '\u{200d}' => (before == '\u{fe0f}' || is_pictograph(before)) && is_pictograph(after),
+        _ => false,
+    }
+}
+
+/// The blocks that emoji come from, without their letters.
+fn is_pictograph(c: char) -> bool {
+    matches!(c, '©' | '®' | '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}')
+        && !c.is_alphabetic()
+        && !is_invisible(c)
+}
+
+#[cfg(test)]
+#[path = "path_tests.rs"]
+mod tests;

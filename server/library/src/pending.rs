@@ -1,0 +1,298 @@
+//! Mutations that were worked out one after the other and become visible together: one transaction, and still a commit
+//! and a log entry for each.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs,
+    path::Path,
+    time::SystemTime,
+};
+
+use gix::ObjectId;
+use tabellion_runtime::{Failure, Version};
+
+use super::{
+    Library, document,
+    index_file::{self, Draft, Folders, IndexError, Mark},
+    intent::{Exchange, Intent, Logged},
+    objects::NewObjects,
+    plan::Plan,
+    racy,
+    repository::Head,
+    root::{FileBytes, twin_among},
+    tree::Kept,
+    trouble::{At, InRepository, refused},
+};
+use crate::path::LibraryPath;
+use tabellion_platform::{self as platform, FileStat};
+
+/// Mutations on top of the last commit.
+#[derive(Debug)]
+pub(super) struct Pending {
+    head: Head,
+    tree: Option<ObjectId>,
+    commits: Vec<Logged>,
+    objects: NewObjects,
+    folders: Folders,
+    documents: BTreeMap<LibraryPath, Document>,
+    keys: HashSet<String>,
+    /// What the documents become, oldest first.
+    versions: Vec<(LibraryPath, Version)>,
+    index: Index,
+}
+
+/// What becomes of one document.
+#[derive(Debug)]
+struct Document {
+    old: Option<ObjectId>,
+    new: Option<ObjectId>,
+    kept_before: Option<Kept>,
+    kept_after: Option<Kept>,
+    content: Option<Vec<u8>>,
+    mode: u32,
+}
+
+/// What a transaction is to do.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// What is said of it before it begins.
+    pub(super) intent: Intent,
+    /// The new objects.
+    pub(super) objects: NewObjects,
+    /// The documents' bytes, in the order of the intent's documents; `None` where one goes.
+    pub(super) contents: Vec<Option<Vec<u8>>>,
+    /// The index as it will be.
+    pub(super) draft: Draft,
+    /// The time that it must have.
+    pub(super) settled: SystemTime,
+    /// The index that all this was compared with.
+    pub(super) index: IndexStat,
+}
+
+impl Pending {
+    /// Nothing yet, on top of what HEAD is now.
+    ///
+    /// # Errors
+    /// When the repository is in a state that nothing can be changed in.
+    pub(super) fn begin(library: &Library) -> Result<Self, Failure> {
+        let git = library.repository.git();
+        library.repository.check_idle(&git)?;
+        let head = library.repository.head(&git)?;
+        let tree = match head.commit {
+            Some(commit) => {
+                let commit = git.find_commit(commit).reading("the last commit")?;
+                Some(commit.tree_id().reading("the last commit")?.detach())
+            }
+            None => None,
+        };
+        Ok(Self {
+            head,
+            tree,
+            commits: Vec::new(),
+            objects: NewObjects::default(),
+            folders: Folders::new(),
+            documents: BTreeMap::new(),
+            keys: HashSet::new(),
+            versions: Vec::new(),
+            index: Index::read(&library.repository.index())?,
+        })
+    }
+
+    /// The newest commit.
+    pub(super) fn commit(&self) -> Option<ObjectId> {
+        self.commits
+            .last()
+            .map_or(self.head.commit, |logged| Some(logged.commit))
+    }
+
+    /// The newest commit's tree.
+    pub(super) fn tree(&self) -> Option<ObjectId> {
+        self.tree
+    }
+
+    /// The objects that are not written yet.
+    pub(super) fn objects(&self) -> &NewObjects {
+        &self.objects
+    }
+
+    /// Whether the document at `path` will be changed.
+    pub(super) fn has(&self, path: &LibraryPath) -> bool {
+        self.documents.contains_key(path)
+    }
+
+    /// The document at `path` as it will be, if it will be changed.
+    pub(super) fn document(&self, path: &LibraryPath) -> Option<Option<FileBytes>> {
+        let document = self.documents.get(path)?;
+        Some(document.content.as_ref().map(|bytes| FileBytes {
+            bytes: bytes.clone(),
+            modified: SystemTime::now(),
+            mode: document.mode,
+            id: None,
+        }))
+    }
+
+    /// The last commit that is made already.
+    pub(super) fn head(&self) -> Option<ObjectId> {
+        self.head.commit
+    }
+
+    /// What the document at `path` becomes, newest first.
+    pub(super) fn versions(&self, path: &LibraryPath) -> impl Iterator<Item = &Version> {
+        let of_path = self.versions.iter().rev().filter(move |(other, _)| other == path);
+        of_path.map(|(_, version)| version)
+    }
+
+    /// Whether a mutation with this idempotency key is among these.
+    pub(super) fn has_key(&self, key: &str) -> bool {
+        self.keys.contains(key)
+    }
+
+    /// As [`Root::case_twin`](super::root::Root::case_twin), among documents that will come.
+    pub(super) fn case_twin(&self, path: &LibraryPath) -> Option<String> {
+        self.documents
+            .iter()
+            .filter(|(_, document)| document.old.is_none() && document.new.is_some())
+            .find_map(|(other, _)| twin_among(path, other))
+    }
+
+    /// What the index has at `path`, and its mark.
+    ///
+    /// # Errors
+    /// When the index can't be understood.
+    pub(super) fn staged(&self, path: &str) -> Result<Option<(Kept, Option<Mark>)>, Failure> {
+        index_file::look_up_marked(&self.index.bytes, path).map_err(index_failure)
+    }
+
+    /// Adds a mutation that was worked out on top of these.
+    pub(super) fn add(&mut self, plan: Plan) {
+        self.tree = Some(plan.tree);
+        self.commits.push(plan.logged);
+        self.objects.extend(&plan.objects);
+        self.keys.extend(plan.key);
+        let versions = plan.versions.into_iter();
+        self.versions
+            .extend(versions.map(|version| (plan.path.clone(), version)));
+        for (folder, before, after) in plan.folders {
+            self.folders.entry(folder).or_insert((before, after)).1 = after;
+        }
+        let document = self.documents.entry(plan.path).or_insert(Document {
+            old: plan.old,
+            new: None,
+            kept_before: plan.kept_before,
+            kept_after: None,
+            content: None,
+            mode: plan.mode,
+        });
+        document.new = plan.new;
+        document.kept_after = plan.kept_after;
+        document.content = plan.content;
+    }
+
+    /// What is to be done, which depends on the disk.
+    ///
+    /// # Errors
+    /// When the disk can't be read, or the index can't be changed.
+    pub(super) fn into_work(self, library: &Library) -> Result<Work, Failure> {
+        let paths = self
+            .documents
+            .keys()
+            .map(|path| library.repository.git_path(path));
+        let paths: Vec<_> = paths.collect();
+        let kept = self.documents.values().map(|document| document.kept_after);
+        let changes: Vec<_> = paths.iter().map(String::as_str).zip(kept).collect();
+        let Index { bytes, stat } = self.index;
+        let mut draft = index_file::draft(bytes, &changes, &self.folders).map_err(index_failure)?;
+        let settled = racy::settle(library, &mut draft, &stat).map_err(index_failure)?;
+        let mut documents = Vec::new();
+        let mut contents = Vec::new();
+        for (number, (path, document)) in self.documents.into_iter().enumerate() {
+            let (aside, beside) = document::choose_aside(library, &path, number);
+            documents.push(Exchange {
+                folders: document::missing_folders(library, &path)?,
+                old: document.old,
+                new: document.new,
+                kept_before: document.kept_before,
+                kept_after: document.kept_after,
+                aside,
+                beside,
+                path,
+            });
+            contents.push(document.content);
+        }
+        Ok(Work {
+            intent: Intent {
+                branch: self.head.branch,
+                base: self.head.commit,
+                commits: self.commits,
+                objects: self.objects.ids().collect(),
+                documents,
+            },
+            objects: self.objects,
+            contents,
+            draft,
+            settled,
+            index: stat,
+        })
+    }
+}
+
+/// Git's index, and which file it was.
+#[derive(Debug)]
+pub(super) struct Index {
+    pub(super) bytes: Vec<u8>,
+    pub(super) stat: IndexStat,
+}
+
+impl Index {
+    /// The index in the file at `path`; an empty one where there is none.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        loop {
+            let stat = IndexStat::of(path)?;
+            let bytes = match stat.0 {
+                Some(_) => fs::read(path).at("read", path)?,
+                None => index_file::empty(),
+            };
+            if stat.is_at(path)? {
+                return Ok(Self { bytes, stat });
+            }
+        }
+    }
+}
+
+/// Which file an index was; `None` where there was none.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct IndexStat(Option<FileStat>);
+
+impl IndexStat {
+    /// # Errors
+    /// When the system does not tell.
+    pub(super) fn of(path: &Path) -> Result<Self, Failure> {
+        match fs::metadata(path) {
+            Ok(found) => Ok(Self(Some(platform::file_stat(&found)))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self(None)),
+            Err(error) => Err(error).at("look at", path),
+        }
+    }
+
+    /// When it was written: seconds and nanoseconds.
+    pub(super) fn modified(&self) -> Option<[u32; 2]> {
+        let [_, _, seconds, nanoseconds] = self.0?.times;
+        Some([seconds, nanoseconds])
+    }
+
+    /// Whether the file at `path` is still that one.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub(super) fn is_at(&self, path: &Path) -> Result<bool, Failure> {
+        Ok(Self::of(path)? == *self)
+    }
+}
+
+/// An index that can't be changed is a state to refuse.
+pub(super) fn index_failure(error: IndexError) -> Failure {
+    refused(error.to_string())
+}

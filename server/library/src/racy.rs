@@ -1,0 +1,80 @@
+//! Files that changed and don't look it.
+//!
+//! Git takes a file for what its entry in the index says as long as the system says the same of it: size, inode, and times,
+//! of which it compares the seconds. A file that was written again in the second of its entry may look the same. Git
+//! knows: it reads a file whose time is not before that of the index itself. A new index would be later than that, and hide the
+//! change for ever; so whoever writes one looks at such files first ([`settle`]), and makes git read those that may
+//! have changed. The index then gets the time of that look, so that what is written after it is noticed, too.
+
+use std::{
+    fs,
+    io::Read as _,
+    time::{Duration, SystemTime},
+};
+
+use gix::ObjectId;
+
+use super::{
+    Library,
+    index_file::{Draft, IndexError},
+    objects::blob_id,
+    pending::IndexStat,
+};
+use crate::path::LibraryPath;
+use tabellion_platform::{self as platform, FileStat};
+
+/// The clock that files get their times from may be so much behind, and stand still for so long.
+const TICK: Duration = Duration::from_millis(20);
+/// A larger file is not read to see whether it changed: git does it, when somebody asks.
+const LARGEST: u32 = 1 << 20;
+
+/// Makes git read the files that may be other than `draft` says, which is to replace the index `old`. The time that the
+/// new index must have.
+///
+/// # Errors
+/// [`IndexError`].
+pub(super) fn settle(
+    library: &Library,
+    draft: &mut Draft,
+    old: &IndexStat,
+) -> Result<SystemTime, IndexError> {
+    let now = SystemTime::now();
+    if let Some(time @ [seconds, _]) = old.modified() {
+        draft.doubt(seconds, |path, noted, kept| {
+            is_doubtful(library, path, noted, kept, time)
+        })?;
+    }
+    Ok(now.checked_sub(TICK).unwrap_or(now))
+}
+
+/// Whether git would take the file at `path`, in its words, for what was noted of it in an index of `time`, though it may
+/// have changed.
+fn is_doubtful(library: &Library, path: &str, noted: &FileStat, kept: ObjectId, time: [u32; 2]) -> bool {
+    let Ok(found) = fs::symlink_metadata(library.repository.top().join(path)) else {
+        return false;
+    };
+    let found = platform::file_stat(&found);
+    let [_, _, seconds, nanoseconds] = noted.times;
+    if found.size != noted.size || found.times[2] != seconds {
+        return false;
+    }
+    let is_settled = nanoseconds_of([seconds, nanoseconds]) + TICK.as_nanos() < nanoseconds_of(time);
+    if is_settled && found.times == noted.times && found.inode == noted.inode {
+        return false;
+    }
+    content(library, path, found.size) != Some(kept)
+}
+
+fn nanoseconds_of([seconds, nanoseconds]: [u32; 2]) -> u128 {
+    u128::from(seconds) * 1_000_000_000 + u128::from(nanoseconds)
+}
+
+/// What the file would be in git if nothing is converted; `None` where it is not ours to read, or large.
+fn content(library: &Library, path: &str, size: u32) -> Option<ObjectId> {
+    let path = path.strip_prefix(library.repository.prefix())?;
+    let path = LibraryPath::parse(path).ok().filter(|_| size <= LARGEST)?;
+    let file = library.root.open_document(&path).ok()??;
+    let mut bytes = Vec::new();
+    file.take(u64::from(LARGEST) + 1).read_to_end(&mut bytes).ok()?;
+    blob_id(&bytes).ok()
+}

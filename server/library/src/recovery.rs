@@ -1,0 +1,337 @@
+//! Completing or undoing a transaction: after an error, and at the next lock after a crash.
+//!
+//! The branch decides: if it has our last commit, the transaction is completed, else undone. Only bytes that are one of a
+//! document's two sides are touched; anything else is a person's and stays. Everything here may be done twice.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    path::PathBuf,
+};
+
+use gix::ObjectId;
+use tabellion_runtime::Failure;
+
+use super::{
+    Library, branch,
+    document::{self, Found, Place},
+    durable::{self, Thing},
+    history,
+    index_file::{self, Folders, IndexError},
+    intent::{Exchange, Intent},
+    lock::remove_if_there,
+    objects,
+    pending::{Index, index_failure},
+    racy,
+    transaction::{INTENT, OLD_INDEX, index_lock},
+    trouble::{At, InRepository},
+};
+use tabellion_platform::{Dir, FileStat};
+
+/// What a crash between the steps of an exchange leaves, where the file system has no exchange in one step.
+const EXCHANGED: &str = ".swap";
+
+/// Completes or undoes what is under way. The library must be locked, so that whoever began it is dead or is us.
+pub(super) fn recover(library: &Library) -> Result<(), Failure> {
+    if let Some(intent) = read(library)? {
+        tracing::debug!(commit = %intent.next(), "recovering a change");
+        for exchange in &intent.documents {
+            finish_exchange(library, exchange)?;
+        }
+        if is_committed(library, &intent)? && is_whole(library, &intent) {
+            for exchange in &intent.documents {
+                bring_over(library, exchange, exchange.old, exchange.new)?;
+            }
+            publish_index(library, &intent)?;
+            complete(library, &intent, None)?;
+        } else {
+            undo(library, &intent)?;
+        }
+        library.counts.recovered();
+    }
+    tidy(library)
+}
+
+/// Whether the branch has the transaction's last commit.
+pub(super) fn is_committed(library: &Library, intent: &Intent) -> Result<bool, Failure> {
+    let git = library.repository.git();
+    let branch = git
+        .try_find_reference(intent.branch.as_str())
+        .reading("the branch")?;
+    let Some(commit) = branch.and_then(|branch| branch.target().try_id().map(ObjectId::from)) else {
+        return Ok(false);
+    };
+    history::reaches(&git, commit, intent.next(), intent.base)
+}
+
+/// Whether all objects of the transaction are there. Only a power failure before the answer can keep the branch's move and
+/// lose one of them, on a file system that does not write names in the order in which they were made.
+fn is_whole(library: &Library, intent: &Intent) -> bool {
+    let git = library.repository.git();
+    intent.objects.iter().all(|id| git.find_object(*id).is_ok())
+}
+
+/// Ends a transaction whose commits, documents and index are there: makes that durable, `index` too, and removes all that
+/// is left of it.
+pub(super) fn complete(library: &Library, intent: &Intent, index: Option<Thing<'_>>) -> Result<(), Failure> {
+    let repository = &library.repository;
+    let logged = branch::log(repository, &intent.branch, intent.base, &intent.commits);
+    repository.share(&repository.index());
+    branch::share(repository, &intent.branch);
+    release_locks(library, intent)?;
+    let mut documents = Vec::new();
+    for exchange in &intent.documents {
+        documents.extend(Place::of(library, exchange).new_names(exchange.folders)?);
+    }
+    let objects = objects::folders(repository.objects(), &intent.objects);
+    let branch = branch::folder(repository, &intent.branch);
+    let things: Vec<_> = index
+        .into_iter()
+        .chain([Thing::Names(&branch), Thing::Names(repository.git_dir())])
+        .chain(objects.iter().map(|folder| Thing::Names(folder)))
+        .chain(
+            documents
+                .iter()
+                .map(|(folder, path)| Thing::NamesIn(folder, path)),
+        )
+        .collect();
+    let (intent_file, intent_path) = open_intent(library)?;
+    durable::sync_with((&intent_file, &intent_path), things, repository.journal())?;
+    for exchange in &intent.documents {
+        let emptied = if exchange.new.is_none() { usize::MAX } else { 0 };
+        end(library, exchange, emptied)?;
+    }
+    remove_if_there(&repository.own(OLD_INDEX))?;
+    clear(library)?;
+    logged
+}
+
+/// Takes back all that can be seen of a transaction without a commit.
+fn undo(library: &Library, intent: &Intent) -> Result<(), Failure> {
+    for exchange in &intent.documents {
+        bring_over(library, exchange, exchange.new, exchange.old)?;
+    }
+    release_locks(library, intent)?;
+    branch::take_back(&library.repository, &intent.branch, intent.base, intent.next())?;
+    for exchange in &intent.documents {
+        end(library, exchange, exchange.folders)?;
+    }
+    clear(library)
+}
+
+/// If the document has the bytes `from`, exchanges it with the file aside, which should have the bytes `to`.
+fn bring_over(
+    library: &Library,
+    exchange: &Exchange,
+    from: Option<ObjectId>,
+    to: Option<ObjectId>,
+) -> Result<(), Failure> {
+    let place = Place::of(library, exchange);
+    let (folder, aside) = (place.folder()?, place.aside_folder()?);
+    let (name, aside_name) = (place.name(), place.aside());
+    let found = document::look(folder.as_ref(), name)?;
+    if from == to || found != Found::from(from) {
+        return Ok(());
+    }
+    let (Some(folder), Some(aside)) = (folder, aside) else {
+        return Ok(());
+    };
+    let there = document::look(Some(&aside), aside_name)?;
+    let moved = match (from, to, there) {
+        (Some(_), None, Found::Nothing) => folder.rename_noreplace(name, &aside, aside_name),
+        (_, None, _) | (_, _, Found::Nothing) => return Ok(()),
+        // Whatever came out of an exchange goes back, be it a person's link or folder.
+        (Some(_), Some(_), _) => folder.exchange(name, &aside, aside_name).map(drop),
+        (None, Some(_), _) => aside.rename_noreplace(aside_name, &folder, name),
+    };
+    moved.at("restore", exchange.path.as_path())?;
+    keep_newest(&folder, name, &aside, aside_name, from)?;
+    folder.sync().at("bring to the disk", exchange.path.as_path())
+}
+
+/// Exchanges once more if a person saved over the document since we looked: what came out is then the newest.
+fn keep_newest(
+    folder: &Dir,
+    name: &str,
+    aside: &Dir,
+    aside_name: &str,
+    ours: Option<ObjectId>,
+) -> Result<(), Failure> {
+    let came_out = document::look(Some(aside), aside_name)?;
+    if came_out == Found::from(ours) || came_out == Found::Nothing {
+        return Ok(());
+    }
+    folder
+        .exchange(name, aside, aside_name)
+        .map(drop)
+        .at("restore", name)
+}
+
+/// Gives a committed transaction's entries to the index, unless it has them.
+fn publish_index(library: &Library, intent: &Intent) -> Result<(), Failure> {
+    let lock = index_lock(library);
+    lock.release()?;
+    let mut held = lock.clone().acquire()?;
+    let mut index = Index::read(&lock.target)?;
+    let old = library.repository.own(OLD_INDEX);
+    if let Err(IndexError::Damaged(_)) = index_file::look_up(&index.bytes, "") {
+        // A power failure can lose the bytes of a file that has just got its name.
+        index = Index::read(&old)?;
+    }
+    let mut paths = Vec::new();
+    for exchange in &intent.documents {
+        let path = library.repository.git_path(&exchange.path);
+        if index_file::look_up(&index.bytes, &path).map_err(index_failure)? != exchange.kept_after {
+            paths.push((path, exchange.kept_after));
+        }
+    }
+    if paths.is_empty() {
+        return lock.release();
+    }
+    let changes: Vec<_> = paths.iter().map(|(path, kept)| (&**path, *kept)).collect();
+    let draft = index_file::draft(index.bytes, &changes, &Folders::new());
+    let mut draft = draft.map_err(index_failure)?;
+    let settled = racy::settle(library, &mut draft, &index.stat).map_err(index_failure)?;
+    // Without what the system says of a file, git looks at its content once and fills that in.
+    held.write(&draft.finish(&vec![FileStat::default(); changes.len()]))?;
+    held.date(settled)?;
+    durable::sync_all(&[held.content()])?;
+    lock.publish()
+}
+
+fn release_locks(library: &Library, intent: &Intent) -> Result<(), Failure> {
+    index_lock(library).release()?;
+    branch::locks(&library.repository, &intent.branch)
+        .iter()
+        .try_for_each(|lock| lock.release())
+}
+
+/// Removes the file aside, and up to `folders` folders on the way to the document that are empty.
+fn end(library: &Library, exchange: &Exchange, folders: usize) -> Result<(), Failure> {
+    drop_aside(library, exchange)?;
+    document::remove_empty_folders(library, &exchange.path, folders)
+}
+
+/// Says that nothing is under way.
+fn clear(library: &Library) -> Result<(), Failure> {
+    let (file, path) = open_intent(library)?;
+    file.set_len(0).at("clear", &path)
+}
+
+fn open_intent(library: &Library) -> Result<(File, PathBuf), Failure> {
+    let path = library.repository.own(INTENT);
+    let file = OpenOptions::new().write(true).open(&path).at("open", &path)?;
+    Ok((file, path))
+}
+
+/// Removes the file aside. Bytes that are neither side's are a person's that came too late for anything else: they are
+/// kept.
+fn drop_aside(library: &Library, exchange: &Exchange) -> Result<(), Failure> {
+    let place = Place::of(library, exchange);
+    let Some(folder) = place.aside_folder()? else {
+        return Ok(());
+    };
+    let unfinished = place.unfinished();
+    if document::look(Some(&folder), &unfinished)? != Found::Nothing {
+        folder.remove_file(&unfinished).at("remove", place.aside_path())?;
+    }
+    match document::look(Some(&folder), place.aside())? {
+        Found::Nothing => Ok(()),
+        Found::Bytes(id) if [exchange.old, exchange.new].contains(&Some(id)) => {
+            folder.remove_file(place.aside()).at("remove", place.aside_path())
+        }
+        Found::Bytes(id) => keep(library, exchange, &format!("late-{id}.md")),
+        Found::Other => keep(library, exchange, &format!("late-{}", exchange.aside)),
+    }
+}
+
+/// Keeps the file aside, which a person has saved to, as `name` or another one after it: in our own folder, or hidden
+/// beside a document that is on another device. Bytes that are kept already are not kept twice.
+pub(super) fn keep(library: &Library, exchange: &Exchange, name: &str) -> Result<(), Failure> {
+    let place = Place::of(library, exchange);
+    let own = library.repository.own("");
+    let to = if exchange.beside {
+        place.folder()?
+    } else {
+        Some(Dir::open(&own).at("open", &own)?)
+    };
+    let (Some(folder), Some(to)) = (place.aside_folder()?, to) else {
+        return Ok(());
+    };
+    let hidden = if exchange.beside { ".tabellion-" } else { "" };
+    let mut late = format!("{hidden}{name}");
+    for number in 1.. {
+        match folder.rename_noreplace(place.aside(), &to, &late) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let found = document::look(Some(&folder), place.aside())?;
+                if found != Found::Other && document::look(Some(&to), &late)? == found {
+                    return folder.remove_file(place.aside()).at("remove", place.aside_path());
+                }
+                late = format!("{hidden}{number}-{name}");
+            }
+            done => {
+                done.at("keep", place.aside_path())?;
+                break;
+            }
+        }
+    }
+    let kept = place.aside_path().with_file_name(&late);
+    tracing::warn!(path = %exchange.path, kept = %kept.display(),
+        "a save came while the file was being replaced; it was kept");
+    Ok(())
+}
+
+/// Where the file system exchanges in steps, brings a half done one to its end.
+fn finish_exchange(library: &Library, exchange: &Exchange) -> Result<(), Failure> {
+    let place = Place::of(library, exchange);
+    let Some(aside) = place.aside_folder()? else {
+        return Ok(());
+    };
+    let between = format!("{}{EXCHANGED}", place.aside());
+    match document::look(Some(&aside), &between)? {
+        Found::Nothing => Ok(()),
+        _ if document::look(Some(&aside), place.aside())? == Found::Nothing => aside
+            .rename_noreplace(&between, &aside, place.aside())
+            .at("restore", place.aside_path()),
+        _ => aside.remove_file(&between).at("remove", place.aside_path()),
+    }
+}
+
+/// Removes what a transaction leaves that died before there was an intent.
+fn tidy(library: &Library) -> Result<(), Failure> {
+    let own = library.repository.own("");
+    for entry in fs::read_dir(&own).at("look into", &own)? {
+        let entry = entry.at("look into", &own)?;
+        let name = entry.file_name();
+        let is_left = |name: &str| {
+            name.starts_with("object-")
+                || name.starts_with(document::ASIDE)
+                || name.ends_with(document::UNFINISHED)
+                || name == OLD_INDEX
+        };
+        if name.to_str().is_some_and(is_left) {
+            remove_if_there(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a transaction is under way, or was cut off.
+pub(super) fn is_under_way(library: &Library) -> bool {
+    fs::metadata(library.repository.own(INTENT)).is_ok_and(|found| found.len() > 0)
+}
+
+/// The intent, if there is one. What is torn was never durable, so that nothing had begun: it is cleared.
+fn read(library: &Library) -> Result<Option<Intent>, Failure> {
+    let path = library.repository.own(INTENT);
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => String::new(),
+        text => text.at("read", &path)?,
+    };
+    let intent = Intent::parse(&text);
+    if intent.is_none() && is_under_way(library) {
+        clear(library)?;
+    }
+    Ok(intent)
+}

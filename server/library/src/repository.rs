@@ -1,0 +1,412 @@
+//! The git repository that a library lies in: opening it, where its files are, and the state that it is in.
+//!
+//! Nothing that is configured ever runs: neither hooks nor filters nor monitors. Of the environment only `HOME` and
+//! `XDG_CONFIG_HOME` count, to find the user's own configuration. The system's counts too, and what either includes.
+
+use std::path::{Path, PathBuf};
+
+use gix::{
+    ObjectId, ThreadSafeRepository,
+    head::Kind,
+    open::{Options, Permissions},
+    sec::{Permission, Trust},
+    state::InProgress,
+};
+use tabellion_runtime::Failure;
+
+use super::{
+    init,
+    sharing::Sharing,
+    trouble::{InRepository, refused},
+};
+use crate::path::LibraryPath;
+use tabellion_platform::Journal;
+
+/// Why a library can't be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The folder can't be made or entered.
+    #[error("can't open the library `{path}`: {source}")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The folder is git's own, or a bare repository.
+    #[error("`{0}` is a bare repository or a folder of git's own; a library needs a working tree")]
+    Bare(PathBuf),
+    /// The repository uses something that is not supported.
+    #[error("the repository at `{path}` {what}, which is not supported")]
+    Unsupported {
+        /// The top of its working tree.
+        path: PathBuf,
+        /// What it does.
+        what: String,
+    },
+    /// The repository can't be read.
+    #[error("the repository at `{path}` can't be opened: {message}")]
+    Damaged {
+        /// The top of its working tree.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The repository around it ignores the folder.
+    #[error(
+        "`{path}` is ignored by the git repository at `{top}`, so that no commit would carry its files; make it a \
+         repository of its own (`git init` in it), or change the rule that ignores it (`git check-ignore -v` names it)"
+    )]
+    Ignored {
+        /// The library's folder.
+        path: PathBuf,
+        /// The top of the working tree that it is in.
+        top: PathBuf,
+    },
+}
+
+/// The repository of a library.
+#[derive(Debug)]
+pub(super) struct Repository {
+    git: ThreadSafeRepository,
+    top: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    objects: PathBuf,
+    own: PathBuf,
+    prefix: String,
+    keeps_logs: bool,
+    keeps_modes: bool,
+    sharing: Sharing,
+    journal: Option<Journal>,
+}
+
+/// Where HEAD is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    /// The branch's full name.
+    pub(super) branch: String,
+    /// Its commit; `None` before the first one.
+    pub(super) commit: Option<ObjectId>,
+}
+
+impl Repository {
+    /// The repository that the folder `root` (an absolute path without symbolic links) lies in; a new one where there is
+    /// none.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub(super) fn open(root: &Path) -> Result<Self, OpenError> {
+        if is_gits_own(root) {
+            return Err(OpenError::Bare(root.to_owned()));
+        }
+        let top = match root
+            .ancestors()
+            .find(|folder| folder.join(".git").symlink_metadata().is_ok())
+        {
+            Some(top) => top,
+            None => {
+                init::create(root).map_err(|source| OpenError::Folder {
+                    path: root.join(".git"),
+                    source,
+                })?;
+                root
+            }
+        };
+        init::remove_leftovers(root);
+        let git = options()
+            .open(top)
+            .map_err(|error| cant_open(top, &with_causes(&error)))?;
+        Self::new(git, root, top)
+    }
+
+    fn new(git: ThreadSafeRepository, root: &Path, top: &Path) -> Result<Self, OpenError> {
+        let local = git.to_thread_local();
+        let unsupported = |what: &str| OpenError::Unsupported {
+            path: top.to_owned(),
+            what: what.to_owned(),
+        };
+        let work_dir = local.workdir().ok_or_else(|| OpenError::Bare(top.to_owned()))?;
+        let work_dir = work_dir.canonicalize().map_err(|source| OpenError::Folder {
+            path: work_dir.to_owned(),
+            source,
+        })?;
+        let prefix = root.strip_prefix(&work_dir).ok().and_then(Path::to_str);
+        let prefix = prefix
+            .ok_or_else(|| unsupported("has its working tree elsewhere, or a name that is not UTF-8"))?;
+        let config = local.config_snapshot();
+        if config
+            .string("extensions.refStorage")
+            .is_some_and(|format| format != "files")
+        {
+            return Err(unsupported("keeps its references in a format other than `files`"));
+        }
+        if let Some(name) = unknown_extension(&config) {
+            return Err(unsupported(&format!("uses git's extension `{name}`")));
+        }
+        let absolute = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let git_dir = absolute(local.git_dir());
+        Ok(Self {
+            top: work_dir.clone(),
+            common_dir: absolute(local.common_dir()),
+            objects: absolute(local.objects.store_ref().path()),
+            own: git_dir.join("tabellion"),
+            journal: Journal::of(&git_dir),
+            git_dir,
+            prefix: if prefix.is_empty() {
+                String::new()
+            } else {
+                format!("{prefix}/")
+            },
+            keeps_logs: config
+                .string("core.logAllRefUpdates")
+                .is_none_or(|value| value != "false"),
+            keeps_modes: config.boolean("core.fileMode").unwrap_or(true),
+            sharing: Sharing::configured(&config),
+            git,
+        })
+    }
+
+    /// The repository for one thread and one piece of work.
+    pub(super) fn git(&self) -> gix::Repository {
+        self.git.to_thread_local()
+    }
+
+    /// The repository for keeping.
+    pub(super) fn shared(&self) -> ThreadSafeRepository {
+        self.git.clone()
+    }
+
+    /// The folder of HEAD and the index: a linked working tree has its own.
+    pub(super) fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// The folder of the branches.
+    pub(super) fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// The folder of the objects.
+    pub(super) fn objects(&self) -> &Path {
+        &self.objects
+    }
+
+    /// The file `name` in our own folder; the folder itself for the empty name.
+    pub(super) fn own(&self, name: &str) -> PathBuf {
+        if name.is_empty() {
+            self.own.clone()
+        } else {
+            self.own.join(name)
+        }
+    }
+
+    /// The index.
+    pub(super) fn index(&self) -> PathBuf {
+        self.git_dir.join("index")
+    }
+
+    /// Where the library is in the repository: empty, or a folder with `/` at its end.
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// What git calls the document at `path`.
+    pub(super) fn git_path(&self, path: &LibraryPath) -> String {
+        format!("{}{path}", self.prefix)
+    }
+
+    /// The top of the working tree.
+    pub(super) fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// Whether the last commit has something of the library; if it can't be read, so it is.
+    pub(super) fn tracks_library(&self) -> bool {
+        let git = self.git();
+        let folder = self.prefix.trim_end_matches('/');
+        let in_commit = || {
+            let Some(commit) = self.head_commit(&git).ok()? else {
+                return Some(false);
+            };
+            let tree = git.find_commit(commit).ok()?.tree().ok()?;
+            Some(tree.lookup_entry_by_path(folder).ok()?.is_some())
+        };
+        in_commit().unwrap_or(true)
+    }
+
+    /// Lets others use the file or folder at `path`, which we have made, as `core.sharedRepository` has it.
+    pub(super) fn share(&self, path: &Path) {
+        self.sharing.apply(path);
+    }
+
+    /// Whether git keeps logs of where the branches were.
+    pub(super) fn keeps_logs(&self) -> bool {
+        self.keeps_logs
+    }
+
+    /// The journal that keeps the order of what is written in our own folder, if one is known.
+    pub(super) fn journal(&self) -> Option<Journal> {
+        self.journal
+    }
+
+    /// Whether a file's executable bit counts.
+    pub(super) fn keeps_modes(&self) -> bool {
+        self.keeps_modes
+    }
+
+    /// The commit that HEAD is at, on a branch or not; `None` before the first one.
+    pub(super) fn head_commit(&self, git: &gix::Repository) -> Result<Option<ObjectId>, Failure> {
+        // A branch stands for a commit, never for a tag of one, so there is nothing to peel.
+        Ok(git.head().reading("HEAD")?.id().map(gix::Id::detach))
+    }
+
+    /// Where HEAD is.
+    ///
+    /// # Errors
+    /// Refused when it is not on a branch.
+    pub(super) fn head(&self, git: &gix::Repository) -> Result<Head, Failure> {
+        match git.head().reading("HEAD")?.kind {
+            Kind::Symbolic(branch) => {
+                let name = branch.name.as_bstr().to_string();
+                let Some(commit) = branch.target.try_id() else {
+                    return Err(refused(format!(
+                        "the branch `{name}` stands for another one; check out that one"
+                    )));
+                };
+                Ok(Head {
+                    branch: name,
+                    commit: Some(commit.to_owned()),
+                })
+            }
+            Kind::Unborn(name) => Ok(Head {
+                branch: name.as_bstr().to_string(),
+                commit: None,
+            }),
+            Kind::Detached { .. } => Err(refused(
+                "no branch is checked out (HEAD is detached); `git switch` to one first",
+            )),
+        }
+    }
+
+    /// # Errors
+    /// Refused in the middle of a merge, rebase or the like.
+    pub(super) fn check_idle(&self, git: &gix::Repository) -> Result<(), Failure> {
+        match git.state() {
+            None => Ok(()),
+            Some(state) => {
+                let (what, command) = in_progress(&state);
+                let message = format!(
+                    "a {what} is in progress; finish it, or end it with `git {command}`, and try again"
+                );
+                Err(refused(message))
+            }
+        }
+    }
+
+    /// Who a commit is by: the configured user, or we.
+    pub(super) fn author(&self, git: &gix::Repository) -> (String, String) {
+        let config = git.config_snapshot();
+        let value = |key: &str| {
+            config
+                .string(key)
+                .map(|value| value.to_string())
+                .filter(|value| !value.is_empty())
+        };
+        let name = value("author.name").or_else(|| value("user.name"));
+        let email = value("author.email").or_else(|| value("user.email"));
+        match (name, email) {
+            (Some(name), Some(email)) => (without_markers(&name), without_markers(&email)),
+            _ => (SELF.0.to_owned(), SELF.1.to_owned()),
+        }
+    }
+}
+
+/// Name and address of the committer of every commit of ours.
+pub(super) const SELF: (&str, &str) = ("Tabellion", "tabellion@localhost");
+
+/// How we open repositories: with all configuration that git would read, and nothing of the environment but the home folder.
+fn options() -> Options {
+    let mut permissions = Permissions::isolated();
+    permissions.config = gix::open::permissions::Config {
+        env: false,
+        ..Default::default()
+    };
+    permissions.attributes = Default::default();
+    permissions.env.home = Permission::Allow;
+    permissions.env.xdg_config_home = Permission::Allow;
+    Options::default().permissions(permissions).with(Trust::Full)
+}
+
+/// Whether the folder is `.git`, in one, or laid out like one.
+fn is_gits_own(root: &Path) -> bool {
+    let in_dot_git = root
+        .components()
+        .any(|segment| segment.as_os_str().eq_ignore_ascii_case(".git"));
+    in_dot_git || (root.join("HEAD").is_file() && root.join("objects").is_dir() && root.join("refs").is_dir())
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+fn cant_open(top: &Path, message: &str) -> OpenError {
+    let path = top.to_owned();
+    if message.contains("sha256") || message.contains("objectFormat") || message.contains("object format") {
+        return OpenError::Unsupported {
+            path,
+            what: "has SHA-256 objects".into(),
+        };
+    }
+    OpenError::Damaged {
+        path,
+        message: message.to_owned(),
+    }
+}
+
+/// The extensions of git's that change nothing here, or that gix knows.
+const EXTENSIONS: [&str; 7] = [
+    "noop",
+    "objectFormat",
+    "partialClone",
+    "preciousObjects",
+    "refStorage",
+    "relativeWorktrees",
+    "worktreeConfig",
+];
+
+/// An extension by which the repository is kept in a way that we don't know. Before version 1 they mean nothing.
+fn unknown_extension(config: &gix::config::Snapshot<'_>) -> Option<String> {
+    if config.integer("core.repositoryFormatVersion").unwrap_or(0) < 1 {
+        return None;
+    }
+    let sections = config.plumbing().sections_by_name("extensions")?;
+    sections
+        .flat_map(|section| {
+            section
+                .body()
+                .value_names()
+                .map(|name| name.to_string())
+                .collect::<Vec<_>>()
+        })
+        .find(|name| !EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(name)))
+}
+
+fn in_progress(state: &InProgress) -> (&'static str, &'static str) {
+    match state {
+        InProgress::ApplyMailbox | InProgress::ApplyMailboxRebase => ("mailbox", "am --abort"),
+        InProgress::Bisect => ("bisection", "bisect reset"),
+        InProgress::CherryPick | InProgress::CherryPickSequence => ("cherry-pick", "cherry-pick --abort"),
+        InProgress::Merge => ("merge", "merge --abort"),
+        InProgress::Rebase | InProgress::RebaseInteractive => ("rebase", "rebase --abort"),
+        InProgress::Revert | InProgress::RevertSequence => ("revert", "revert --abort"),
+    }
+}
+
+/// A name or address that can't end early in a commit: without line ends and angle brackets.
+fn without_markers(text: &str) -> String {
+    text.chars()
+        .filter(|c| !matches!(c, '<' | '>' | '\n' | '\r' | '\0'))
+        .collect()
+}

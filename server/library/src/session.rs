@@ -1,0 +1,363 @@
+//! The sole right to change the library: what a handler reads through it is what its change will be applied to.
+//!
+//! Callers that wait at the same time are published together. Each plans in its turn, on top of those before it; then it
+//! lets the others have theirs, and whoever comes back first publishes for all. What can't be made together is made
+//! alone, so that nobody fails because of somebody else.
+
+use std::{
+    collections::HashMap,
+    mem,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use gix::{ObjectId, ThreadSafeRepository};
+use tabellion_runtime::{
+    self as schemas, BoxFuture, Change, Document, Entry, Failure, FailureKind, Prepared, Replay, Session,
+    Setback, Snapshot,
+};
+
+use super::{
+    Library, blocking,
+    pending::Pending,
+    plan::{self, Before, Plan},
+    transaction, tree,
+    trouble::{InRepository, invalid_path, refused},
+    versions,
+};
+use crate::path::LibraryPath;
+use tabellion_platform::FileLock;
+
+/// The most changes that are published together.
+const MOST: usize = 64;
+
+/// What became of a change; unset until it was published.
+type Outcome = OnceLock<Result<(), Setback>>;
+
+/// Documents as they were handed out; `None` where there was none.
+type Seen = HashMap<LibraryPath, Option<Arc<Before>>>;
+
+/// Changes that wait to be published together.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// Keeps other processes out, from the first plan on.
+    lock: Option<FileLock>,
+    pending: Option<Pending>,
+    members: Vec<Arc<Outcome>>,
+}
+
+impl Batch {
+    /// Publishes what waits, and tells those who wait for it.
+    fn flush(&mut self, library: &Library) {
+        let Self {
+            lock,
+            pending,
+            members,
+        } = mem::take(self);
+        let Some(pending) = pending.filter(|_| !members.is_empty()) else {
+            return;
+        };
+        let outcome = blocking(|| {
+            let work = pending.into_work(library)?;
+            transaction::publish(library, &work)?;
+            library
+                .maintenance
+                .consider(&library.repository, &work.intent.objects);
+            Ok(())
+        });
+        drop(lock);
+        let outcome = match outcome {
+            // Whose failure it is shows when each is made alone.
+            Err(_) if members.len() > 1 => Err(Setback::Moved),
+            outcome => outcome,
+        };
+        for member in members {
+            // Set here alone, so it is unset.
+            let _ = member.set(outcome.clone());
+        }
+    }
+
+    /// Whether nobody waits any more for what is in here.
+    fn is_abandoned(&self) -> bool {
+        self.members.iter().all(|member| Arc::strong_count(member) == 1)
+    }
+}
+
+/// A turn at changing the library. Nobody else of this program or of another has one meanwhile.
+pub(super) struct Turn<'a> {
+    library: &'a Library,
+    /// `None` when it is over.
+    batch: Option<tokio::sync::MutexGuard<'a, Batch>>,
+    /// Whether the change is to be made by itself.
+    alone: bool,
+    /// The documents as they were handed out.
+    seen: Mutex<Seen>,
+    plan: Option<Plan>,
+}
+
+impl<'a> Turn<'a> {
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    /// When another process does not let go of the library.
+    pub(super) async fn begin(library: &'a Library, alone: bool) -> Result<Self, Failure> {
+        let _vigil = Vigil {
+            library,
+            outcome: None,
+        };
+        let mut batch = library.turn.lock().await;
+        if batch.lock.is_none() {
+            batch.lock = Some(library.lock_within(super::PATIENCE)?);
+        }
+        Ok(Self {
+            library,
+            batch: Some(batch),
+            alone,
+            seen: Mutex::default(),
+            plan: None,
+        })
+    }
+
+    fn pending(&self) -> Option<&Pending> {
+        self.batch.as_ref()?.pending.as_ref()
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The document as it was handed out, or as it is now if it was not yet.
+    fn document(&self, path: &LibraryPath) -> Result<Option<Arc<Before>>, Failure> {
+        if let Some(before) = self.seen().get(path) {
+            return Ok(before.clone());
+        }
+        let file = match self.pending().and_then(|pending| pending.document(path)) {
+            Some(file) => file,
+            None => self.library.read_unwritten(path)?,
+        };
+        let before = file.map(Before::new).transpose()?.map(Arc::new);
+        self.seen().insert(path.clone(), before.clone());
+        Ok(before)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let Some(batch) = &mut self.batch else { return };
+        // Those who wait for the others' changes publish them when this turn is over.
+        if batch.is_abandoned() {
+            batch.flush(self.library);
+        }
+    }
+}
+
+impl Snapshot for Turn<'_> {
+    fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
+        let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
+        Ok(self.document(&path)?.as_deref().map(document))
+    }
+
+    fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<schemas::Past, Failure> {
+        let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
+        let (library, git_path) = (self.library, self.library.repository.git_path(&path));
+        let document = self.document(&path)?;
+        let now = document
+            .as_ref()
+            .map(|before| before.kept(library, &git_path))
+            .transpose()?;
+        let git = library.repository.git();
+        let (head, newest) = match self.pending() {
+            Some(pending) => (pending.head(), pending.commit()),
+            None => (library.head_now()?, library.head_now()?),
+        };
+        let mut line = versions::Line::default();
+        if let Some(pending) = self.pending() {
+            line.follow(pending.versions(&path), known);
+        }
+        blocking(|| line.go_back(&git, head, &git_path, known))?;
+        Ok(line.past(document.as_deref().map(self::document), now, newest))
+    }
+
+    fn past_content(&self, _: &str, id: &str) -> Result<Vec<u8>, Failure> {
+        let id = versions::content_id(id)?;
+        if let Some(bytes) = self.pending().and_then(|pending| pending.objects().data(id)) {
+            return Ok(bytes.to_vec());
+        }
+        versions::content(&self.library.repository.git(), id)
+    }
+}
+
+impl Session for Turn<'_> {
+    fn replay(&self, key: &str, request: &str) -> Result<Option<Replay>, Setback> {
+        if self.pending().is_some_and(|pending| pending.has_key(key)) {
+            return Err(Setback::Moved);
+        }
+        let Some(entry) = blocking(|| self.library.entry_with_key(key))? else {
+            return Ok(None);
+        };
+        if entry.request.as_deref() != Some(&*plan::request_digest(request)) {
+            let message = format!(
+                "the idempotency key `{}` was used for another request; use a new key for a new request",
+                key.escape_debug()
+            );
+            return Err(Failure::new(FailureKind::Conflict, message)
+                .with("commit", entry.commit.clone())
+                .into());
+        }
+        let commit = ObjectId::from_hex(entry.commit.as_bytes()).reading("the log")?;
+        let before = Past::before(self.library, commit)?;
+        Ok(Some(Replay {
+            commit: entry.commit.clone(),
+            before: Box::new(before),
+        }))
+    }
+
+    fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, Setback> {
+        let path = LibraryPath::of_any_file(&change.path).map_err(|error| invalid_path(&error))?;
+        let old = self.document(&path)?;
+        let library = self.library;
+        let batch = self.batch.as_mut().ok_or_else(over)?;
+        let pending = match &mut batch.pending {
+            Some(pending) => pending,
+            none => none.insert(Pending::begin(library)?),
+        };
+        let plan = plan::plan(library, pending, path, old.as_deref(), change, entry)?;
+        let prepared = Prepared {
+            commit: plan.logged.commit.to_string(),
+            base: plan.old.map(|id| id.to_string()),
+            content: plan.new.map(|id| id.to_string()),
+        };
+        self.plan = Some(plan);
+        Ok(prepared)
+    }
+
+    fn publish<'a>(mut self: Box<Self>) -> BoxFuture<'a, Result<(), Setback>>
+    where
+        Self: 'a,
+    {
+        Box::pin(async move {
+            let plan = self.plan.take().ok_or_else(|| refused("nothing was prepared"))?;
+            let mut batch = self.batch.take().ok_or_else(over)?;
+            let (library, alone) = (self.library, self.alone);
+            drop(self);
+            let outcome = Arc::new(Outcome::new());
+            batch.pending.as_mut().ok_or_else(over)?.add(plan);
+            batch.members.push(Arc::clone(&outcome));
+            if alone || batch.members.len() == MOST {
+                batch.flush(library);
+                drop(batch);
+            } else {
+                drop(batch);
+                let _vigil = Vigil {
+                    library,
+                    outcome: Some(Arc::clone(&outcome)),
+                };
+                // Those who wait now have their turns before this one.
+                let mut batch = library.turn.lock().await;
+                if outcome.get().is_none() {
+                    batch.flush(library);
+                }
+            }
+            library.history.has_grown();
+            match outcome.get() {
+                Some(Ok(())) => library.counts.committed(),
+                Some(Err(Setback::Moved)) => library.counts.conflicted(),
+                Some(Err(Setback::Failure(_))) | None => {}
+            }
+            outcome
+                .get()
+                .cloned()
+                .unwrap_or_else(|| Err(refused("the change was not published").into()))
+        })
+    }
+}
+
+/// Kept by who waits for a turn. Should he go away instead, and nobody else be left to do it, it publishes what waits.
+struct Vigil<'a> {
+    library: &'a Library,
+    /// What he waits for, if it is the outcome of a change.
+    outcome: Option<Arc<Outcome>>,
+}
+
+impl Drop for Vigil<'_> {
+    fn drop(&mut self) {
+        self.outcome = None;
+        // Whoever has a turn now looks for himself when it is over.
+        if let Ok(mut batch) = self.library.turn.try_lock()
+            && !batch.members.is_empty()
+            && batch.is_abandoned()
+        {
+            batch.flush(self.library);
+        }
+    }
+}
+
+fn over() -> Failure {
+    refused("the turn is over")
+}
+
+/// The documents of a commit.
+struct Past {
+    git: ThreadSafeRepository,
+    prefix: String,
+    commit: Option<ObjectId>,
+    tree: Option<ObjectId>,
+}
+
+impl Past {
+    /// The documents as the change that made `commit` found them.
+    fn before(library: &Library, commit: ObjectId) -> Result<Self, Failure> {
+        let git = library.repository.git();
+        let commit = git.find_commit(commit).reading("an earlier commit")?;
+        let parent = commit.parent_ids().next().map(gix::Id::detach);
+        let tree = match parent {
+            Some(parent) => {
+                let parent = git.find_commit(parent).reading("an earlier commit")?;
+                Some(parent.tree_id().reading("an earlier commit")?.detach())
+            }
+            None => None,
+        };
+        Ok(Self {
+            git: library.repository.shared(),
+            prefix: library.repository.prefix().to_owned(),
+            commit: parent,
+            tree,
+        })
+    }
+}
+
+impl Snapshot for Past {
+    fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
+        let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
+        let Some(tree) = self.tree else { return Ok(None) };
+        let git = self.git.to_thread_local();
+        let Some(kept) = tree::look_up(&git, tree, &format!("{}{path}", self.prefix))? else {
+            return Ok(None);
+        };
+        Ok(Some(Document {
+            bytes: versions::content(&git, kept.blob)?,
+            id: kept.blob.to_string(),
+        }))
+    }
+
+    fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<schemas::Past, Failure> {
+        let document = self.read(path)?;
+        let now = document
+            .as_ref()
+            .map(|document| versions::content_id(&document.id));
+        let mut line = versions::Line::default();
+        let git_path = format!("{}{path}", self.prefix);
+        line.go_back(&self.git.to_thread_local(), self.commit, &git_path, known)?;
+        Ok(line.past(document, now.transpose()?, self.commit))
+    }
+
+    fn past_content(&self, _: &str, id: &str) -> Result<Vec<u8>, Failure> {
+        versions::content(&self.git.to_thread_local(), versions::content_id(id)?)
+    }
+}
+
+fn document(before: &Before) -> Document {
+    Document {
+        bytes: before.file.bytes.clone(),
+        id: before.id.to_string(),
+    }
+}

@@ -1,0 +1,291 @@
+//! A transaction stopped after each of its steps, by an error or by death: then everything is old or everything is new.
+
+use super::support::{Bench, change, make};
+use crate::transaction::{Step, Stop, Watch};
+use tabellion_runtime::{Change, Failure, FailureKind, Setback};
+
+const STEPS: [Step; 6] = [
+    Step::Written,
+    Step::Locked,
+    Step::Swapped,
+    Step::Indexed,
+    Step::Committed,
+    Step::Published,
+];
+
+/// A name, what a person did before, the change, and how many commits it makes.
+type Case = (&'static str, fn(&Bench), fn() -> Change, usize);
+
+const CASES: [Case; 6] = [
+    ("write", |_| {}, || change("notes/a.md", Some("new\n")), 1),
+    ("delete", |_| {}, || change("notes/a.md", None), 1),
+    (
+        "delete the last of its folder",
+        |bench| {
+            bench.git(&["rm", "-q", "notes/b.md"]);
+            bench.git(&["commit", "-q", "-m", "rm"]);
+        },
+        || change("notes/a.md", None),
+        1,
+    ),
+    ("create", |_| {}, || change("x/y/z.md", Some("new\n")), 1),
+    (
+        "adopt",
+        |bench| bench.write("notes/a.md", "dirty\n"),
+        || change("notes/a.md", Some("new\n")),
+        2,
+    ),
+    (
+        "write the same",
+        |_| {},
+        || change("notes/a.md", Some("old a\n")),
+        1,
+    ),
+];
+
+fn stop_at(step: Step, how: fn() -> Stop) -> Watch {
+    Box::new(move |reached| if reached == step { Err(how()) } else { Ok(()) })
+}
+
+fn an_error() -> Stop {
+    Stop::Setback(Setback::Failure(Failure::new(FailureKind::Io, "no space left")))
+}
+
+#[track_caller]
+fn assert_old_or_new(bench: &Bench, before: &Before, case: &Case, is_new: bool, shown: &str) {
+    let (_, _, make_change, commits) = case;
+    let change = make_change();
+    let new = match &change.content {
+        tabellion_runtime::Content::Write(bytes) => Some(String::from_utf8(bytes.clone()).unwrap()),
+        tabellion_runtime::Content::Delete => None,
+    };
+    let found = bench.read(&change.path);
+    assert_eq!(
+        found,
+        if is_new { new } else { before.content.clone() },
+        "{shown}"
+    );
+    let made = bench.git(&["rev-list", "--count", &format!("{}..HEAD", before.head)]);
+    assert_eq!(
+        made,
+        if is_new { commits.to_string() } else { "0".into() },
+        "{shown}"
+    );
+    assert_eq!(
+        bench.status(),
+        if is_new { "" } else { &before.status },
+        "{shown}"
+    );
+    assert_eq!(
+        bench.git(&["rev-parse", "HEAD@{0}"]),
+        bench.head(),
+        "{shown}: log of HEAD"
+    );
+    let folders = bench.path("x").exists();
+    assert_eq!(
+        folders,
+        is_new && change.path.starts_with("x/"),
+        "{shown}: folders"
+    );
+    bench.assert_sound();
+}
+
+struct Before {
+    head: String,
+    content: Option<String>,
+    status: String,
+}
+
+#[test]
+fn each_step_can_be_the_last() {
+    for case in &CASES {
+        for step in STEPS {
+            stop_and_check(Bench::new(), case, step, "error", an_error);
+            stop_and_check(Bench::new(), case, step, "death", || Stop::Death);
+        }
+    }
+}
+
+#[test]
+fn each_step_can_be_the_last_on_two_devices() {
+    for case in &CASES {
+        for step in STEPS {
+            let Some(bench) = Bench::on_two_devices() else {
+                return;
+            };
+            stop_and_check(bench, case, step, "death", || Stop::Death);
+        }
+    }
+}
+
+fn stop_and_check(bench: Bench, case: &Case, step: Step, how_shown: &str, how: fn() -> Stop) {
+    case.1(&bench);
+    let change = case.2();
+    let before = Before {
+        head: bench.head(),
+        content: bench.read(&change.path),
+        status: bench.status(),
+    };
+    let shown = format!("{} stopped at {step:?} by {how_shown}", case.0);
+
+    let library = bench.watched(stop_at(step, how));
+    let outcome = make(&library, &change);
+    drop(library);
+
+    let committed = matches!(step, Step::Committed | Step::Published);
+    if how_shown == "death" {
+        assert!(outcome.is_err(), "{shown}");
+        drop(bench.library());
+    } else {
+        assert_eq!(outcome.is_ok(), committed, "{shown}: {outcome:?}");
+    }
+    assert_old_or_new(&bench, &before, case, committed, &shown);
+    if !committed {
+        make(&bench.library(), &change).expect(&shown);
+        assert_old_or_new(&bench, &before, case, true, &format!("{shown}, then again"));
+    }
+}
+
+/// What a person does between a crash and the next start, and what must then be in the file.
+#[test]
+fn what_a_person_does_after_a_crash_stays() {
+    type Deed = (&'static str, Step, fn(&Bench), &'static str, &'static str);
+    const DEEDS: [Deed; 5] = [
+        (
+            "saves before the commit",
+            Step::Swapped,
+            |bench| bench.write("notes/a.md", "mine\n"),
+            "mine\n",
+            " M notes/a.md",
+        ),
+        (
+            "saves after the commit",
+            Step::Committed,
+            |bench| bench.write("notes/a.md", "mine\n"),
+            "mine\n",
+            " M notes/a.md",
+        ),
+        (
+            "removes the locks",
+            Step::Committed,
+            |bench| {
+                std::fs::remove_file(bench.path(".git/index.lock")).unwrap();
+            },
+            "new\n",
+            "",
+        ),
+        (
+            "removes the locks and stages",
+            Step::Committed,
+            |bench| {
+                std::fs::remove_file(bench.path(".git/index.lock")).unwrap();
+                bench.write("plan.md", "staged\n");
+                bench.git(&["add", "plan.md"]);
+            },
+            "new\n",
+            "M  plan.md",
+        ),
+        (
+            "removes the locks and commits",
+            Step::Swapped,
+            |bench| {
+                for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
+                    std::fs::remove_file(bench.path(&format!(".git/{lock}"))).unwrap();
+                }
+                bench.write("plan.md", "theirs\n");
+                bench.git(&["commit", "-q", "-m", "theirs", "plan.md"]);
+            },
+            "old a\n",
+            "",
+        ),
+    ];
+    for (shown, step, deed, content, status) in DEEDS {
+        let bench = Bench::new();
+        let library = bench.watched(stop_at(step, || Stop::Death));
+        make(&library, &change("notes/a.md", Some("new\n"))).unwrap_err();
+        drop(library);
+        deed(&bench);
+        drop(bench.library());
+        assert_eq!(bench.read("notes/a.md").as_deref(), Some(content), "{shown}");
+        assert_eq!(bench.status(), status, "{shown}");
+        bench.assert_sound();
+    }
+}
+
+/// What a power failure before the answer can do where the file system does not keep the order of names.
+#[test]
+fn a_branch_without_its_objects_is_taken_back() {
+    for commits in [0, 1] {
+        let bench = if commits == 0 {
+            Bench::unborn()
+        } else {
+            Bench::new()
+        };
+        let before = bench.try_git(&["rev-parse", "--verify", "HEAD"]);
+        let library = bench.watched(stop_at(Step::Committed, || Stop::Death));
+        make(&library, &change("notes/new.md", Some("new\n"))).unwrap_err();
+        drop(library);
+        let tree = bench.git(&["rev-parse", "HEAD:notes"]);
+        std::fs::remove_file(bench.path(&format!(".git/objects/{}/{}", &tree[..2], &tree[2..]))).unwrap();
+
+        drop(bench.library());
+
+        assert_eq!(bench.try_git(&["rev-parse", "--verify", "HEAD"]), before);
+        assert_eq!(bench.read("notes/new.md"), None);
+        make(&bench.library(), &change("notes/new.md", Some("new\n"))).unwrap();
+        assert_eq!(bench.status(), "");
+        bench.assert_sound();
+    }
+}
+
+#[test]
+fn an_index_that_lost_its_bytes_is_made_from_the_one_before() {
+    let bench = Bench::new();
+    bench.write("plan.md", "staged\n");
+    bench.git(&["add", "plan.md"]);
+    let library = bench.watched(stop_at(Step::Published, || Stop::Death));
+    make(&library, &change("notes/a.md", Some("new\n"))).unwrap_err();
+    drop(library);
+    std::fs::write(bench.path(".git/index"), "").unwrap();
+    drop(bench.library());
+    assert_eq!(bench.status(), "M  plan.md");
+    bench.assert_sound();
+}
+
+/// Somebody who has the old file open writes to it when it has been replaced already. The same bytes twice are kept once.
+#[test]
+fn a_save_that_comes_too_late_is_kept() {
+    let benches = [
+        (Some(Bench::new()), ".git/tabellion/content-0", ".git/tabellion"),
+        (Bench::on_two_devices(), "notes/.tabellion-content-0", "notes"),
+    ];
+    for (bench, aside, kept_in) in benches {
+        let Some(bench) = bench else { continue };
+        for content in ["new\n", "newer\n"] {
+            let aside = bench.path(aside);
+            let library = bench.watched(Box::new(move |step| {
+                if step == Step::Committed {
+                    // Not the leased file, which nobody can write to, but another one in its place.
+                    let other = aside.with_extension("other");
+                    std::fs::write(&other, "late\n").unwrap();
+                    std::fs::rename(other, &aside).unwrap();
+                }
+                Ok(())
+            }));
+            make(&library, &change("notes/a.md", Some(content))).unwrap();
+            assert_eq!(bench.read("notes/a.md").as_deref(), Some(content), "{kept_in}");
+        }
+        let entries = std::fs::read_dir(bench.path(kept_in)).unwrap();
+        let late: Vec<_> = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.to_string_lossy().contains("late-"))
+            .map(|path| std::fs::read_to_string(path).unwrap())
+            .collect();
+        assert_eq!(late, ["late\n"], "{kept_in}");
+        let others = bench
+            .leftovers()
+            .into_iter()
+            .filter(|name| !name.contains("late-"));
+        assert_eq!(others.count(), 0, "{kept_in}");
+    }
+}

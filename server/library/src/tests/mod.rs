@@ -1,0 +1,12 @@
+//! The library as its callers see it, checked with git's own program.
+
+mod changes;
+mod conversion;
+mod interruptions;
+mod others;
+mod racy;
+mod refusals;
+pub(crate) mod support;
+mod together;
+#[cfg(target_os = "linux")]
+mod writers;

@@ -1,0 +1,358 @@
+//! States in which nothing may be changed, and what is said of them; afterwards everything is as it was.
+
+use std::fs;
+
+use tabellion_runtime::FailureKind;
+
+use super::support::{Bench, change, make, refusal};
+use crate::{ExternalPolicy, Library, OpenError, Options};
+
+/// A name, what brings it about, the path that is changed, and a part of what is said.
+type Case = (&'static str, fn(&Bench), &'static str, FailureKind, &'static str);
+
+const CASES: [Case; 16] = [
+    (
+        "merge",
+        |b| b.write(".git/MERGE_HEAD", "x"),
+        "notes/a.md",
+        FailureKind::Refused,
+        "a merge is in progress",
+    ),
+    (
+        "rebase",
+        |b| b.write(".git/rebase-merge/x", ""),
+        "notes/a.md",
+        FailureKind::Refused,
+        "a rebase is in progress",
+    ),
+    (
+        "bisect",
+        |b| b.write(".git/BISECT_LOG", ""),
+        "notes/a.md",
+        FailureKind::Refused,
+        "a bisection is in progress",
+    ),
+    (
+        "detached",
+        |b| {
+            b.git(&["switch", "-q", "--detach"]);
+        },
+        "notes/a.md",
+        FailureKind::Refused,
+        "HEAD is detached",
+    ),
+    (
+        "ignored",
+        |b| b.write(".gitignore", "x.md\n"),
+        "x.md",
+        FailureKind::Refused,
+        "ignored by git",
+    ),
+    (
+        "read-only",
+        |b| chmod(b, "notes/a.md", 0o444),
+        "notes/a.md",
+        FailureKind::Refused,
+        "read-only",
+    ),
+    (
+        "symlink",
+        |b| link(b, "plan.md", "l.md"),
+        "l.md",
+        FailureKind::Refused,
+        "symbolic link",
+    ),
+    (
+        "dangling symlink",
+        |b| link(b, "nowhere", "l.md"),
+        "l.md",
+        FailureKind::Refused,
+        "symbolic link",
+    ),
+    (
+        "symlinked folder",
+        |b| link(b, "/tmp", "l"),
+        "l/x.md",
+        FailureKind::Refused,
+        "symbolic link",
+    ),
+    (
+        "folder",
+        |b| fs::create_dir(b.path("d.md")).unwrap(),
+        "d.md",
+        FailureKind::Refused,
+        "not a regular file",
+    ),
+    (
+        "file above",
+        |_| {},
+        "plan.md/x.md",
+        FailureKind::Refused,
+        "plan.md",
+    ),
+    (
+        "case twin",
+        |_| {},
+        "notes/A.md",
+        FailureKind::Refused,
+        "`notes/a.md`",
+    ),
+    (
+        "twin of a folder",
+        |_| {},
+        "Notes/x.md",
+        FailureKind::Refused,
+        "`notes`",
+    ),
+    ("climbing", |_| {}, "../x.md", FailureKind::Invalid, "climbs"),
+    (
+        "index lock",
+        |b| b.write(".git/index.lock", ""),
+        "notes/a.md",
+        FailureKind::Busy,
+        "index.lock",
+    ),
+    (
+        "branch lock",
+        |b| b.write(".git/refs/heads/main.lock", ""),
+        "notes/a.md",
+        FailureKind::Busy,
+        "main.lock",
+    ),
+];
+
+fn chmod(bench: &Bench, name: &str, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(bench.path(name), fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn link(bench: &Bench, to: &str, name: &str) {
+    std::os::unix::fs::symlink(to, bench.path(name)).unwrap();
+}
+
+/// All that a refused change must leave as it is.
+#[derive(Debug, PartialEq)]
+struct State {
+    head: String,
+    status: String,
+    content: Option<String>,
+    locks: [bool; 2],
+}
+
+impl State {
+    fn of(bench: &Bench, path: &str) -> Self {
+        Self {
+            head: bench.head(),
+            status: bench.status(),
+            content: bench.read(path),
+            locks: ["index.lock", "refs/heads/main.lock"].map(|lock| bench.path(".git").join(lock).exists()),
+        }
+    }
+}
+
+#[test]
+fn each_refusal_says_why_and_changes_nothing() {
+    for (shown, bring_about, path, kind, said) in CASES {
+        let bench = Bench::new();
+        bring_about(&bench);
+        let (before, objects) = (State::of(&bench, path), bench.git(&["count-objects"]));
+        let failure = refusal(&bench.library(), &change(path, Some("new\n")));
+        assert_eq!(failure.kind, kind, "{shown}: {failure}");
+        assert!(failure.message.contains(said), "{shown}: {failure}");
+        assert_eq!(State::of(&bench, path), before, "{shown}");
+        // Who holds a lock is seen only after the objects were written.
+        if kind != FailureKind::Busy {
+            assert_eq!(bench.git(&["count-objects"]), objects, "{shown}");
+        }
+    }
+}
+
+#[test]
+fn conflicted_entries_are_refused() {
+    let bench = Bench::new();
+    let blob = bench.git(&["rev-parse", "HEAD:notes/a.md"]);
+    bench.git(&["update-index", "--force-remove", "notes/a.md"]);
+    for stage in 1..=3 {
+        bench.write(".git/entry", &format!("100644 {blob} {stage}\tnotes/a.md\n"));
+        let mut child = std::process::Command::new("git")
+            .arg("-C")
+            .arg(bench.path(""))
+            .args(["update-index", "--index-info"])
+            .stdin(fs::File::open(bench.path(".git/entry")).unwrap())
+            .spawn()
+            .unwrap();
+        assert!(child.wait().unwrap().success());
+    }
+    fs::remove_file(bench.path(".git/entry")).unwrap();
+    let failure = refusal(&bench.library(), &change("notes/a.md", Some("new\n")));
+    assert_eq!(failure.kind, FailureKind::Refused);
+    assert!(failure.message.contains("merge conflict"), "{failure}");
+    assert_eq!(bench.read("notes/a.md").as_deref(), Some("old a\n"));
+    assert_eq!(bench.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn a_missing_document_is_not_deleted() {
+    let bench = Bench::new();
+    let failure = refusal(&bench.library(), &change("none.md", None));
+    assert_eq!(failure.kind, FailureKind::NotFound);
+}
+
+#[test]
+fn uncommitted_bytes_can_be_a_reason() {
+    let bench = Bench::new();
+    bench.write("notes/a.md", "dirty\n");
+    let library = Library::open(
+        &bench.path(""),
+        Options {
+            external: ExternalPolicy::Refuse,
+        },
+    )
+    .unwrap();
+    let failure = refusal(&library, &change("notes/a.md", Some("new\n")));
+    assert_eq!(failure.kind, FailureKind::Conflict);
+    assert_eq!(bench.read("notes/a.md").as_deref(), Some("dirty\n"));
+    make(&library, &change("plan.md", Some("new\n"))).unwrap();
+}
+
+#[test]
+fn repositories_that_are_not_supported_are_refused_at_opening() {
+    type Case = (&'static [&'static str], fn(&OpenError) -> bool);
+    const CASES: [Case; 3] = [
+        (&["init", "-q", "--bare"], |error| {
+            matches!(error, OpenError::Bare(_))
+        }),
+        (&["init", "-q", "--object-format=sha256"], |error| {
+            matches!(error, OpenError::Unsupported { .. })
+        }),
+        (&["init", "-q", "--ref-format=reftable"], |error| {
+            matches!(error, OpenError::Unsupported { .. })
+        }),
+    ];
+    for (command, is_right) in CASES {
+        let bench = Bench::empty();
+        bench.git(command);
+        let error = Library::open(&bench.path(""), Options::default()).err().unwrap();
+        assert!(is_right(&error), "{command:?}: {error}");
+    }
+    let bench = Bench::new();
+    assert!(matches!(
+        Library::open(&bench.path(".git"), Options::default()),
+        Err(OpenError::Bare(_))
+    ));
+}
+
+#[test]
+fn opening_makes_what_is_missing() {
+    let bench = Bench::empty();
+    bench.write("there.md", "there\n");
+    let inner = bench.path("");
+    let library = Library::open(&inner, Options::default()).unwrap();
+    assert_eq!(bench.git(&["rev-list", "--count", "main"]), "1");
+    assert_eq!(bench.status(), "?? there.md");
+    let commit = make(&library, &change("there.md", Some("new\n"))).unwrap();
+    assert_eq!(bench.head(), commit);
+    assert_eq!(bench.git(&["show", "HEAD~1:there.md"]), "there");
+    assert_eq!(bench.git(&["rev-list", "--count", "main"]), "3");
+    assert_eq!(bench.status(), "");
+    bench.assert_sound();
+    let missing = bench.path("not/there");
+    drop(Library::open(&missing, Options::default()).unwrap());
+    assert!(
+        !missing.join(".git").exists(),
+        "a folder in a repository is a library in that repository"
+    );
+}
+
+#[test]
+fn a_folder_in_a_repository_and_an_unborn_branch_work() {
+    let bench = Bench::empty();
+    bench.git(&["init", "-q", "-b", "trunk"]);
+    let library = Library::open(&bench.path("docs/notes"), Options::default()).unwrap();
+    make(&library, &change("a/b.md", Some("1\n"))).unwrap();
+    make(&library, &change("a/b.md", Some("2\n"))).unwrap();
+    assert_eq!(bench.git(&["show", "HEAD:docs/notes/a/b.md"]), "2");
+    assert_eq!(bench.status(), "");
+    let entries = library.activity(10).unwrap().entries;
+    assert_eq!(
+        entries.iter().map(|entry| &*entry.path).collect::<Vec<_>>(),
+        ["a/b.md", "a/b.md"]
+    );
+    bench.write("docs/other.md", "x");
+    let outer = bench.library();
+    make(&outer, &change("docs/other.md", None)).unwrap();
+    assert_eq!(library.activity(10).unwrap().entries.len(), 2);
+    assert_eq!(outer.activity(10).unwrap().entries.len(), 3);
+    bench.assert_sound();
+}
+
+#[test]
+fn a_linked_working_tree_and_a_submodule_work() {
+    let bench = Bench::new();
+    bench.git(&["worktree", "add", "-q", "-b", "side", "linked"]);
+    let library = Library::open(&bench.path("linked"), Options::default()).unwrap();
+    let main = bench.head();
+    let commit = make(&library, &change("notes/a.md", Some("new\n"))).unwrap();
+    assert_eq!(bench.git(&["rev-parse", "side"]), commit);
+    assert_eq!(bench.head(), main);
+    assert_eq!(
+        super::support::git(&bench.path("linked"), &["status", "--porcelain"]).1,
+        ""
+    );
+    bench.assert_sound();
+
+    let outer = Bench::new();
+    let url = bench.path("").display().to_string();
+    outer.git(&[
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        &url,
+        "sub",
+    ]);
+    let library = Library::open(&outer.path("sub"), Options::default()).unwrap();
+    make(&library, &change("notes/a.md", Some("in sub\n"))).unwrap();
+    assert_eq!(
+        super::support::git(&outer.path("sub"), &["status", "--porcelain"]).1,
+        ""
+    );
+    let failure = refusal(
+        &outer.library(),
+        &change("sub/notes/a.md", Some("from outside\n")),
+    );
+    assert_eq!(failure.kind, FailureKind::Refused, "{failure}");
+}
+
+#[test]
+fn configured_programs_do_not_run() {
+    let bench = Bench::new();
+    let trap = "touch trapped; false";
+    for hook in [
+        "pre-commit",
+        "post-commit",
+        "reference-transaction",
+        "post-index-change",
+        "commit-msg",
+    ] {
+        bench.write(&format!(".git/hooks/{hook}"), &format!("#!/bin/sh\n{trap}\n"));
+        chmod(&bench, &format!(".git/hooks/{hook}"), 0o755);
+    }
+    for key in [
+        "core.fsmonitor",
+        "filter.trap.smudge",
+        "gpg.program",
+        "diff.external",
+    ] {
+        bench.git(&["config", key, trap]);
+    }
+    bench.git(&["config", "commit.gpgsign", "true"]);
+    bench.write(".gitattributes", "*.md filter=trap\n");
+    make(&bench.library(), &change("notes/a.md", Some("new\n"))).unwrap();
+    assert!(!bench.path("trapped").exists());
+    assert_eq!(
+        bench.git(&["-c", "core.fsmonitor=", "show", "HEAD:notes/a.md"]),
+        "new"
+    );
+}

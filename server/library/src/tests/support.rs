@@ -1,0 +1,252 @@
+//! A library in a temporary folder, a person's hands on it, and git's own word about it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use tabellion_runtime::{CallContext, Change, Content, Entry, Failure, Prepared, Session, Setback, Store};
+use tempfile::TempDir;
+
+use crate::{Library, Options, path::LibraryPath, transaction::Watch};
+
+/// A repository with a few committed files, and the means to look at it.
+pub(crate) struct Bench {
+    folder: TempDir,
+    /// Kept for as long as the repository is there.
+    elsewhere: Option<TempDir>,
+}
+
+impl Bench {
+    /// A repository with `plan.md`, `notes/a.md` and `notes/b.md`.
+    pub(crate) fn new() -> Self {
+        let bench = Self::empty();
+        bench.git(&["init", "-q", "-b", "main"]);
+        bench.filled()
+    }
+
+    /// A repository without a commit.
+    pub(crate) fn unborn() -> Self {
+        let bench = Self::empty();
+        bench.git(&["init", "-q", "-b", "main"]);
+        bench
+    }
+
+    /// As [`Self::new`], its `.git` on another device; `None` where there is no other.
+    pub(crate) fn on_two_devices() -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let mut bench = Self::empty();
+        let elsewhere = tempfile::tempdir_in("/dev/shm").ok()?;
+        if fs::metadata(elsewhere.path()).ok()?.dev() == fs::metadata(bench.path("")).ok()?.dev() {
+            return None;
+        }
+        let git_dir = elsewhere.path().join("git");
+        bench.git(&[
+            "init",
+            "-q",
+            "-b",
+            "main",
+            "--separate-git-dir",
+            git_dir.to_str()?,
+        ]);
+        bench.elsewhere = Some(elsewhere);
+        Some(bench.filled())
+    }
+
+    fn filled(self) -> Self {
+        self.git(&["config", "user.name", "Ann"]);
+        self.git(&["config", "user.email", "ann@example.com"]);
+        self.write("plan.md", "old plan\n");
+        self.write("notes/a.md", "old a\n");
+        self.write("notes/b.md", "old b\n");
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", "first"]);
+        self
+    }
+
+    /// An empty folder.
+    pub(crate) fn empty() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            elsewhere: None,
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        if name.is_empty() {
+            self.folder.path().to_owned()
+        } else {
+            self.folder.path().join(name)
+        }
+    }
+
+    pub(crate) fn library(&self) -> Library {
+        Library::open(self.folder.path(), Options::default()).unwrap()
+    }
+
+    pub(crate) fn watched(&self, watch: Watch) -> Library {
+        Library::open_watched(self.folder.path(), Options::default(), watch).unwrap()
+    }
+
+    pub(crate) fn write(&self, name: &str, content: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.path(name)).ok()
+    }
+
+    /// What a git command prints; it must succeed.
+    #[track_caller]
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        let (succeeded, output) = self.try_git(arguments);
+        assert!(succeeded, "git {arguments:?}: {output}");
+        output
+    }
+
+    pub(crate) fn try_git(&self, arguments: &[&str]) -> (bool, String) {
+        git(self.folder.path(), arguments)
+    }
+
+    pub(crate) fn head(&self) -> String {
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    pub(crate) fn status(&self) -> String {
+        self.git(&["--no-optional-locks", "status", "--porcelain"])
+    }
+
+    /// Git finds nothing wrong, and nothing of a transaction is left.
+    #[track_caller]
+    pub(crate) fn assert_sound(&self) {
+        assert_eq!(self.leftovers(), Vec::<String>::new());
+        self.git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
+        self.assert_cached_trees();
+    }
+
+    /// Git itself compares the cached trees of the index with its entries.
+    #[track_caller]
+    fn assert_cached_trees(&self) {
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(self.folder.path())
+            .env("GIT_TEST_CHECK_CACHE_TREE", "true")
+            .args(["update-index", "--force-write-index"])
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+
+    /// Files that a transaction must not leave.
+    pub(crate) fn leftovers(&self) -> Vec<String> {
+        let git_dir = PathBuf::from(self.git(&["rev-parse", "--absolute-git-dir"]));
+        let mut left = Vec::new();
+        for folder in [
+            git_dir.clone(),
+            git_dir.join("tabellion"),
+            git_dir.join("refs/heads"),
+            self.path(""),
+            self.path("notes"),
+        ] {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let name = entry.file_name().into_string().unwrap();
+                let empty = entry.metadata().is_ok_and(|found| found.len() == 0);
+                let stays = name == "lock" || name == "intent" && empty || name.starts_with("log.sqlite");
+                let ours = folder.ends_with("tabellion") && !stays;
+                if ours || name.ends_with(".lock") || name.starts_with(".tabellion") {
+                    left.push(name);
+                }
+            }
+        }
+        left
+    }
+}
+
+/// What a git command prints in `folder`, and whether it succeeded.
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> (bool, String) {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&text).trim_end().to_owned(),
+    )
+}
+
+/// A change.
+pub(crate) fn change(path: &str, content: Option<&str>) -> Change {
+    Change {
+        path: path.to_owned(),
+        content: content.map_or(Content::Delete, |text| Content::Write(text.as_bytes().to_vec())),
+        operation: if content.is_some() { "write" } else { "delete" },
+        summary: format!("change {path}"),
+    }
+}
+
+/// Waits for a future that needs no runtime.
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    loop {
+        if let std::task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// A session.
+pub(crate) fn begin(library: &Library) -> Box<dyn Session + '_> {
+    wait(library.begin(0)).unwrap()
+}
+
+/// Prepares in `session`.
+pub(crate) fn prepare(session: &mut dyn Session, change: &Change) -> Result<Prepared, Setback> {
+    let call = CallContext {
+        client: Some("test/1".into()),
+        ..CallContext::default()
+    };
+    session.prepare(
+        change,
+        &Entry {
+            tool: "a_tool",
+            call: &call,
+            request: None,
+            details: &serde_json::Map::new(),
+        },
+    )
+}
+
+/// Makes a change as the runtime does, once.
+pub(crate) fn make(library: &Library, change: &Change) -> Result<String, Setback> {
+    let mut session = wait(library.begin(0)).map_err(Setback::Failure)?;
+    let prepared = prepare(&mut *session, change)?;
+    wait(session.publish())?;
+    Ok(prepared.commit)
+}
+
+/// Why a change was not made.
+#[track_caller]
+pub(crate) fn refusal(library: &Library, change: &Change) -> Failure {
+    match make(library, change) {
+        Err(Setback::Failure(failure)) => failure,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A path.
+pub(crate) fn path(text: &str) -> LibraryPath {
+    LibraryPath::parse(text).unwrap()
+}

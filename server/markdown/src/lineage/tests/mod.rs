@@ -1,0 +1,42 @@
+//! Tests of the lineage: hand edits as a table, and whole histories beside a simple model.
+
+mod hand_edits;
+mod histories;
+
+use std::convert::Infallible;
+
+use super::{Lineage, SectionId, Version};
+use crate::{Flavor, editor::Parsed};
+
+const PATH: &str = "notes/plan.md";
+
+fn parsed(text: &str) -> Parsed<'_> {
+    Parsed::new(text, Flavor::of_path(PATH)).expect("a small document")
+}
+
+/// In these tests a content is its own id.
+fn load(content: &str) -> Result<Vec<u8>, Infallible> {
+    Ok(content.as_bytes().to_vec())
+}
+
+fn follow(lineage: &mut Lineage, versions: &[Version]) {
+    match lineage.follow(versions, load) {
+        Ok(()) => {}
+        Err(never) => match never {},
+    }
+}
+
+fn by_hand(content: &str) -> Version {
+    Version {
+        commit: "by hand".into(),
+        content: Some(content.into()),
+        step: None,
+    }
+}
+
+/// The headings of a document, each with its id.
+fn ids(lineage: &Lineage, text: &str) -> Vec<(String, SectionId)> {
+    let document = parsed(text);
+    let titles = document.sections().iter().map(|section| section.text.clone());
+    titles.zip(lineage.ids(&document)).collect()
+}

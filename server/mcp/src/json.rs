@@ -1,0 +1,132 @@
+//! JSON as strictly as a server must read it.
+//!
+//! serde_json keeps the last of two equal keys, so that whoever checked the first was fooled: here, that is
+//! an error. Depth is bounded by serde_json's own limit of 128.
+
+use std::fmt;
+
+use rmcp::model::RequestId;
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Map, Number, Value};
+
+/// Reads one JSON value.
+///
+/// # Errors
+/// [`is_data`](serde_json::Error::is_data) when an object has a key twice; otherwise, when it is not JSON in
+/// UTF-8.
+pub fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let value = Strict.deserialize(&mut json)?;
+    json.end()?;
+    Ok(value)
+}
+
+/// The `id` of a message that can't be parsed, where it stands before the place that is broken, or where what
+/// is broken is only a string's escapes, its encoding or the depth.
+pub(super) fn readable_id(text: &[u8]) -> Option<RequestId> {
+    let mut id = None;
+    // Whatever goes wrong, `id` is what was read before.
+    let _ = IdOnly(&mut id).deserialize(&mut serde_json::Deserializer::from_slice(text));
+    id
+}
+
+struct Strict;
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Value, D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = vec![];
+        while let Some(item) = items.next_element_seed(Strict)? {
+            array.push(item);
+        }
+        Ok(array.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            if object.insert(key, members.next_value_seed(Strict)?).is_some() {
+                return Err(A::Error::custom("an object has the same key twice"));
+            }
+        }
+        Ok(object.into())
+    }
+}
+
+/// Reads a message's `id` and skips all else. Skipping needs no recursion and doesn't look into strings.
+struct IdOnly<'a>(&'a mut Option<RequestId>);
+
+impl<'de> DeserializeSeed<'de> for IdOnly<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for IdOnly<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let mut seen = false;
+        while let Some(key) = members.next_key::<String>()? {
+            if key != "id" {
+                members.next_value::<IgnoredAny>()?;
+            } else if std::mem::replace(&mut seen, true) {
+                *self.0 = None;
+                return Err(A::Error::custom("two ids"));
+            } else {
+                *self.0 = Some(members.next_value()?);
+            }
+        }
+        Ok(())
+    }
+}

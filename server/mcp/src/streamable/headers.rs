@@ -1,0 +1,387 @@
+//! What the headers of a request must say, and that they say the same as its message: whoever stands between client and
+//! server lets through, counts and routes by headers, and never looks at the body.
+
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE},
+};
+use rmcp::{
+    ErrorData,
+    model::{ConstString as _, ErrorCode, InitializeResultMethod, ProtocolVersion, RequestId},
+};
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
+
+use super::refusal::Refusal;
+use crate::handler::Era;
+
+/// The header that a session is named in, until 2025-11-25.
+pub(super) const SESSION: &str = "mcp-session-id";
+/// The header that says from which event on a stream is asked for again.
+pub(super) const LAST_EVENT: &str = "last-event-id";
+pub(super) const JSON: &str = "application/json";
+pub(super) const EVENTS: &str = "text/event-stream";
+const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+/// Where a message since 2026-07-28 says what it speaks.
+const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// Refuses who would not understand an answer of one of these kinds.
+pub(super) fn accepts(headers: &HeaderMap, kinds: &[&str]) -> Result<(), Refusal> {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|it| it.to_str().ok());
+    let accepted: Vec<_> = accepted
+        .flat_map(|it| it.split(','))
+        .filter_map(acceptable)
+        .collect();
+    let wanted = |kind: &str| {
+        let group = kind.split('/').next().unwrap_or_default();
+        let any = format!("{group}/*");
+        accepted
+            .iter()
+            .any(|it| it.eq_ignore_ascii_case(kind) || *it == "*/*" || it.eq_ignore_ascii_case(&any))
+    };
+    if kinds.iter().all(|kind| wanted(kind)) {
+        return Ok(());
+    }
+    let why = format!("`Accept` must have {}", kinds.join(" and "));
+    Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, why))
+}
+
+/// A media type of `Accept`, unless it is one that the client doesn't want (RFC 9110, 12.4.2).
+fn acceptable(entry: &str) -> Option<&str> {
+    let mut parts = entry.split(';').map(str::trim);
+    let kind = parts.next()?;
+    let unwanted = parts
+        .filter_map(|it| it.split_once('='))
+        .any(|(name, weight)| name.trim().eq_ignore_ascii_case("q") && weight.trim().parse() == Ok(0.0));
+    (!unwanted).then_some(kind)
+}
+
+/// Refuses a body that does not say that it is JSON. A page elsewhere can't send one that does without being asked about.
+pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
+    if kind.is_some_and(|kind| kind.eq_ignore_ascii_case(JSON)) {
+        return Ok(());
+    }
+    let why = format!("`Content-Type` must be {JSON}");
+    Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why))
+}
+
+/// A header that may be there once.
+pub(super) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    if values.next().is_some() {
+        return Err(mismatch(format!("`{name}` is there more than once")));
+    }
+    let value = value.to_str().map(str::trim);
+    value
+        .map(Some)
+        .map_err(|_| mismatch(format!("`{name}` is not visible ASCII")))
+}
+
+/// Whether a request without a message comes from a session.
+pub(super) fn era_of_none(headers: &HeaderMap) -> Result<Era, Refusal> {
+    match single(headers, VERSION)? {
+        None => Ok(Era::Session),
+        Some(version) => known(version).map(era),
+    }
+}
+
+/// How the client of a message speaks.
+///
+/// # Errors
+/// When its headers and the message say different things, or a revision that there is not.
+pub(super) fn era_of(headers: &HeaderMap, message: &Map<String, Value>) -> Result<Era, Refusal> {
+    let id = || RequestId::deserialize(message.get("id")?).ok();
+    agreed(headers, message).map_err(|refusal| refusal.of(id()))
+}
+
+fn agreed(headers: &HeaderMap, message: &Map<String, Value>) -> Result<Era, Refusal> {
+    let method = message.get("method").and_then(Value::as_str);
+    let params = message.get("params");
+    let named = single(headers, VERSION)?;
+    let stated = params.and_then(|params| params["_meta"][VERSION_IN_META].as_str());
+    let is_stateless = |stated| known(stated).is_ok_and(|version| era(version) == Era::Stateless);
+    // Whatever it names, it is how sessions begin; but where it is said that there is none.
+    if method == Some(InitializeResultMethod::VALUE) && !stated.is_some_and(is_stateless) {
+        let asked = params.and_then(|params| params["protocolVersion"].as_str());
+        return match (named, asked) {
+            (Some(named), Some(asked)) if named != asked => Err(differs(VERSION, named, asked)),
+            _ => Ok(Era::Session),
+        };
+    }
+    let era = match (named, stated) {
+        (None, None) => return Ok(Era::Session),
+        (None, Some(_)) => {
+            return Err(mismatch(format!(
+                "the message names its revision in `_meta`, so `{VERSION}` must name it too"
+            )));
+        }
+        (Some(named), Some(stated)) if named != stated => return Err(differs(VERSION, named, stated)),
+        // A revision that is stated and not known is answered with those that are.
+        (Some(_), Some(stated)) => known(stated).map_or(Era::Stateless, era),
+        (Some(named), None) => era(known(named)?),
+    };
+    if era == Era::Stateless
+        && let Some(method) = method
+    {
+        says(headers, METHOD, method)?;
+        let name = named_in(method).and_then(|key| params?[key].as_str());
+        if let Some(name) = name {
+            says(headers, NAME, name)?;
+        }
+    }
+    Ok(era)
+}
+
+fn era(version: ProtocolVersion) -> Era {
+    if version.has_initialize() {
+        Era::Session
+    } else {
+        Era::Stateless
+    }
+}
+
+fn known(version: &str) -> Result<ProtocolVersion, Refusal> {
+    let mut all = ProtocolVersion::KNOWN_VERSIONS.iter();
+    let known = all.find(|it| it.as_str() == version).cloned();
+    known.ok_or_else(|| {
+        let all: Vec<_> = ProtocolVersion::KNOWN_VERSIONS
+            .iter()
+            .map(|it| it.as_str())
+            .collect();
+        let why = format!(
+            "`{VERSION}` {} is not served; these are: {}",
+            version.escape_debug(),
+            all.join(", ")
+        );
+        let data = serde_json::json!({ "requested": version, "supported": all });
+        let error = ErrorData::new(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, why, Some(data));
+        Refusal::with(StatusCode::BAD_REQUEST, error)
+    })
+}
+
+/// Which of a method's params `Mcp-Name` repeats.
+fn named_in(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        _ => None,
+    }
+}
+
+fn says(headers: &HeaderMap, header: &str, value: &str) -> Result<(), Refusal> {
+    let Some(said) = single(headers, header)? else {
+        return Err(mismatch(format!(
+            "`{header}` is missing; it must be {}",
+            value.escape_debug()
+        )));
+    };
+    let encoded = said
+        .strip_prefix("=?base64?")
+        .and_then(|rest| rest.strip_suffix("?="));
+    let agrees = match encoded {
+        Some(encoded) => base64(encoded).as_deref() == Some(value.as_bytes()),
+        None => said == value,
+    };
+    if agrees {
+        return Ok(());
+    }
+    Err(differs(header, said, value))
+}
+
+fn differs(header: &str, said: &str, value: &str) -> Refusal {
+    let (said, value) = (said.escape_debug(), value.escape_debug());
+    mismatch(format!("`{header}` says {said}, and the message {value}"))
+}
+
+fn mismatch(why: String) -> Refusal {
+    let error = ErrorData::new(ErrorCode::HEADER_MISMATCH, why, None);
+    Refusal::with(StatusCode::BAD_REQUEST, error)
+}
+
+/// Reads base64 with padding (RFC 4648, section 4).
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let (text, padding) = match text.as_bytes() {
+        [text @ .., b'=', b'='] => (text, 2),
+        [text @ .., b'='] => (text, 1),
+        text => (text, 0),
+    };
+    if (text.len() + padding) % 4 != 0 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    let (mut bits, mut count) = (0u32, 0);
+    for letter in text {
+        let value = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    // What is left over says nothing; otherwise two texts would mean the same.
+    (bits == 0).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::{HeaderName, HeaderValue};
+    use serde_json::json;
+
+    use super::*;
+
+    fn headers(lines: &[&str]) -> HeaderMap {
+        let lines = lines.iter().map(|line| line.split_once(": ").unwrap());
+        let pairs = lines.map(|(name, value)| {
+            (
+                HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                HeaderValue::from_str(value).unwrap(),
+            )
+        });
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(name, value);
+        }
+        headers
+    }
+
+    #[test]
+    fn kinds_of_answers_are_accepted_by_name_and_by_group() {
+        let accepted = |accept: &str| accepts(&headers(&[accept]), &[JSON, EVENTS]).is_ok();
+        for accept in [
+            "Accept: application/json, text/event-stream",
+            "Accept: TEXT/event-stream;q=0.1 ,application/JSON; charset=utf-8",
+            "Accept: */*",
+            "Accept: application/*, text/*",
+        ] {
+            assert!(accepted(accept), "{accept}");
+        }
+        for accept in [
+            "Accept: application/json",
+            "Accept: text/event-stream",
+            "Accept: application/json, text/event-stream;q=0",
+            "Accept: application/jsonx, text/event-stream",
+            "Other: */*",
+        ] {
+            assert!(!accepted(accept), "{accept}");
+        }
+    }
+
+    #[test]
+    fn base64_is_read_exactly() {
+        for (text, bytes) in [
+            ("", Some(&b""[..])),
+            ("QQ==", Some(b"A")),
+            ("QUI=", Some(b"AB")),
+            ("QUJD", Some(b"ABC")),
+            ("w7zDtmE=", Some("üöa".as_bytes())),
+            ("QR==", None),
+            ("QQ=", None),
+            ("QQ", None),
+            ("Q", None),
+            ("Q*==", None),
+            ("QQ==QQ==", None),
+        ] {
+            assert_eq!(base64(text).as_deref(), bytes, "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_and_message_say_the_same() {
+        let era = |lines: &[&str], method: &str, version: Option<&str>| {
+            let mut message = json!({ "id": 1, "method": method, "params": { "name": "ü", "protocolVersion": "2025-11-25" } });
+            if let Some(version) = version {
+                message["params"]["_meta"] = json!({ VERSION_IN_META: version });
+            }
+            let message = message.as_object().unwrap();
+            era_of(&headers(lines), message).map_err(|refusal| format!("{refusal:?}"))
+        };
+        let (new, old) = (
+            "Mcp-Protocol-Version: 2026-07-28",
+            "Mcp-Protocol-Version: 2025-11-25",
+        );
+        let (list, call) = ("Mcp-Method: tools/list", "Mcp-Method: tools/call");
+        let name = "Mcp-Name: =?base64?w7w=?=";
+        for (lines, method, version, expected) in [
+            (&[][..], "tools/list", None, Era::Session),
+            (&[old], "tools/list", None, Era::Session),
+            (&[old], "initialize", None, Era::Session),
+            (&[], "initialize", None, Era::Session),
+            (&[], "initialize", Some("2025-11-25"), Era::Session),
+            (
+                &[new, "Mcp-Method: initialize"],
+                "initialize",
+                Some("2026-07-28"),
+                Era::Stateless,
+            ),
+            (&[new, list], "tools/list", Some("2026-07-28"), Era::Stateless),
+            (
+                &[new, call, name],
+                "tools/call",
+                Some("2026-07-28"),
+                Era::Stateless,
+            ),
+            // What it lacks is said by whoever reads it.
+            (&[new, list], "tools/list", None, Era::Stateless),
+        ] {
+            assert_eq!(era(lines, method, version), Ok(expected), "{lines:?} {method}");
+        }
+        for (lines, method, version, code) in [
+            (
+                &["Mcp-Protocol-Version: 1999-01-01"][..],
+                "tools/list",
+                None,
+                -32022,
+            ),
+            (&["Mcp-Protocol-Version: latest"], "tools/list", None, -32022),
+            (&[new], "initialize", None, -32020),
+            (&[], "initialize", Some("2026-07-28"), -32020),
+            (&[old, list], "tools/list", Some("2026-07-28"), -32020),
+            (&[list], "tools/list", Some("2026-07-28"), -32020),
+            (&[new], "tools/list", Some("2026-07-28"), -32020),
+            (&[new, call], "tools/list", Some("2026-07-28"), -32020),
+            (&[new, list, list], "tools/list", Some("2026-07-28"), -32020),
+            (&[new, list, new], "tools/list", Some("2026-07-28"), -32020),
+            (&[new, call], "tools/call", Some("2026-07-28"), -32020),
+            (
+                &[new, call, "Mcp-Name: u"],
+                "tools/call",
+                Some("2026-07-28"),
+                -32020,
+            ),
+            (
+                &[new, call, "Mcp-Name: =?base64?dQ==?="],
+                "tools/call",
+                Some("2026-07-28"),
+                -32020,
+            ),
+            (
+                &[new, call, "Mcp-Name: =?base64??="],
+                "tools/call",
+                Some("2026-07-28"),
+                -32020,
+            ),
+        ] {
+            let found = era(lines, method, version).unwrap_err();
+            assert!(
+                found.contains(&format!("ErrorCode({code})")),
+                "{lines:?} {method}: {found}"
+            );
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Two contracts in memory, written against the trait by hand: one for each way that errors travel.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use serde_json::{Map, Value, json};
+use tabellion_runtime::{
+    Annotations, Answer, Approval, BoxFuture, CallContext, Contract, ContractSpec, ErrorAnswer, ErrorChannel,
+    ErrorSpec, Failure, Progress, Rejection, Shape, ToolSpec,
+};
+use tokio::sync::{Semaphore, watch};
+
+use crate::{Adapter, ApprovalPolicy, Offer, ServerInfo};
+
+/// A document's place in memory, and what tests want to know of it.
+#[derive(Debug)]
+pub struct Memory {
+    spec: &'static ContractSpec,
+    kept: Mutex<Vec<String>>,
+    clients: Mutex<Vec<Option<String>>>,
+    begun: watch::Sender<usize>,
+    gate: Semaphore,
+}
+
+impl Memory {
+    /// Returns a contract with this spec that has kept nothing.
+    pub fn new(spec: &'static ContractSpec) -> Arc<Self> {
+        Arc::new(Self {
+            spec,
+            kept: Mutex::default(),
+            clients: Mutex::default(),
+            begun: watch::Sender::new(0),
+            gate: Semaphore::new(0),
+        })
+    }
+
+    /// What mutations have kept.
+    pub fn kept(&self) -> Vec<String> {
+        self.kept.lock().unwrap().clone()
+    }
+
+    /// Who called, call by call.
+    pub fn clients(&self) -> Vec<Option<String>> {
+        self.clients.lock().unwrap().clone()
+    }
+
+    /// How many calls have begun.
+    pub fn begun(&self) -> usize {
+        *self.begun.borrow()
+    }
+
+    /// Waits until `calls` have begun.
+    pub async fn has_begun(&self, calls: usize) {
+        self.begun
+            .subscribe()
+            .wait_for(|begun| *begun >= calls)
+            .await
+            .unwrap();
+    }
+
+    /// Lets `calls` of `slow` go on.
+    pub fn open(&self, calls: usize) {
+        self.gate.add_permits(calls);
+    }
+
+    async fn answer(
+        &self,
+        call: &CallContext,
+        tool: &'static str,
+        arguments: Value,
+    ) -> Result<Answer, Rejection> {
+        let text = arguments["text"].as_str().unwrap_or_default().to_owned();
+        match tool {
+            "echo" | "echo_rpc" => {}
+            "keep" => self.kept.lock().unwrap().push(text.clone()),
+            "slow" => {
+                self.gate.acquire().await.unwrap().forget();
+                self.kept.lock().unwrap().push(text.clone());
+            }
+            // A step every thirty milliseconds, until it is cancelled or has made as many as the text says.
+            "count" => {
+                let steps: u64 = text.parse().unwrap();
+                for done in 1..=steps {
+                    tokio::time::sleep(Duration::from_millis(30)).await;
+                    if call.is_cancelled() {
+                        self.kept.lock().unwrap().push(format!("cancelled at {done}"));
+                        break;
+                    }
+                    let (total, message) = (Some(steps), "counting".into());
+                    call.progress(Progress { done, total, message });
+                }
+            }
+            "panic" => panic!("a handler's defect: {text}"),
+            "breach" => {
+                return Err(Rejection::Breach {
+                    tool: "breach",
+                    detail: format!("breached with {text}"),
+                });
+            }
+            "refuse_size_rpc" => {
+                return Err(declared("TOO_LARGE", -32002, "too large", json!({ "most": 5 })));
+            }
+            "wait" | "wait_rpc" => {
+                let who = call.counted_as.as_deref();
+                return Err(declared(
+                    "TOO_OFTEN",
+                    -32005,
+                    "too often",
+                    json!({ "retryAfterSeconds": 7, "who": who }),
+                ));
+            }
+            "refuse" | "refuse_rpc" => {
+                return Err(declared(
+                    "NOT_FOUND",
+                    -32001,
+                    "no such note",
+                    json!({ "path": text }),
+                ));
+            }
+            other => unreachable!("{other} is in the specs"),
+        }
+        let mut meta = Map::new();
+        if tool == "keep" {
+            meta.insert("tabellion/base".into(), "b1".into());
+        }
+        Ok(Answer {
+            response: json!({ "text": text }),
+            meta,
+        })
+    }
+}
+
+impl Contract for Memory {
+    fn spec(&self) -> &'static ContractSpec {
+        self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a CallContext,
+        tool: &'a str,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<Answer, Rejection>> {
+        Box::pin(async move {
+            let tool = self.spec.tool(tool).ok_or(Rejection::UnknownTool)?;
+            self.clients.lock().unwrap().push(call.client.clone());
+            self.begun.send_modify(|begun| *begun += 1);
+            if let Err(violations) = tool.input.check(&arguments) {
+                let Failure { message, data, .. } = Failure::violations(&violations);
+                return Err(declared("INVALID_REQUEST", -32602, &message, data.into()));
+            }
+            self.answer(call, tool.name, arguments).await
+        })
+    }
+}
+
+/// Returns the rejection of a declared error.
+pub fn declared(name: &'static str, code: i32, message: &str, data: Value) -> Rejection {
+    let Value::Object(data) = data else {
+        unreachable!("details are by name")
+    };
+    Rejection::Declared(ErrorAnswer {
+        name,
+        code,
+        message: message.into(),
+        data,
+    })
+}
+
+const INPUT: &str = r#"{"type":"object","required":["text"],"properties":{"text":{"type":"string"}},"additionalProperties":false}"#;
+const OUTPUT: &str = r#"{"properties":{"text":{"type":"string"}},"type":"object","required":["text"]}"#;
+
+/// Returns the spec of a tool that takes a `text`.
+pub const fn tool(name: &'static str, mutating: bool) -> ToolSpec {
+    tool_with(name, mutating, None)
+}
+
+/// Returns the spec of a tool that takes a `text`, with this approval.
+pub const fn tool_with(name: &'static str, mutating: bool, approval: Option<Approval>) -> ToolSpec {
+    ToolSpec {
+        name,
+        description: "Says what it is told.",
+        annotations: Annotations {
+            read_only: !mutating,
+            destructive: mutating,
+            idempotent: true,
+            open_world: false,
+        },
+        mutating,
+        path: None,
+        path_in: None,
+        paths: None,
+        commit: None,
+        approval,
+        rate_limit: None,
+        errors: &["INVALID_REQUEST", "NOT_FOUND"],
+        effects: &[],
+        input: Shape::new(INPUT, INPUT, &[]),
+        output: Shape::new(OUTPUT, OUTPUT, &[]),
+        examples: &[],
+    }
+}
+
+/// Returns the spec of a contract with these tools.
+pub const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static [ToolSpec]) -> ContractSpec {
+    ContractSpec {
+        id,
+        version: "1.0.0",
+        title: "Memory",
+        document: false,
+        error_channel,
+        error_details: None,
+        errors: &[
+            ErrorSpec {
+                name: "NOT_FOUND",
+                code: -32001,
+                message: "no such note",
+            },
+            ErrorSpec {
+                name: "INVALID_REQUEST",
+                code: -32602,
+                message: "the arguments are wrong",
+            },
+        ],
+        guarantees: &[],
+        previews: &[],
+        log: None,
+        rate_limits: &[],
+        tools,
+        resources: &[],
+        prompts: &[],
+    }
+}
+
+static TOOLS: [ToolSpec; 8] = [
+    tool("echo", false),
+    tool("count", false),
+    tool("keep", true),
+    tool("slow", true),
+    tool("panic", true),
+    tool("breach", true),
+    tool("refuse", false),
+    tool("wait", false),
+];
+static RPC_TOOLS: [ToolSpec; 4] = [
+    tool("echo_rpc", false),
+    tool("refuse_rpc", false),
+    tool("refuse_size_rpc", false),
+    tool("wait_rpc", false),
+];
+
+/// Errors travel as results.
+pub static NOTES: ContractSpec = spec("notes", ErrorChannel::Result, &TOOLS);
+/// Errors travel as JSON-RPC errors.
+pub static RPC: ContractSpec = spec("rpc", ErrorChannel::JsonRpc, &RPC_TOOLS);
+
+/// Returns an adapter that serves `contracts`.
+pub fn adapter(contracts: Vec<Arc<dyn Contract>>, approval: ApprovalPolicy) -> Adapter {
+    let info = ServerInfo {
+        name: "memory".into(),
+        version: "1".into(),
+        instructions: Some("Speak.".into()),
+    };
+    Adapter::new(contracts, Offer::Everything, info, approval).expect("no names clash")
+}

@@ -1,0 +1,286 @@
+//! What contracts have beside tools: resources, prompts and completions, in both eras.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tabellion_runtime::Contract;
+
+use super::{
+    client::{Client, WAYS, converse},
+    page::{PROMPT, Page, RESOURCE},
+};
+use crate::{
+    Adapter, ApprovalPolicy, Kind, NameClash, Offer, ServerInfo,
+    testing::{Memory, NOTES, RPC, adapter},
+};
+
+fn page(way: &str) -> Client {
+    serving(way, vec![Page::new()])
+}
+
+fn serving(way: &str, contracts: Vec<Arc<dyn Contract>>) -> Client {
+    Client::over(way, adapter(contracts, ApprovalPolicy::default()), 1 << 16)
+}
+
+/// By each way in which a client speaks: what results for lists have, and those of what is read.
+fn ways() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    WAYS.into_iter().map(|way| {
+        if way.starts_with("2025") {
+            return (way, "", "");
+        }
+        let list = r#","ttlMs":300000,"cacheScope":"public""#;
+        (way, list, r#","ttlMs":0,"cacheScope":"private""#)
+    })
+}
+
+#[tokio::test]
+async fn lists_are_the_contracts_own() {
+    for (revision, fresh, _) in ways() {
+        let listed = |name, uri| {
+            format!(
+                r#"{{"uri":"{uri}","name":"{name}","title":"A page","description":"All that it says.","mimeType":"application/json"}}"#
+            )
+        };
+        let resources = [
+            listed("page", "memory://page"),
+            listed("refused", "memory://refused"),
+            listed("panic", "memory://panic"),
+        ];
+        converse(
+            page(revision),
+            &format!(
+                r#"
+                @ {revision}
+                > 1 resources/list
+                < 1 {{"resources":[{}]{fresh}}}
+                > 2 resources/templates/list
+                < 2 {{"resourceTemplates":[]{fresh}}}
+                > 3 prompts/list
+                < 3 {{"prompts":[{{"name":"greet","description":"Greets somebody.","arguments":[{{"name":"name","description":"What to say.","required":true}},{{"name":"tone","description":"What to say.","required":false}}]}}]{fresh}}}
+                > 4 resources/list {{"cursor":"2"}}
+                < 4 !-32602 cursor
+                > 5 resources/templates/list {{"cursor":"2"}}
+                < 5 !-32602 cursor
+                > 6 prompts/list {{"cursor":"2"}}
+                < 6 !-32602 cursor
+                > 7 prompts/list {{"cursor":2}}
+                < 7 !-32602 malformed
+                "#,
+                resources.join(",")
+            ),
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn resources_are_json_and_their_errors_are_the_contracts_own() {
+    for (revision, _, stale) in ways() {
+        let unknown = if stale.is_empty() { -32002 } else { -32602 };
+        converse(
+            page(revision),
+            &format!(
+                r#"
+                @ {revision}
+                > 1 resources/read {{"uri":"memory://page"}}
+                < 1 {{"contents":[{{"uri":"memory://page","mimeType":"application/json","text":"{{\"text\":\"one\"}}"}}]{stale}}}
+                > 2 resources/read {{"uri":"memory://pages"}}
+                < 2 !{unknown} unknown resource `memory://pages`
+                > 3 resources/read {{"uri":"memory://refused"}}
+                < 3 {{"error":{{"code":-32002,"message":"too large","data":{{"most":5}}}}}}
+                > 4 resources/read {{"uri":"memory://panic"}}
+                < 4 !-32603 the server failed to answer; its log says more
+                > 5 resources/read {{"uri":7}}
+                < 5 !-32602 malformed
+                > 6 resources/read
+                < 6 !-32602 malformed
+                > 7 resources/read {{"uri":"memory://page","_meta":{{"tabellion/ifBass":"x"}}}}
+                < 7 !-32602 tabellion/ifBass
+                "#
+            ),
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn prompts_are_texts_and_their_arguments_complete() {
+    for (revision, ..) in ways() {
+        let hundred: Vec<_> = [4]
+            .into_iter()
+            .chain(40..50)
+            .chain(400..489)
+            .map(|number| number.to_string())
+            .collect();
+        let hundred = serde_json::to_string(&hundred).unwrap();
+        converse(
+            page(revision),
+            &format!(
+                r#"
+                @ {revision}
+                > 1 prompts/get {{"name":"greet","arguments":{{"name":"Ada"}}}}
+                < 1 {{"description":"Greets somebody.","messages":[{{"role":"user","content":{{"type":"text","text":"Greet Ada!"}}}}]}}
+                > 2 prompts/get {{"name":"greet"}}
+                < 2 {{"error":{{"code":-32602,"message":"/name: is missing"}}}}
+                > 3 prompts/get {{"name":"great"}}
+                < 3 !-32602 unknown prompt `great`
+                > 4 prompts/get {{"arguments":{{}}}}
+                < 4 !-32602 malformed
+                > 5 completion/complete {{"ref":{{"type":"ref/prompt","name":"greet"}},"argument":{{"name":"name","value":"99"}}}}
+                < 5 {{"completion":{{"values":["99","990","991","992","993","994","995","996","997","998","999"],"total":11,"hasMore":false}}}}
+                > 6 completion/complete {{"ref":{{"type":"ref/prompt","name":"greet"}},"argument":{{"name":"name","value":"4"}}}}
+                < 6 {{"completion":{{"values":{hundred},"total":111,"hasMore":true}}}}
+                > 7 completion/complete {{"ref":{{"type":"ref/prompt","name":"greet"}},"argument":{{"name":"tone","value":""}}}}
+                < 7 {{"completion":{{"values":[],"total":0,"hasMore":false}}}}
+                > 8 completion/complete {{"ref":{{"type":"ref/prompt","name":"greet"}},"argument":{{"name":"colour","value":""}}}}
+                < 8 !-32602 unknown argument `colour`
+                > 9 completion/complete {{"ref":{{"type":"ref/prompt","name":"great"}},"argument":{{"name":"name","value":""}}}}
+                < 9 !-32602 unknown prompt `great`
+                > 10 completion/complete {{"ref":{{"type":"ref/resource","uri":"memory://page"}},"argument":{{"name":"name","value":""}}}}
+                < 10 !-32602 no resource templates
+                > 11 completion/complete {{"ref":{{"type":"ref/prompt"}}}}
+                < 11 !-32602 malformed
+                "#
+            ),
+        )
+        .await;
+    }
+}
+
+/// What a server says that it has, and what it answers to requests for all that it could have.
+#[tokio::test]
+async fn what_is_offered_is_what_there_is() {
+    const REQUESTS: [(&str, &str, &str); 12] = [
+        ("tools", "tools/list", "{}"),
+        ("tools", "tools/call", r#"{"name":"none"}"#),
+        ("tools", "tools/call", "{}"),
+        ("resources", "resources/list", "{}"),
+        ("resources", "resources/templates/list", "{}"),
+        ("resources", "resources/read", r#"{"uri":"none"}"#),
+        ("resources", "resources/read", r#"{"uri":7}"#),
+        ("prompts", "prompts/list", "{}"),
+        ("prompts", "prompts/get", r#"{"name":"none"}"#),
+        ("prompts", "prompts/get", r#"{"name":7}"#),
+        (
+            "completions",
+            "completion/complete",
+            r#"{"ref":{"type":"ref/prompt","name":"none"},"argument":{"name":"a","value":""}}"#,
+        ),
+        ("completions", "completion/complete", "{}"),
+    ];
+    let everything =
+        json!({ "tools": {}, "resources": { "subscribe": true }, "prompts": {}, "completions": {} });
+    let cases = [
+        (
+            vec![Memory::new(&NOTES) as Arc<dyn Contract>],
+            json!({ "tools": {} }),
+        ),
+        (
+            vec![Page::of(&RESOURCE)],
+            json!({ "resources": { "subscribe": true } }),
+        ),
+        (vec![Page::of(&PROMPT)], json!({ "prompts": {} })),
+        (
+            vec![Page::of(&PROMPT), Memory::new(&NOTES)],
+            json!({ "tools": {}, "prompts": {} }),
+        ),
+        (vec![Page::new()], everything),
+    ];
+    for (contracts, expected) in cases {
+        for (revision, ..) in ways() {
+            let mut client = serving(revision, contracts.clone());
+            client.speak(revision).await;
+            let hello = if client.revision == "2026-07-28" {
+                "server/discover"
+            } else {
+                "initialize"
+            };
+            let params = json!({ "protocolVersion": client.revision, "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } });
+            client.request(json!("hello"), hello, Some(params)).await;
+            let capabilities = client.receive().await.unwrap()["result"]["capabilities"].take();
+            assert_eq!(capabilities, expected);
+            for (of, method, params) in REQUESTS {
+                let params = serde_json::from_str(params).unwrap();
+                client.request(json!(1), method, Some(params)).await;
+                let reply = client.receive().await.unwrap();
+                let refused = reply["error"]["code"] == -32601;
+                assert_eq!(
+                    refused,
+                    capabilities.get(of).is_none(),
+                    "{method} of {capabilities}: {reply}"
+                );
+            }
+            client.end().await.unwrap();
+        }
+    }
+}
+
+#[test]
+fn two_contracts_with_something_of_one_name_are_refused() {
+    let cases: [(Vec<Arc<dyn Contract>>, _); 4] = [
+        (
+            vec![Memory::new(&RPC), Memory::new(&NOTES), Memory::new(&NOTES)],
+            Some((Kind::Tool, "echo", "notes", "notes", "which is given twice")),
+        ),
+        (
+            vec![Page::new(), Page::of(&RESOURCE)],
+            Some((
+                Kind::Resource,
+                "memory://page",
+                "page",
+                "resource",
+                "and in contract `resource`",
+            )),
+        ),
+        (
+            vec![Page::of(&PROMPT), Page::new()],
+            Some((Kind::Prompt, "greet", "prompt", "page", "and in contract `page`")),
+        ),
+        (
+            vec![Page::of(&PROMPT), Page::of(&RESOURCE), Memory::new(&NOTES)],
+            None,
+        ),
+    ];
+    for (contracts, expected) in cases {
+        let info = ServerInfo {
+            name: "memory".into(),
+            version: "1".into(),
+            instructions: None,
+        };
+        let clash = Adapter::new(contracts, Offer::Everything, info, ApprovalPolicy::default()).err();
+        let message = clash.as_ref().map(ToString::to_string).unwrap_or_default();
+        let said = expected.is_none_or(|(.., said)| message.contains(said));
+        assert!(said, "{message}");
+        let expected = expected.map(|(kind, name, first, second, _)| NameClash {
+            kind,
+            name,
+            first,
+            second,
+        });
+        assert_eq!(clash, expected);
+    }
+}
+
+#[tokio::test]
+async fn without_a_session_there_is_no_method_of_sessions() {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let opening =
+        r#""protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"t","version":"0"},"#;
+    for way in WAYS.into_iter().filter(|way| way.starts_with("2026")) {
+        for (method, params) in [
+            ("initialize", ""),
+            ("initialize", opening),
+            ("ping", ""),
+            ("logging/setLevel", ""),
+            ("logging/setLevel", r#""level":"info","#),
+            ("resources/subscribe", ""),
+            ("resources/subscribe", r#""uri":"memory://page","#),
+            ("resources/unsubscribe", ""),
+            ("resources/unsubscribe", r#""uri":"memory://page","#),
+        ] {
+            let line =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{meta}}}}}"#);
+            converse(page(way), &format!(">> {line}\n< 1 !-32601")).await;
+        }
+    }
+}

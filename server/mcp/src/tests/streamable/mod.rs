@@ -1,0 +1,282 @@
+//! What HTTP has beside messages: statuses, sessions, streams that break, and limits. Time stands still where it matters.
+
+mod callers;
+mod limits;
+mod statuses;
+mod streams;
+
+use std::{
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use http_body_util::BodyExt as _;
+use hyper::{Request, Response, StatusCode, body::Bytes};
+use serde_json::{Value, json};
+use tabellion_runtime::{
+    Author, Contract,
+    rates::{Allowance, Rate},
+};
+use tokio::time::Instant;
+
+use super::page::Page;
+use crate::{
+    Access, ApprovalPolicy, Budget, Grant,
+    streamable::{Body, Endpoint, Limits},
+    testing::{Memory, NOTES, RPC, adapter},
+};
+
+const BOTH: &str = "application/json, text/event-stream";
+
+struct Place {
+    notes: Arc<Memory>,
+    endpoint: Arc<Endpoint>,
+    /// Who calls, and what they may do.
+    grant: Option<Arc<dyn Grant>>,
+    /// How often they may.
+    budget: Option<Arc<dyn Budget>>,
+}
+
+/// A grant of these scopes, each `ACCESS` or `ACCESS:CONTRACT`, until it is revoked.
+#[derive(Debug)]
+struct TestGrant {
+    name: &'static str,
+    scopes: Vec<(Access, Option<String>)>,
+    is_valid: AtomicBool,
+}
+
+impl TestGrant {
+    fn new(name: &'static str, scopes: &[&str]) -> Self {
+        let parse = |scope: &&str| {
+            let (access, contract) = match scope.split_once(':') {
+                Some((access, contract)) => (access, Some(contract.to_owned())),
+                None => (*scope, None),
+            };
+            let all = [Access::Read, Access::Write];
+            (
+                all.into_iter().find(|it| it.as_str() == access).unwrap(),
+                contract,
+            )
+        };
+        Self {
+            name,
+            scopes: scopes.iter().map(parse).collect(),
+            is_valid: AtomicBool::new(true),
+        }
+    }
+
+    fn revoke(&self) {
+        self.is_valid.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Grant for TestGrant {
+    fn id(&self) -> &str {
+        self.name
+    }
+
+    fn author(&self) -> Author {
+        Author {
+            name: self.name.into(),
+            email: format!("{}@example.org", self.name),
+        }
+    }
+
+    fn allows(&self, contract: &str, access: Access) -> bool {
+        let mut scopes = self.scopes.iter();
+        scopes.any(|(may, only)| *may >= access && only.as_deref().is_none_or(|only| only == contract))
+    }
+
+    fn is_valid(&self) -> bool {
+        self.is_valid.load(Ordering::Relaxed)
+    }
+}
+
+fn grant(name: &'static str, scopes: &[&str]) -> Option<Arc<dyn Grant>> {
+    Some(Arc::new(TestGrant::new(name, scopes)))
+}
+
+/// So many reads and so many writes in a minute.
+#[derive(Debug)]
+struct TestBudget {
+    caller: Arc<str>,
+    reads: Allowance,
+    writes: Allowance,
+}
+
+impl TestBudget {
+    fn of(caller: &str, reads: u32, writes: u32) -> Option<Arc<dyn Budget>> {
+        let a_minute = |times| {
+            Allowance::new(Rate {
+                times: NonZeroU32::new(times).unwrap(),
+                within: Duration::from_secs(60),
+            })
+        };
+        Some(Arc::new(Self {
+            caller: caller.into(),
+            reads: a_minute(reads),
+            writes: a_minute(writes),
+        }))
+    }
+}
+
+impl Budget for TestBudget {
+    fn caller(&self) -> &Arc<str> {
+        &self.caller
+    }
+
+    fn take(&self, access: Access) -> Result<(), Duration> {
+        let limit = match access {
+            Access::Read => &self.reads,
+            Access::Write => &self.writes,
+        };
+        limit.take(&self.caller, Instant::now().into_std())
+    }
+}
+
+/// What came back, without its body's end.
+struct Said {
+    status: StatusCode,
+    session: Option<String>,
+    retry_after: Option<String>,
+    is_stream: bool,
+    body: Body,
+}
+
+impl Said {
+    /// The body, if it is whole.
+    async fn json(self) -> Value {
+        let body = self.body.collect().await.unwrap().to_bytes();
+        serde_json::from_slice(&body).unwrap_or_default()
+    }
+
+    /// Whether a stream goes on with a line that says no more than that it does.
+    async fn next_is_a_sign_of_life(&mut self) -> bool {
+        let frame = self.body.frame().await.unwrap().unwrap();
+        frame.into_data().unwrap().starts_with(b":")
+    }
+
+    /// The next event of a stream: its id and its message.
+    async fn event(&mut self) -> Option<(String, Value)> {
+        let frame = self.body.frame().await?.unwrap().into_data().unwrap();
+        let text = std::str::from_utf8(&frame).unwrap();
+        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+        let id = field("id: ").unwrap_or_default().to_owned();
+        let data = field("data: ").map_or(Value::Null, |data| serde_json::from_str(data).unwrap());
+        Some((id, data))
+    }
+}
+
+impl Place {
+    fn new(limits: Limits) -> Self {
+        let notes = Memory::new(&NOTES);
+        let contracts: Vec<Arc<dyn Contract>> = vec![notes.clone(), Memory::new(&RPC), Page::new()];
+        let adapter = adapter(contracts, ApprovalPolicy::default());
+        Self {
+            notes,
+            endpoint: Arc::new(Endpoint::new(adapter, limits)),
+            grant: None,
+            budget: None,
+        }
+    }
+
+    /// The same server, as somebody else sees it.
+    fn by(&self, grant: Option<Arc<dyn Grant>>) -> Self {
+        Self {
+            notes: self.notes.clone(),
+            endpoint: self.endpoint.clone(),
+            grant,
+            budget: self.budget.clone(),
+        }
+    }
+
+    async fn send(&self, method: &str, headers: &[(&str, &str)], body: &Value) -> Said {
+        let mut request = Request::builder().method(method).uri("/mcp");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body: Bytes = match body {
+            Value::Null => Bytes::new(),
+            body => body.to_string().into(),
+        };
+        let response: Response<Body> = self
+            .endpoint
+            .answer(
+                request.body(body).unwrap(),
+                "test".into(),
+                self.grant.clone(),
+                self.budget.clone(),
+            )
+            .await;
+        let header = |name: &str| response.headers().get(name).and_then(|it| it.to_str().ok());
+        Said {
+            status: response.status(),
+            session: header("mcp-session-id").map(str::to_owned),
+            retry_after: header("retry-after").map(str::to_owned),
+            is_stream: header("content-type") == Some("text/event-stream"),
+            body: response.into_body(),
+        }
+    }
+
+    /// Posts a message in a session.
+    async fn post(&self, session: &str, message: Value) -> Said {
+        let headers = [
+            ("accept", BOTH),
+            ("content-type", "application/json"),
+            ("mcp-session-id", session),
+        ];
+        self.send("POST", &headers, &message).await
+    }
+
+    /// Opens a session.
+    async fn open(&self) -> String {
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } });
+        let message = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        let headers = [("accept", BOTH), ("content-type", "application/json")];
+        let said = self.send("POST", &headers, &message).await;
+        said.session.expect("a session")
+    }
+
+    /// Posts a call that stands for itself.
+    async fn alone(&self, id: u64, tool: &str, text: &str) -> Said {
+        self.stateless(call(id, tool, text)).await
+    }
+
+    /// Posts a request that stands for itself.
+    async fn stateless(&self, mut message: Value) -> Said {
+        message["params"]["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
+        });
+        let method = message["method"].as_str().unwrap().to_owned();
+        let params = &message["params"];
+        let name = params["name"].as_str().or(params["uri"].as_str());
+        let name = name.unwrap_or_default().to_owned();
+        let headers = [
+            ("accept", BOTH),
+            ("content-type", "application/json"),
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", &*method),
+            ("mcp-name", &*name),
+        ];
+        self.send("POST", &headers, &message).await
+    }
+
+    async fn end(&self) {
+        self.endpoint.end();
+        self.endpoint.idle().await;
+    }
+}
+
+fn call(id: u64, tool: &str, text: &str) -> Value {
+    let params = json!({ "name": tool, "arguments": { "text": text } });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+}
+
+fn text(answer: &Value) -> &Value {
+    &answer["result"]["structuredContent"]["text"]
+}

@@ -1,0 +1,72 @@
+//! What to serve, and how.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use tabellion_http::{
+    keys::Scope,
+    oauth::{Issuer, PublicUrl},
+    rates::Rate,
+};
+use tabellion_library::ExternalPolicy;
+use tabellion_mcp::{ApprovalMode, Offer};
+
+use super::libraries::Named;
+
+/// What to serve, and to which clients.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// The libraries, each with its own path over HTTP.
+    pub(crate) libraries: Vec<Named>,
+    /// Names of the contracts.
+    pub(crate) contracts: Vec<String>,
+    /// Path of the document for contracts that work on one.
+    pub(crate) document: Option<String>,
+    /// Which tools are offered.
+    pub(crate) offer: Offer,
+    /// What to do with calls that need a person's approval.
+    pub(crate) approval: ApprovalMode,
+    /// Tools that need approval although their contract asks for none.
+    pub(crate) approve: Vec<String>,
+    /// What becomes of uncommitted bytes.
+    pub(crate) external: ExternalPolicy,
+    /// How to serve over HTTP; `None` serves standard input and output alone.
+    pub(crate) http: Option<HttpOptions>,
+}
+
+/// How to serve over HTTP.
+#[derive(Debug)]
+pub(crate) struct HttpOptions {
+    /// The address to listen on.
+    pub(crate) address: SocketAddr,
+    /// Whether to serve standard input and output as well.
+    pub(crate) stdio: bool,
+    /// File of the API keys that are accepted.
+    pub(crate) keys: Option<PathBuf>,
+    /// Whose access tokens are accepted.
+    pub(crate) oauth: Option<OAuthOptions>,
+    /// Files of the certificates and of the private key.
+    pub(crate) tls: Option<(PathBuf, PathBuf)>,
+    /// How often each caller may read.
+    pub(crate) read_rate: Option<Rate>,
+    /// How often each caller may change something.
+    pub(crate) write_rate: Option<Rate>,
+    /// The URL under which clients reach the server.
+    pub(crate) public_url: Option<PublicUrl>,
+    /// Further values of `Host` that are accepted.
+    pub(crate) hosts: Vec<String>,
+    /// Values of `Origin` that are accepted.
+    pub(crate) origins: Vec<String>,
+}
+
+/// Whose access tokens are accepted.
+#[derive(Debug)]
+pub(crate) struct OAuthOptions {
+    /// The authorization server.
+    pub(crate) issuer: Issuer,
+    /// File or URL of its JWK Set.
+    pub(crate) jwks: String,
+    /// Accepted values of `aud` besides the library's URL.
+    pub(crate) audiences: Vec<String>,
+    /// Scopes that clients are asked to request first.
+    pub(crate) scopes: Vec<Scope>,
+}
