@@ -22,25 +22,29 @@ use gix::{
 use tabellion_runtime::Failure;
 
 use super::{
-    Library,
     attributes::{Attributes, is},
+    index::Index,
     index_file,
     objects::blob_id,
-    pending::Index,
     trouble::{InRepository, refused},
+    working_tree::WorkingTree,
 };
 
 /// What git keeps of `bytes` at `path`, which is relative to the top of the repository.
-pub(super) fn to_git<'a>(library: &Library, path: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, Failure> {
+pub(super) fn to_git<'a>(
+    working_tree: &WorkingTree,
+    path: &str,
+    bytes: &'a [u8],
+) -> Result<Cow<'a, [u8]>, Failure> {
     let (has_crlf, has_ident) = (bytes.find("\r\n").is_some(), bytes.find("$Id:").is_some());
     if !has_crlf && !has_ident {
         return Ok(Cow::Borrowed(bytes));
     }
-    let git = library.repository.git();
+    let git = working_tree.repository.git();
     let attributes = Attributes::of(&git, path)?;
     let mut kept = Cow::Borrowed(bytes);
     if has_crlf {
-        kept = with_gits_line_endings(library, &git, path, &attributes, bytes)?;
+        kept = with_gits_line_endings(working_tree, &git, path, &attributes, bytes)?;
     }
     if has_ident && attributes.ident == State::Set {
         let mut without = Vec::new();
@@ -53,12 +57,12 @@ pub(super) fn to_git<'a>(library: &Library, path: &str, bytes: &'a [u8]) -> Resu
 
 /// The id of what git keeps of `bytes`, whose own id is `id`, at `path`.
 pub(super) fn kept_id(
-    library: &Library,
+    working_tree: &WorkingTree,
     path: &str,
     bytes: &[u8],
     id: ObjectId,
 ) -> Result<ObjectId, Failure> {
-    match to_git(library, path, bytes)? {
+    match to_git(working_tree, path, bytes)? {
         Cow::Borrowed(_) => Ok(id),
         Cow::Owned(kept) => blob_id(&kept),
     }
@@ -78,7 +82,7 @@ pub(super) fn check(git: &gix::Repository, path: &str) -> Result<(), Failure> {
 }
 
 fn with_gits_line_endings<'a>(
-    library: &Library,
+    working_tree: &WorkingTree,
     git: &gix::Repository,
     path: &str,
     attributes: &Attributes,
@@ -90,7 +94,7 @@ fn with_gits_line_endings<'a>(
     let mut kept = Vec::new();
     // A file that already has CRLF in the index keeps it under `text=auto`.
     let mut indexed = |buffer: &mut Vec<u8>| {
-        let Some(blob) = in_index(library, git, path) else {
+        let Some(blob) = in_index(working_tree, git, path) else {
             return Ok(None);
         };
         *buffer = blob;
@@ -110,8 +114,8 @@ fn with_gits_line_endings<'a>(
     })
 }
 
-fn in_index(library: &Library, git: &gix::Repository, path: &str) -> Option<Vec<u8>> {
-    let index = Index::read(&library.repository.index()).ok()?;
+fn in_index(working_tree: &WorkingTree, git: &gix::Repository, path: &str) -> Option<Vec<u8>> {
+    let index = Index::read(&working_tree.repository.index()).ok()?;
     let kept = index_file::look_up(&index.bytes, path).ok()??;
     Some(git.find_blob(kept.blob).ok()?.detach().data)
 }

@@ -11,7 +11,7 @@ use std::{
 use gix::ObjectId;
 use tabellion_runtime::Failure;
 
-use super::{Library, intent::Exchange, objects::blob_id, trouble::At};
+use super::{intent::Exchange, objects::blob_id, trouble::At, working_tree::WorkingTree};
 use crate::path::{LibraryDir, LibraryPath};
 use tabellion_platform::{self as platform, Dir, OpenError};
 
@@ -24,7 +24,7 @@ pub(super) const UNFINISHED: &str = ".new";
 
 /// A document and the file aside.
 pub(super) struct Place<'a> {
-    library: &'a Library,
+    working_tree: &'a WorkingTree,
     path: &'a LibraryPath,
     aside: &'a str,
     /// Whether the file aside is in the document's folder.
@@ -50,9 +50,9 @@ impl From<Option<ObjectId>> for Found {
 
 impl<'a> Place<'a> {
     /// Where the intent says it is.
-    pub(super) fn of(library: &'a Library, exchange: &'a Exchange) -> Self {
+    pub(super) fn of(working_tree: &'a WorkingTree, exchange: &'a Exchange) -> Self {
         Self {
-            library,
+            working_tree,
             path: &exchange.path,
             aside: &exchange.aside,
             beside: exchange.beside,
@@ -71,7 +71,7 @@ impl<'a> Place<'a> {
 
     /// The document's folder; `None` when there is none.
     pub(super) fn folder(&self) -> Result<Option<Dir>, Failure> {
-        open_folder(self.library, self.path.parent().as_str())
+        open_folder(self.working_tree, self.path.parent().as_str())
     }
 
     /// The name that the file aside is written under: it gets its own when it is on the disk.
@@ -84,7 +84,7 @@ impl<'a> Place<'a> {
         if self.beside {
             return self.folder();
         }
-        let own = self.library.repository.own("");
+        let own = self.working_tree.repository.own("");
         Dir::open(&own).map(Some).at("open", &own)
     }
 }
@@ -93,13 +93,13 @@ impl Place<'_> {
     /// The path of the file aside, for people.
     pub(super) fn aside_path(&self) -> PathBuf {
         if self.beside {
-            self.library
+            self.working_tree
                 .root
                 .path()
                 .join(self.path.parent().as_str())
                 .join(self.aside)
         } else {
-            self.library.repository.own(self.aside)
+            self.working_tree.repository.own(self.aside)
         }
     }
 
@@ -121,8 +121,8 @@ impl Place<'_> {
         let first = parents.len().saturating_sub(made + 1);
         let mut folders = Vec::new();
         for path in &parents[first..] {
-            if let Some(folder) = open_folder(self.library, path.as_str())? {
-                folders.push((folder, self.library.root.path().join(path.as_str())));
+            if let Some(folder) = open_folder(self.working_tree, path.as_str())? {
+                folders.push((folder, self.working_tree.root.path().join(path.as_str())));
             }
         }
         Ok(folders)
@@ -130,11 +130,15 @@ impl Place<'_> {
 }
 
 /// Makes the innermost `made` folders on the way to `path`.
-pub(super) fn make_folders(library: &Library, path: &LibraryPath, made: usize) -> Result<(), Failure> {
+pub(super) fn make_folders(
+    working_tree: &WorkingTree,
+    path: &LibraryPath,
+    made: usize,
+) -> Result<(), Failure> {
     let parents = parents(path);
     for folder in &parents[parents.len().saturating_sub(made)..] {
         let above = above(folder);
-        let above = open_folder(library, above)?
+        let above = open_folder(working_tree, above)?
             .ok_or(io::ErrorKind::NotFound.into())
             .at("open", above)?;
         match above.create_dir(folder.file_name()) {
@@ -148,12 +152,12 @@ pub(super) fn make_folders(library: &Library, path: &LibraryPath, made: usize) -
 /// Removes up to `most` of the innermost folders on the way to `path`, as long as they are empty and can be removed: one
 /// that something is mounted on can't, nor one whose own folder may not be written to.
 pub(super) fn remove_empty_folders(
-    library: &Library,
+    working_tree: &WorkingTree,
     path: &LibraryPath,
     most: usize,
 ) -> Result<(), Failure> {
     for folder in parents(path).iter().rev().take(most) {
-        let Some(above) = open_folder(library, above(folder))? else {
+        let Some(above) = open_folder(working_tree, above(folder))? else {
             continue;
         };
         use io::ErrorKind::{DirectoryNotEmpty, NotFound, PermissionDenied, ResourceBusy};
@@ -181,11 +185,11 @@ fn above(folder: &LibraryDir) -> &str {
 
 /// Where the `number`th document of a transaction, which is at `path`, has its file aside: the name, and whether it is
 /// beside the document, because that is on another device than our own folder.
-pub(super) fn choose_aside(library: &Library, path: &LibraryPath, number: usize) -> (String, bool) {
+pub(super) fn choose_aside(working_tree: &WorkingTree, path: &LibraryPath, number: usize) -> (String, bool) {
     let device = |path: &std::path::Path| platform::file_id(&path.metadata().ok()?).map(|id| id.device);
-    let folders = library.root.path().join(path.as_path());
+    let folders = working_tree.root.path().join(path.as_path());
     let existing = folders.ancestors().skip(1).find_map(device);
-    if existing == device(&library.repository.own("")) {
+    if existing == device(&working_tree.repository.own("")) {
         (format!("{ASIDE}{number}"), false)
     } else {
         (format!("{ASIDE_HIDDEN}{number}"), true)
@@ -193,10 +197,10 @@ pub(super) fn choose_aside(library: &Library, path: &LibraryPath, number: usize)
 }
 
 /// How many folders on the way to `path` are missing.
-pub(super) fn missing_folders(library: &Library, path: &LibraryPath) -> Result<usize, Failure> {
+pub(super) fn missing_folders(working_tree: &WorkingTree, path: &LibraryPath) -> Result<usize, Failure> {
     let mut missing = 0;
     for folder in parents(path) {
-        if missing > 0 || open_folder(library, folder.as_str())?.is_none() {
+        if missing > 0 || open_folder(working_tree, folder.as_str())?.is_none() {
             missing += 1;
         }
     }
@@ -204,9 +208,9 @@ pub(super) fn missing_folders(library: &Library, path: &LibraryPath) -> Result<u
 }
 
 /// The folder at `path` in the library; `None` when there is none.
-pub(super) fn open_folder(library: &Library, path: &str) -> Result<Option<Dir>, Failure> {
+pub(super) fn open_folder(working_tree: &WorkingTree, path: &str) -> Result<Option<Dir>, Failure> {
     let shown = if path.is_empty() { "." } else { path };
-    match library.root.dir().open_dir(shown) {
+    match working_tree.root.dir().open_dir(shown) {
         Ok(dir) => Ok(Some(dir)),
         Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(OpenError::Io(error)) => Err(error).at("open", shown),

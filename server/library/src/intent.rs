@@ -3,12 +3,18 @@
 //! Recovery reads it after a crash and knows both sides of everything. One line per field and a digest at the end, so
 //! that a torn or foreign file is told from an intent: a torn one was never durable, so nothing had begun.
 
+use std::fs;
+
 use gix::{ObjectId, objs::tree::EntryMode};
 use sha1::{Digest, Sha1};
 
-use super::tree::Kept;
+use super::{repository::Repository, tree::Kept};
 use crate::path::LibraryPath;
 
+/// Name of the intent's file in our own folder. An empty file means that no transaction is under way.
+pub(super) const INTENT: &str = "intent";
+/// Name of the index as it was before the transaction, until that has ended.
+pub(super) const OLD_INDEX: &str = "index.old";
 const FIRST_LINE: &str = "tabellion intent 2";
 
 /// One transaction: commits that follow each other, and the documents that they change.
@@ -128,6 +134,11 @@ impl Intent {
         }
         (lines.0.is_empty() && !intent.commits.is_empty()).then_some(intent)
     }
+}
+
+/// Returns whether a transaction is under way, or was interrupted.
+pub(super) fn is_under_way(repository: &Repository) -> bool {
+    fs::metadata(repository.own(INTENT)).is_ok_and(|found| found.len() > 0)
 }
 
 struct Fields(String);

@@ -1,26 +1,35 @@
-//! The library: Markdown files in a git repository, read by anybody, changed by one at a time.
+//! A library: Markdown files in a git repository, read concurrently, changed by one transaction at a time.
 //!
-//! Every change is atomic, durable, exactly one commit, and its own log entry. A change goes through a [`Session`]:
-//! prepared (`plan.rs`: every check and every object, nothing written), put together with those of callers that wait at
-//! the same time (`pending.rs`), then published (`transaction.rs`: all or nothing, whatever dies; `recovery.rs` completes
-//! or undoes what was cut off). Only these two write below the library's root, and only `branch.rs` moves a branch.
+//! Every change is atomic, durable, exactly one commit, and its own log entry. A change goes through a [`Session`]: it is
+//! *prepared* (`plan.rs`: every check and every object, nothing written), batched with those of callers that wait at the
+//! same time (`pending.rs`), and *published* (`transaction.rs`: all or nothing, even if the process dies; `recovery.rs`
+//! completes or undoes an interrupted one). Below the library's root, `transaction` and `recovery` write documents and
+//! `document` creates and removes folders; `init` creates the repository. Only `branch` moves a branch.
+//!
+//! From the ground up:
 //!
 //! | module | is for |
 //! |---|---|
+//! | [`path`] | names of documents and folders, parsed once |
 //! | [`root`], [`walk`], [`ignore`], [`search`] | reading: files, which of them the library shows, text in them |
-//! | `repository`, `init` | the git repository: opening it, its state; making one |
-//! | `plan`, `pending`, `transaction`, `recovery` | changes: worked out, put together, made, completed or undone |
-//! | `document`, `intent` | what a transaction exchanges on the disk, and its record of what it is about to do |
-//! | `objects`, `tree`, `commit`, `index_file`, `branch`, `lock` | git's files, one each |
-//! | `racy` | files that changed without looking it to git |
-//! | `attributes`, `conversion`, `sparse`, `sharing` | what of git's configuration bears on files: bytes, presence, modes |
+//! | `repository`, `init` | the git repository: opening it, its state; creating one |
+//! | `working_tree` | folder and repository together, and the lock among processes |
+//! | `reading` | a document while others may be changing it |
+//! | `objects`, `tree`, `commit`, `index`, `index_file`, `branch`, `lock` | git's files, one each |
+//! | `racy` | files whose change git could miss |
+//! | `attributes`, `conversion`, `sparse`, `sharing` | git's configuration, as far as it affects files: bytes, presence, modes |
+//! | `document`, `intent`, `durable`, `checkpoint` | what a transaction exchanges on the disk, its record, syncing, and where tests interrupt it |
+//! | `plan`, `pending`, `transaction`, `recovery` | changes: prepared, batched, published, completed or undone |
 //! | `commit_message`, `history` | the log |
-//! | `versions` | what one document has been |
+//! | `versions` | the history of one document |
 //! | `maintenance` | git's own housekeeping |
 //! | `counts` | what was done, in numbers |
+//! | `session` | the exclusive right to change the library |
+//! | `trouble` | errors of the system and of git, as failures |
 
 mod attributes;
 mod branch;
+mod checkpoint;
 mod commit;
 mod commit_message;
 mod conversion;
@@ -29,6 +38,7 @@ mod document;
 mod durable;
 mod history;
 pub mod ignore;
+mod index;
 mod index_file;
 mod init;
 mod intent;
@@ -39,6 +49,7 @@ pub mod path;
 mod pending;
 mod plan;
 mod racy;
+mod reading;
 mod recovery;
 mod repository;
 pub mod root;
@@ -51,98 +62,45 @@ mod tree;
 mod trouble;
 mod versions;
 pub mod walk;
+mod working_tree;
 
-use std::{
-    fs,
-    ops::ControlFlow,
-    path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicBool, mpsc},
-    thread,
-    time::Duration,
-};
+use std::{ops::ControlFlow, path::Path, sync::Arc, thread, time::Duration};
 
-use chrono::{DateTime, Utc};
-use gix::ObjectId;
+use tabellion_markdown::diff;
+use tabellion_platform::FileLock;
 use tabellion_runtime::{BoxFuture, Document, Failure, FailureKind, Past, Session, Snapshot, Store};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-pub use self::{counts::Counts, history::LogEntry, repository::OpenError};
 use self::{
+    checkpoint::Watch,
     history::History,
-    ignore::IgnoreRules,
     maintenance::Maintenance,
-    objects::blob_id,
-    pending::IndexStat,
-    repository::Repository,
-    root::{FileBytes, Root},
     search::{Limits, SearchError, SearchResult},
     session::{Batch, Turn},
-    transaction::Watch,
-    trouble::{At, InRepository, invalid_path, refused, unreadable},
+    trouble::{At, invalid_path, unreadable},
     walk::{FolderError, Listing},
+    working_tree::WorkingTree,
+};
+pub use self::{
+    counts::Counts,
+    history::LogEntry,
+    reading::FileState,
+    repository::OpenError,
+    working_tree::{ExternalPolicy, Options},
 };
 use crate::path::{LibraryDir, LibraryPath};
-use tabellion_markdown::diff;
-use tabellion_platform::{FileLock, Lease, Leased, lock_file, try_lock_file};
 
-/// How long a change waits for those of other processes.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long opening waits for them. Whoever has the lock then has recovered already.
-const PATIENCE_AT_START: Duration = Duration::from_millis(200);
-/// The longest that a repeated attempt waits first, times how often it was tried.
-const LONGEST_PAUSE: Duration = Duration::from_millis(10);
-/// How long a reader waits for a change that it sees half of, of ours or of git's, and a change for somebody's save.
-const LONGEST_GLANCE: Duration = Duration::from_secs(1);
-/// How long it waits each time.
-const PAUSE: Duration = Duration::from_millis(2);
+/// How long opening waits for the changes of other processes. A process that holds the lock has recovered already.
+const OPEN_LOCK_TIMEOUT: Duration = Duration::from_millis(200);
+/// Upper bound of the random back-off before retry *n*: *n* × this.
+const MAX_BACK_OFF: Duration = Duration::from_millis(10);
 
-/// What becomes of bytes that a person left uncommitted, when a change comes to the same file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ExternalPolicy {
-    /// They are recorded as a commit of their own first.
-    #[default]
-    Adopt,
-    /// The change is refused.
-    Refuse,
-}
-
-/// How a library behaves.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// What becomes of uncommitted bytes.
-    pub external: ExternalPolicy,
-}
-
-/// A library. Cheap to share; all changes of one process take turns in the order they came.
+/// A library. Cheap to share; all changes of one process take turns, in the order in which they were asked for.
 pub struct Library {
-    root: Root,
-    repository: Repository,
-    rules: IgnoreRules,
-    options: Options,
+    working_tree: WorkingTree,
     history: History,
     turn: tokio::sync::Mutex<Batch>,
     maintenance: Maintenance,
-    /// Whether the intent's name is known to be on the disk.
-    intent_is_named: AtomicBool,
-    watch: Watch,
-    counts: Arc<Counts>,
-}
-
-/// A document's file, and how it stands to the last commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileState {
-    /// The whole content.
-    pub bytes: Vec<u8>,
-    /// The id of the content: that of the blob that git makes of these bytes.
-    pub blob: String,
-    /// When the file was last changed.
-    pub modified: DateTime<Utc>,
-    /// The commit that HEAD is at; `None` before the first one.
-    pub commit: Option<String>,
-    /// Whether that commit does not have exactly this content at this path.
-    pub dirty: bool,
-    /// The id of the content as git keeps it, which differs from `blob` where line endings are kept otherwise.
-    pub kept: String,
 }
 
 /// The last entries of the log.
@@ -163,35 +121,19 @@ impl Library {
         Self::open_watched(dir, options, Box::new(|_| Ok(())))
     }
 
-    /// What it has done since it was opened.
+    /// Returns what was done since the library was opened.
     pub fn counts(&self) -> Arc<Counts> {
-        Arc::clone(&self.counts)
+        Arc::clone(&self.working_tree.counts)
     }
 
     fn open_watched(dir: &Path, options: Options, watch: Watch) -> Result<Self, OpenError> {
-        let folder = |source| OpenError::Folder {
-            path: dir.to_owned(),
-            source,
-        };
-        fs::create_dir_all(dir).map_err(folder)?;
-        let root = Root::open(dir).map_err(folder)?;
-        let repository = Repository::open(root.path())?;
-        let rules = IgnoreRules::of_repository(&root, &repository.git()).map_err(folder)?;
-        let history = History::new(&repository);
-        let turn = tokio::sync::Mutex::default();
+        let working_tree = WorkingTree::open(dir, options, watch)?;
         let library = Self {
-            root,
-            repository,
-            rules,
-            options,
-            history,
-            turn,
+            history: History::new(&working_tree.repository),
+            working_tree,
+            turn: tokio::sync::Mutex::default(),
             maintenance: Maintenance::default(),
-            intent_is_named: AtomicBool::new(false),
-            watch,
-            counts: Arc::default(),
         };
-        library.check_carried()?;
         if let Err(failure) = library.recover_if_free() {
             // Reading goes on; each change tries again first.
             tracing::warn!(%failure, "an interrupted change could not be completed");
@@ -199,12 +141,27 @@ impl Library {
         Ok(library)
     }
 
+    /// Recovers, unless another process is at work: that one has recovered.
+    fn recover_if_free(&self) -> Result<(), Failure> {
+        match self.lock(OPEN_LOCK_TIMEOUT) {
+            Err(failure) if failure.kind == FailureKind::Busy => Ok(()),
+            lock => lock.map(drop),
+        }
+    }
+
+    /// Takes the lock among processes, then recovers what a crashed process left.
+    fn lock(&self, timeout: Duration) -> Result<FileLock, Failure> {
+        let lock = self.working_tree.lock(timeout)?;
+        recovery::recover(&self.working_tree)?;
+        Ok(lock)
+    }
+
     /// The document at `path`, or `None` where there is none.
     ///
     /// # Errors
     /// When it can't be read.
     pub fn read(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
-        self.settled(path)
+        self.working_tree.settled(path)
     }
 
     /// A text that is another one once the document at `path` has other bytes. Nothing of it is read.
@@ -213,6 +170,7 @@ impl Library {
     /// When it can't be looked at.
     pub fn stamp(&self, path: &LibraryPath) -> Result<String, Failure> {
         let file = self
+            .working_tree
             .root
             .open_document(path)
             .map_err(|error| unreadable(&error))?;
@@ -232,20 +190,7 @@ impl Library {
     /// # Errors
     /// When the repository can't be read.
     pub fn head(&self) -> Result<Option<String>, Failure> {
-        Ok(self.head_now()?.map(|id| id.to_string()))
-    }
-
-    /// What the file at `path` holds. What is another repository's is not looked at.
-    fn file(&self, path: &LibraryPath) -> Result<Option<FileBytes>, Failure> {
-        self.check_ours(path)?;
-        self.root.read(path).map_err(|error| unreadable(&error))
-    }
-
-    fn check_ours(&self, path: &LibraryPath) -> Result<(), Failure> {
-        match walk::other_repository(&self.root, path) {
-            Some(why) => Err(refused(format!("`{path}` {why}"))),
-            None => Ok(()),
-        }
+        Ok(self.working_tree.head_now()?.map(|id| id.to_string()))
     }
 
     /// Fails where a change of the document at `path` to one of `size` bytes would be refused whatever it is.
@@ -254,6 +199,7 @@ impl Library {
     /// The refusal, or when the document can't be looked at.
     pub fn check_change(&self, path: &LibraryPath, size: usize) -> Result<(), Failure> {
         let file = self
+            .working_tree
             .root
             .open_document(path)
             .map_err(|error| unreadable(&error))?;
@@ -262,16 +208,10 @@ impl Library {
             .transpose()?
             .map(|metadata| tabellion_platform::mode(&metadata));
         blocking(|| {
-            let git = self.repository.git();
-            let kept = match self.repository.head_commit(&git)? {
-                Some(head) => {
-                    let tree = git.find_commit(head).reading("the last commit")?;
-                    let tree = tree.tree_id().reading("the last commit")?.detach();
-                    tree::look_up(&git, tree, &self.repository.git_path(path))?
-                }
-                None => None,
-            };
-            plan::check_change(self, &git, path, mode, size, kept)
+            let git = self.working_tree.repository.git();
+            let head = self.working_tree.repository.head_commit(&git)?;
+            let kept = tree::look_up_at(&git, head, &self.working_tree.repository.git_path(path))?;
+            plan::check_change(&self.working_tree, &git, path, mode, size, kept)
         })
     }
 
@@ -280,7 +220,7 @@ impl Library {
     /// # Errors
     /// When the folder can't be listed.
     pub fn list(&self, dir: &LibraryDir, recursive: bool) -> Result<Listing, FolderError> {
-        blocking(|| walk::list(&self.root, dir, recursive, &self.rules))
+        blocking(|| walk::list(&self.working_tree.root, dir, recursive, &self.working_tree.rules))
     }
 
     /// The lines that hold `query` in the files below `dir`. `searched` is told the number of files so far, and may end
@@ -295,7 +235,16 @@ impl Library {
         limits: Limits,
         searched: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
     ) -> Result<SearchResult, SearchError> {
-        blocking(|| search::search(&self.root, dir, &self.rules, query, limits, searched))
+        blocking(|| {
+            search::search(
+                &self.working_tree.root,
+                dir,
+                &self.working_tree.rules,
+                query,
+                limits,
+                searched,
+            )
+        })
     }
 
     /// The last `limit` entries of the log.
@@ -304,8 +253,8 @@ impl Library {
     /// When the repository can't be read.
     pub fn activity(&self, limit: usize) -> Result<Activity, Failure> {
         blocking(|| {
-            let git = self.repository.git();
-            let head = self.repository.head_commit(&git)?;
+            let git = self.working_tree.repository.git();
+            let head = self.working_tree.repository.head_commit(&git)?;
             Ok(Activity {
                 entries: self.history.last(&git, head, limit)?,
             })
@@ -323,164 +272,19 @@ impl Library {
     /// When the repository can't be read.
     pub fn last_commit(&self, path: &LibraryPath) -> Result<Option<String>, Failure> {
         blocking(|| {
-            let git = self.repository.git();
-            let head = self.repository.head_commit(&git)?;
-            let commit = self
-                .history
-                .last_commit(&git, head, &self.repository.git_path(path))?;
+            let git = self.working_tree.repository.git();
+            let head = self.working_tree.repository.head_commit(&git)?;
+            let commit =
+                self.history
+                    .last_commit(&git, head, &self.working_tree.repository.git_path(path))?;
             Ok(commit.map(|commit| commit.to_string()))
         })
     }
 
     fn entry_with_key(&self, key: &str) -> Result<Option<Arc<LogEntry>>, Failure> {
-        let git = self.repository.git();
-        let head = self.repository.head_commit(&git)?;
+        let git = self.working_tree.repository.git();
+        let head = self.working_tree.repository.head_commit(&git)?;
         self.history.with_key(&git, head, key)
-    }
-
-    /// The document when no change to it is half done.
-    fn settled(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
-        let mut waited = Duration::ZERO;
-        let mut beside_git = false;
-        loop {
-            let index = self.index_at_rest();
-            let head = self.head_now()?;
-            let file = match beside_git {
-                true => self.read_unwritten(path).or_else(|_| self.file(path)),
-                false => self.file(path),
-            }?;
-            let state = file.map(|file| self.state(path, file, head)).transpose()?;
-            let as_committed = state.as_ref().is_some_and(|state| !state.dirty);
-            let unsure = !as_committed && !beside_git && !self.has_rested(&index);
-            // In this order: what was under way and no longer is has moved HEAD.
-            let passing = !as_committed && recovery::is_under_way(self);
-            let moved = self.head_now()? != head;
-            if !moved && !passing && !unsure || waited > LONGEST_GLANCE {
-                return Ok(state);
-            }
-            beside_git |= unsure;
-            blocking(|| thread::sleep(PAUSE));
-            waited += PAUSE;
-        }
-    }
-
-    /// The document while nobody has it open for writing, so that no half of a save is taken for the whole.
-    fn read_unwritten(&self, path: &LibraryPath) -> Result<Option<FileBytes>, Failure> {
-        self.check_ours(path)?;
-        let mut waited = Duration::ZERO;
-        loop {
-            let index = self.index_at_rest();
-            let file = self
-                .root
-                .open_document(path)
-                .map_err(|error| unreadable(&error))?;
-            let Some(file) = file else {
-                if !self.has_rested(&index) && waited < LONGEST_GLANCE {
-                    blocking(|| thread::sleep(PAUSE));
-                    waited += PAUSE;
-                    continue;
-                }
-                return Ok(None);
-            };
-            let leased = Lease::take(file.try_clone().at("read", path.as_path())?);
-            if !matches!(leased, Leased::BeingWritten) {
-                return Root::read_open(path, file)
-                    .map(Some)
-                    .map_err(|error| unreadable(&error));
-            }
-            if waited > LONGEST_GLANCE {
-                let message =
-                    format!("another program has `{path}` open for writing; try again when it has closed it");
-                return Err(Failure::new(FailureKind::Busy, message).with("path", path.to_string()));
-            }
-            blocking(|| thread::sleep(PAUSE));
-            waited += PAUSE;
-        }
-    }
-
-    /// Git's index, unless some git program is at it.
-    fn index_at_rest(&self) -> Option<IndexStat> {
-        let lock = transaction::index_lock(self);
-        if lock.is_taken() {
-            return None;
-        }
-        IndexStat::of(&lock.target).ok()
-    }
-
-    /// Whether no git program can have changed the working tree since the index was `earlier`. One that does takes files away
-    /// and writes them anew; it holds the index for as long, and then there is a new one.
-    fn has_rested(&self, earlier: &Option<IndexStat>) -> bool {
-        earlier.is_some() && self.index_at_rest() == *earlier
-    }
-
-    fn head_now(&self) -> Result<Option<ObjectId>, Failure> {
-        self.repository.head_commit(&self.repository.git())
-    }
-
-    fn state(
-        &self,
-        path: &LibraryPath,
-        file: FileBytes,
-        head: Option<ObjectId>,
-    ) -> Result<FileState, Failure> {
-        let git = self.repository.git();
-        let git_path = self.repository.git_path(path);
-        let kept = match head {
-            Some(head) => {
-                let tree = git.find_commit(head).reading("the last commit")?;
-                let tree = tree.tree_id().reading("the last commit")?.detach();
-                tree::look_up(&git, tree, &git_path)?
-            }
-            None => None,
-        };
-        let blob = blob_id(&file.bytes)?;
-        let as_kept = conversion::kept_id(self, &git_path, &file.bytes, blob)?;
-        Ok(FileState {
-            blob: blob.to_string(),
-            modified: file.modified.into(),
-            commit: head.map(|id| id.to_string()),
-            dirty: kept.is_none_or(|kept| kept.blob != as_kept),
-            kept: as_kept.to_string(),
-            bytes: file.bytes,
-        })
-    }
-
-    /// At start: an ignored folder is no library, unless a person has put something of it in all the same.
-    fn check_carried(&self) -> Result<(), OpenError> {
-        if self.rules.scope().is_some() || self.repository.tracks_library() {
-            return Ok(());
-        }
-        Err(OpenError::Ignored {
-            path: self.root.path().to_owned(),
-            top: self.repository.top().to_owned(),
-        })
-    }
-
-    /// At start: what is under way in another process is none of our business.
-    fn recover_if_free(&self) -> Result<(), Failure> {
-        match self.lock_within(PATIENCE_AT_START) {
-            Err(failure) if failure.kind == FailureKind::Busy => Ok(()),
-            lock => lock.map(drop),
-        }
-    }
-
-    /// The lock among processes, with nothing left of what died.
-    fn lock_within(&self, patience: Duration) -> Result<FileLock, Failure> {
-        let path = self.lock_path()?;
-        let lock = match try_lock_file(&path).at("lock", &path)? {
-            Some(lock) => lock,
-            None => blocking(|| wait_for_lock(path, patience))?,
-        };
-        self.repository.share(&self.repository.own(""));
-        self.repository.share(&self.repository.own("lock"));
-        recovery::recover(self)?;
-        Ok(lock)
-    }
-
-    fn lock_path(&self) -> Result<PathBuf, Failure> {
-        let own = self.repository.own("");
-        fs::create_dir_all(&own).at("create", &own)?;
-        Ok(self.repository.own("lock"))
     }
 }
 
@@ -499,14 +303,17 @@ impl Snapshot for Library {
         let state = Library::read(self, &path)?;
         let head = match state.as_ref().and_then(|state| state.commit.as_ref()) {
             Some(commit) => Some(versions::content_id(commit)?),
-            None => self.head_now()?,
+            None => self.working_tree.head_now()?,
         };
         let now = state
             .as_ref()
             .map(|state| versions::content_id(&state.kept))
             .transpose()?;
         let mut line = versions::Line::default();
-        let (git, git_path) = (self.repository.git(), self.repository.git_path(&path));
+        let (git, git_path) = (
+            self.working_tree.repository.git(),
+            self.working_tree.repository.git_path(&path),
+        );
         blocking(|| line.go_back(&git, head, &git_path, known))?;
         let document = state.map(|state| Document {
             bytes: state.bytes,
@@ -516,7 +323,7 @@ impl Snapshot for Library {
     }
 
     fn past_content(&self, _: &str, id: &str) -> Result<Vec<u8>, Failure> {
-        versions::content(&self.repository.git(), versions::content_id(id)?)
+        versions::content(&self.working_tree.repository.git(), versions::content_id(id)?)
     }
 }
 
@@ -524,7 +331,7 @@ impl Store for Library {
     fn begin<'a>(&'a self, attempt: u32) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
         Box::pin(async move {
             if attempt > 0 {
-                blocking(|| thread::sleep(LONGEST_PAUSE.mul_f64(f64::from(attempt) * chance())));
+                blocking(|| thread::sleep(MAX_BACK_OFF.mul_f64(f64::from(attempt) * chance())));
             }
             let turn = Turn::begin(self, attempt > 0).await?;
             Ok(Box::new(turn) as Box<dyn Session>)
@@ -534,21 +341,6 @@ impl Store for Library {
     fn difference(&self, path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
         let [old, new] = [old, new].map(|side| String::from_utf8_lossy(side.unwrap_or_default()));
         diff::unified(path, &old, &new)
-    }
-}
-
-/// Waits in a thread of its own, so that we can stop waiting: it then gives the lock back as soon as it has it.
-fn wait_for_lock(path: PathBuf, patience: Duration) -> Result<FileLock, Failure> {
-    let (sender, receiver) = mpsc::channel();
-    let waiting_for = path.clone();
-    thread::spawn(move || sender.send(lock_file(&waiting_for)));
-    match receiver.recv_timeout(patience) {
-        Ok(lock) => lock.at("lock", &path),
-        Err(_) => {
-            let message =
-                "another Tabellion process has been changing this library for too long; try again later";
-            Err(Failure::new(FailureKind::Busy, message).with("lock", path.display().to_string()))
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
 
 use tabellion_runtime::{Failure, FailureKind};
 
-use super::{durable::Thing, trouble::At};
+use super::{durable::Thing, repository::Repository, trouble::At};
 use tabellion_platform::{file_id, make_like};
 
 /// How long we wait for a git command to finish.
@@ -34,6 +34,14 @@ pub(super) struct LockFiles {
 pub(super) struct GitLock {
     files: LockFiles,
     content: File,
+}
+
+/// Returns the lock of git's index.
+pub(super) fn index_lock(repository: &Repository) -> LockFiles {
+    LockFiles {
+        target: repository.index(),
+        marker: repository.own("index.new"),
+    }
 }
 
 impl LockFiles {

@@ -3,8 +3,6 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    fs,
-    path::Path,
     time::SystemTime,
 };
 
@@ -12,19 +10,19 @@ use gix::ObjectId;
 use tabellion_runtime::{Failure, Version};
 
 use super::{
-    Library, document,
-    index_file::{self, Draft, Folders, IndexError, Mark},
+    document,
+    index::{Index, IndexStat, index_failure},
+    index_file::{self, Draft, Folders, Mark},
     intent::{Exchange, Intent, Logged},
     objects::NewObjects,
     plan::Plan,
     racy,
     repository::Head,
     root::{FileBytes, twin_among},
-    tree::Kept,
-    trouble::{At, InRepository, refused},
+    tree::{self, Kept},
+    working_tree::WorkingTree,
 };
 use crate::path::LibraryPath;
-use tabellion_platform::{self as platform, FileStat};
 
 /// Mutations on top of the last commit.
 #[derive(Debug)]
@@ -74,17 +72,14 @@ impl Pending {
     ///
     /// # Errors
     /// When the repository is in a state that nothing can be changed in.
-    pub(super) fn begin(library: &Library) -> Result<Self, Failure> {
-        let git = library.repository.git();
-        library.repository.check_idle(&git)?;
-        let head = library.repository.head(&git)?;
-        let tree = match head.commit {
-            Some(commit) => {
-                let commit = git.find_commit(commit).reading("the last commit")?;
-                Some(commit.tree_id().reading("the last commit")?.detach())
-            }
-            None => None,
-        };
+    pub(super) fn begin(working_tree: &WorkingTree) -> Result<Self, Failure> {
+        let git = working_tree.repository.git();
+        working_tree.repository.check_idle(&git)?;
+        let head = working_tree.repository.head(&git)?;
+        let tree = head
+            .commit
+            .map(|commit| tree::of_commit(&git, commit))
+            .transpose()?;
         Ok(Self {
             head,
             tree,
@@ -94,7 +89,7 @@ impl Pending {
             documents: BTreeMap::new(),
             keys: HashSet::new(),
             versions: Vec::new(),
-            index: Index::read(&library.repository.index())?,
+            index: Index::read(&working_tree.repository.index())?,
         })
     }
 
@@ -192,23 +187,23 @@ impl Pending {
     ///
     /// # Errors
     /// When the disk can't be read, or the index can't be changed.
-    pub(super) fn into_work(self, library: &Library) -> Result<Work, Failure> {
+    pub(super) fn into_work(self, working_tree: &WorkingTree) -> Result<Work, Failure> {
         let paths = self
             .documents
             .keys()
-            .map(|path| library.repository.git_path(path));
+            .map(|path| working_tree.repository.git_path(path));
         let paths: Vec<_> = paths.collect();
         let kept = self.documents.values().map(|document| document.kept_after);
         let changes: Vec<_> = paths.iter().map(String::as_str).zip(kept).collect();
         let Index { bytes, stat } = self.index;
         let mut draft = index_file::draft(bytes, &changes, &self.folders).map_err(index_failure)?;
-        let settled = racy::settle(library, &mut draft, &stat).map_err(index_failure)?;
+        let settled = racy::settle(working_tree, &mut draft, &stat).map_err(index_failure)?;
         let mut documents = Vec::new();
         let mut contents = Vec::new();
         for (number, (path, document)) in self.documents.into_iter().enumerate() {
-            let (aside, beside) = document::choose_aside(library, &path, number);
+            let (aside, beside) = document::choose_aside(working_tree, &path, number);
             documents.push(Exchange {
-                folders: document::missing_folders(library, &path)?,
+                folders: document::missing_folders(working_tree, &path)?,
                 old: document.old,
                 new: document.new,
                 kept_before: document.kept_before,
@@ -234,65 +229,4 @@ impl Pending {
             index: stat,
         })
     }
-}
-
-/// Git's index, and which file it was.
-#[derive(Debug)]
-pub(super) struct Index {
-    pub(super) bytes: Vec<u8>,
-    pub(super) stat: IndexStat,
-}
-
-impl Index {
-    /// The index in the file at `path`; an empty one where there is none.
-    ///
-    /// # Errors
-    /// When it can't be read.
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        loop {
-            let stat = IndexStat::of(path)?;
-            let bytes = match stat.0 {
-                Some(_) => fs::read(path).at("read", path)?,
-                None => index_file::empty(),
-            };
-            if stat.is_at(path)? {
-                return Ok(Self { bytes, stat });
-            }
-        }
-    }
-}
-
-/// Which file an index was; `None` where there was none.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct IndexStat(Option<FileStat>);
-
-impl IndexStat {
-    /// # Errors
-    /// When the system does not tell.
-    pub(super) fn of(path: &Path) -> Result<Self, Failure> {
-        match fs::metadata(path) {
-            Ok(found) => Ok(Self(Some(platform::file_stat(&found)))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self(None)),
-            Err(error) => Err(error).at("look at", path),
-        }
-    }
-
-    /// When it was written: seconds and nanoseconds.
-    pub(super) fn modified(&self) -> Option<[u32; 2]> {
-        let [_, _, seconds, nanoseconds] = self.0?.times;
-        Some([seconds, nanoseconds])
-    }
-
-    /// Whether the file at `path` is still that one.
-    ///
-    /// # Errors
-    /// When the system does not tell.
-    pub(super) fn is_at(&self, path: &Path) -> Result<bool, Failure> {
-        Ok(Self::of(path)? == *self)
-    }
-}
-
-/// An index that can't be changed is a state to refuse.
-pub(super) fn index_failure(error: IndexError) -> Failure {
-    refused(error.to_string())
 }

@@ -14,7 +14,7 @@ use sha1::{Digest, Sha1};
 use tabellion_runtime::{Change, Content, Entry, Failure, FailureKind, Version};
 
 use super::{
-    ExternalPolicy, Library,
+    ExternalPolicy,
     commit::Authorship,
     commit_message::{EXTERNAL, Noted, Record},
     conversion,
@@ -28,6 +28,7 @@ use super::{
     trouble::{At, refused},
     versions,
     walk::{self, Exclusion},
+    working_tree::WorkingTree,
 };
 use crate::path::LibraryPath;
 
@@ -86,25 +87,25 @@ impl Before {
     }
 
     /// Id of what git keeps of it at `git_path`.
-    pub(super) fn kept(&self, library: &Library, git_path: &str) -> Result<ObjectId, Failure> {
-        conversion::kept_id(library, git_path, &self.file.bytes, self.id)
+    pub(super) fn kept(&self, working_tree: &WorkingTree, git_path: &str) -> Result<ObjectId, Failure> {
+        conversion::kept_id(working_tree, git_path, &self.file.bytes, self.id)
     }
 }
 
 /// Works out `change` to the document at `path`, which is `old`, after all that is `pending`.
 pub(super) fn plan(
-    library: &Library,
+    working_tree: &WorkingTree,
     pending: &Pending,
     path: LibraryPath,
     old: Option<&Before>,
     change: &Change,
     entry: &Entry<'_>,
 ) -> Result<Plan, Failure> {
-    let mut git = library.repository.git();
+    let mut git = working_tree.repository.git();
     // The trees on the way are looked through and then changed.
     git.object_cache_size(CACHE_BYTES);
     let mut planner = Planner {
-        library,
+        working_tree,
         git: &git,
         pending,
         path: &path,
@@ -117,7 +118,7 @@ pub(super) fn plan(
     };
     planner.check(old, &change.content, kept_before)?;
 
-    let owner = Authorship::now(library.repository.author(&git));
+    let owner = Authorship::now(working_tree.repository.author(&git));
     let authorship = match &entry.call.author {
         Some(author) => owner.by(author),
         None => owner.clone(),
@@ -183,7 +184,7 @@ pub(super) fn plan(
 /// Whether the document at `path`, of this mode and with `kept` in HEAD, may be changed to one of `size` bytes: what does
 /// not depend on what others are about to do.
 pub(super) fn check_change(
-    library: &Library,
+    working_tree: &WorkingTree,
     git: &gix::Repository,
     path: &LibraryPath,
     mode: Option<u32>,
@@ -196,13 +197,13 @@ pub(super) fn check_change(
         );
         return Err(Failure::new(FailureKind::TooLarge, message));
     }
-    let excluded = walk::exclusion(&library.root, path, &library.rules);
+    let excluded = walk::exclusion(&working_tree.root, path, &working_tree.rules);
     match excluded.map_err(|error| refused(error.to_string()).with("rule", error.rule()))? {
         Some(Exclusion::Ignored) if kept.is_some() => {}
         Some(why) => return Err(refused(format!("`{path}` {why}"))),
         None => {}
     }
-    conversion::check(git, &library.repository.git_path(path))?;
+    conversion::check(git, &working_tree.repository.git_path(path))?;
     if mode.is_some_and(|mode| mode & OWNER_WRITES == 0) {
         return Err(refused(format!(
             "`{path}` is read-only; make it writable first (`chmod u+w`)"
@@ -212,7 +213,7 @@ pub(super) fn check_change(
 }
 
 struct Planner<'a> {
-    library: &'a Library,
+    working_tree: &'a WorkingTree,
     git: &'a gix::Repository,
     pending: &'a Pending,
     path: &'a LibraryPath,
@@ -221,7 +222,7 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     fn git_path(&self) -> String {
-        self.library.repository.git_path(self.path)
+        self.working_tree.repository.git_path(self.path)
     }
 
     fn trees(&mut self) -> Trees<'_> {
@@ -245,7 +246,7 @@ impl Planner<'_> {
             Content::Delete => 0,
         };
         check_change(
-            self.library,
+            self.working_tree,
             self.git,
             path,
             old.map(|before| before.file.mode),
@@ -258,7 +259,7 @@ impl Planner<'_> {
                 format!("`{path}` does not exist"),
             )),
             (None, Content::Write(_)) => {
-                if sparse::leaves_out(&self.library.repository, self.git, &self.git_path()) {
+                if sparse::leaves_out(&self.working_tree.repository, self.git, &self.git_path()) {
                     let message = format!(
                         "`{path}` is outside of the sparse checkout; `git sparse-checkout add` its folder first"
                     );
@@ -266,7 +267,11 @@ impl Planner<'_> {
                 }
                 let twin = match self.pending.case_twin(path) {
                     Some(twin) => Some(twin),
-                    None => self.library.root.case_twin(path).at("look for", path.as_path())?,
+                    None => self
+                        .working_tree
+                        .root
+                        .case_twin(path)
+                        .at("look for", path.as_path())?,
                 };
                 match twin {
                     Some(twin) => Err(refused(format!(
@@ -320,20 +325,20 @@ impl Planner<'_> {
     fn kept_of(&mut self, old: Option<&Before>, kept: Option<Kept>) -> Result<Option<Kept>, Failure> {
         let Some(before) = old else { return Ok(None) };
         let mode: EntryMode = match kept {
-            Some(kept) if !self.library.repository.keeps_modes() => kept.mode,
-            _ if before.file.mode & OWNER_EXECUTES != 0 && self.library.repository.keeps_modes() => {
+            Some(kept) if !self.working_tree.repository.keeps_modes() => kept.mode,
+            _ if before.file.mode & OWNER_EXECUTES != 0 && self.working_tree.repository.keeps_modes() => {
                 EntryKind::BlobExecutable.into()
             }
             _ => EntryKind::Blob.into(),
         };
         // Not added to the objects: most often HEAD has it.
-        let blob = before.kept(self.library, &self.git_path())?;
+        let blob = before.kept(self.working_tree, &self.git_path())?;
         Ok(Some(Kept { blob, mode }))
     }
 
     /// How git keeps a document of these bytes, which is added to the objects; and the id of the bytes as they are.
     fn keep(&mut self, bytes: &[u8], mode: EntryMode) -> Result<(Kept, ObjectId), Failure> {
-        let kept = conversion::to_git(self.library, &self.git_path(), bytes)?;
+        let kept = conversion::to_git(self.working_tree, &self.git_path(), bytes)?;
         let blob = self.objects.add_blob(&kept)?;
         let id = match kept {
             Cow::Borrowed(_) => blob,
@@ -350,7 +355,7 @@ impl Planner<'_> {
         authorship: &Authorship,
     ) -> Result<(ObjectId, ObjectId), Failure> {
         let path = self.path;
-        if self.library.options.external == ExternalPolicy::Refuse {
+        if self.working_tree.options.external == ExternalPolicy::Refuse {
             let message =
                 format!("`{path}` has changes that are not committed; commit them (`git commit`) first");
             return Err(Failure::new(FailureKind::Conflict, message));

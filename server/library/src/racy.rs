@@ -15,10 +15,10 @@ use std::{
 use gix::ObjectId;
 
 use super::{
-    Library,
+    index::IndexStat,
     index_file::{Draft, IndexError},
     objects::blob_id,
-    pending::IndexStat,
+    working_tree::WorkingTree,
 };
 use crate::path::LibraryPath;
 use tabellion_platform::{self as platform, FileStat};
@@ -34,14 +34,14 @@ const LARGEST: u32 = 1 << 20;
 /// # Errors
 /// [`IndexError`].
 pub(super) fn settle(
-    library: &Library,
+    working_tree: &WorkingTree,
     draft: &mut Draft,
     old: &IndexStat,
 ) -> Result<SystemTime, IndexError> {
     let now = SystemTime::now();
     if let Some(time @ [seconds, _]) = old.modified() {
         draft.doubt(seconds, |path, noted, kept| {
-            is_doubtful(library, path, noted, kept, time)
+            is_doubtful(working_tree, path, noted, kept, time)
         })?;
     }
     Ok(now.checked_sub(TICK).unwrap_or(now))
@@ -49,8 +49,14 @@ pub(super) fn settle(
 
 /// Whether git would take the file at `path`, in its words, for what was noted of it in an index of `time`, though it may
 /// have changed.
-fn is_doubtful(library: &Library, path: &str, noted: &FileStat, kept: ObjectId, time: [u32; 2]) -> bool {
-    let Ok(found) = fs::symlink_metadata(library.repository.top().join(path)) else {
+fn is_doubtful(
+    working_tree: &WorkingTree,
+    path: &str,
+    noted: &FileStat,
+    kept: ObjectId,
+    time: [u32; 2],
+) -> bool {
+    let Ok(found) = fs::symlink_metadata(working_tree.repository.top().join(path)) else {
         return false;
     };
     let found = platform::file_stat(&found);
@@ -62,7 +68,7 @@ fn is_doubtful(library: &Library, path: &str, noted: &FileStat, kept: ObjectId, 
     if is_settled && found.times == noted.times && found.inode == noted.inode {
         return false;
     }
-    content(library, path, found.size) != Some(kept)
+    content(working_tree, path, found.size) != Some(kept)
 }
 
 fn nanoseconds_of([seconds, nanoseconds]: [u32; 2]) -> u128 {
@@ -70,10 +76,10 @@ fn nanoseconds_of([seconds, nanoseconds]: [u32; 2]) -> u128 {
 }
 
 /// What the file would be in git if nothing is converted; `None` where it is not ours to read, or large.
-fn content(library: &Library, path: &str, size: u32) -> Option<ObjectId> {
-    let path = path.strip_prefix(library.repository.prefix())?;
+fn content(working_tree: &WorkingTree, path: &str, size: u32) -> Option<ObjectId> {
+    let path = path.strip_prefix(working_tree.repository.prefix())?;
     let path = LibraryPath::parse(path).ok().filter(|_| size <= LARGEST)?;
-    let file = library.root.open_document(&path).ok()??;
+    let file = working_tree.root.open_document(&path).ok()??;
     let mut bytes = Vec::new();
     file.take(u64::from(LARGEST) + 1).read_to_end(&mut bytes).ok()?;
     blob_id(&bytes).ok()

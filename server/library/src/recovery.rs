@@ -13,18 +13,17 @@ use gix::ObjectId;
 use tabellion_runtime::Failure;
 
 use super::{
-    Library, branch,
+    branch,
     document::{self, Found, Place},
     durable::{self, Thing},
     history,
+    index::{Index, index_failure},
     index_file::{self, Folders, IndexError},
-    intent::{Exchange, Intent},
-    lock::remove_if_there,
-    objects,
-    pending::{Index, index_failure},
-    racy,
-    transaction::{INTENT, OLD_INDEX, index_lock},
+    intent::{Exchange, INTENT, Intent, OLD_INDEX, is_under_way},
+    lock::{index_lock, remove_if_there},
+    objects, racy,
     trouble::{At, InRepository},
+    working_tree::WorkingTree,
 };
 use tabellion_platform::{Dir, FileStat};
 
@@ -32,29 +31,29 @@ use tabellion_platform::{Dir, FileStat};
 const EXCHANGED: &str = ".swap";
 
 /// Completes or undoes what is under way. The library must be locked, so that whoever began it is dead or is us.
-pub(super) fn recover(library: &Library) -> Result<(), Failure> {
-    if let Some(intent) = read(library)? {
+pub(super) fn recover(working_tree: &WorkingTree) -> Result<(), Failure> {
+    if let Some(intent) = read(working_tree)? {
         tracing::debug!(commit = %intent.next(), "recovering a change");
         for exchange in &intent.documents {
-            finish_exchange(library, exchange)?;
+            finish_exchange(working_tree, exchange)?;
         }
-        if is_committed(library, &intent)? && is_whole(library, &intent) {
+        if is_committed(working_tree, &intent)? && is_whole(working_tree, &intent) {
             for exchange in &intent.documents {
-                bring_over(library, exchange, exchange.old, exchange.new)?;
+                bring_over(working_tree, exchange, exchange.old, exchange.new)?;
             }
-            publish_index(library, &intent)?;
-            complete(library, &intent, None)?;
+            publish_index(working_tree, &intent)?;
+            complete(working_tree, &intent, None)?;
         } else {
-            undo(library, &intent)?;
+            undo(working_tree, &intent)?;
         }
-        library.counts.recovered();
+        working_tree.counts.recovered();
     }
-    tidy(library)
+    tidy(working_tree)
 }
 
 /// Whether the branch has the transaction's last commit.
-pub(super) fn is_committed(library: &Library, intent: &Intent) -> Result<bool, Failure> {
-    let git = library.repository.git();
+pub(super) fn is_committed(working_tree: &WorkingTree, intent: &Intent) -> Result<bool, Failure> {
+    let git = working_tree.repository.git();
     let branch = git
         .try_find_reference(intent.branch.as_str())
         .reading("the branch")?;
@@ -66,22 +65,26 @@ pub(super) fn is_committed(library: &Library, intent: &Intent) -> Result<bool, F
 
 /// Whether all objects of the transaction are there. Only a power failure before the answer can keep the branch's move and
 /// lose one of them, on a file system that does not write names in the order in which they were made.
-fn is_whole(library: &Library, intent: &Intent) -> bool {
-    let git = library.repository.git();
+fn is_whole(working_tree: &WorkingTree, intent: &Intent) -> bool {
+    let git = working_tree.repository.git();
     intent.objects.iter().all(|id| git.find_object(*id).is_ok())
 }
 
 /// Ends a transaction whose commits, documents and index are there: makes that durable, `index` too, and removes all that
 /// is left of it.
-pub(super) fn complete(library: &Library, intent: &Intent, index: Option<Thing<'_>>) -> Result<(), Failure> {
-    let repository = &library.repository;
+pub(super) fn complete(
+    working_tree: &WorkingTree,
+    intent: &Intent,
+    index: Option<Thing<'_>>,
+) -> Result<(), Failure> {
+    let repository = &working_tree.repository;
     let logged = branch::log(repository, &intent.branch, intent.base, &intent.commits);
     repository.share(&repository.index());
     branch::share(repository, &intent.branch);
-    release_locks(library, intent)?;
+    release_locks(working_tree, intent)?;
     let mut documents = Vec::new();
     for exchange in &intent.documents {
-        documents.extend(Place::of(library, exchange).new_names(exchange.folders)?);
+        documents.extend(Place::of(working_tree, exchange).new_names(exchange.folders)?);
     }
     let objects = objects::folders(repository.objects(), &intent.objects);
     let branch = branch::folder(repository, &intent.branch);
@@ -95,38 +98,43 @@ pub(super) fn complete(library: &Library, intent: &Intent, index: Option<Thing<'
                 .map(|(folder, path)| Thing::NamesIn(folder, path)),
         )
         .collect();
-    let (intent_file, intent_path) = open_intent(library)?;
+    let (intent_file, intent_path) = open_intent(working_tree)?;
     durable::sync_with((&intent_file, &intent_path), things, repository.journal())?;
     for exchange in &intent.documents {
         let emptied = if exchange.new.is_none() { usize::MAX } else { 0 };
-        end(library, exchange, emptied)?;
+        end(working_tree, exchange, emptied)?;
     }
     remove_if_there(&repository.own(OLD_INDEX))?;
-    clear(library)?;
+    clear(working_tree)?;
     logged
 }
 
 /// Takes back all that can be seen of a transaction without a commit.
-fn undo(library: &Library, intent: &Intent) -> Result<(), Failure> {
+fn undo(working_tree: &WorkingTree, intent: &Intent) -> Result<(), Failure> {
     for exchange in &intent.documents {
-        bring_over(library, exchange, exchange.new, exchange.old)?;
+        bring_over(working_tree, exchange, exchange.new, exchange.old)?;
     }
-    release_locks(library, intent)?;
-    branch::take_back(&library.repository, &intent.branch, intent.base, intent.next())?;
+    release_locks(working_tree, intent)?;
+    branch::take_back(
+        &working_tree.repository,
+        &intent.branch,
+        intent.base,
+        intent.next(),
+    )?;
     for exchange in &intent.documents {
-        end(library, exchange, exchange.folders)?;
+        end(working_tree, exchange, exchange.folders)?;
     }
-    clear(library)
+    clear(working_tree)
 }
 
 /// If the document has the bytes `from`, exchanges it with the file aside, which should have the bytes `to`.
 fn bring_over(
-    library: &Library,
+    working_tree: &WorkingTree,
     exchange: &Exchange,
     from: Option<ObjectId>,
     to: Option<ObjectId>,
 ) -> Result<(), Failure> {
-    let place = Place::of(library, exchange);
+    let place = Place::of(working_tree, exchange);
     let (folder, aside) = (place.folder()?, place.aside_folder()?);
     let (name, aside_name) = (place.name(), place.aside());
     let found = document::look(folder.as_ref(), name)?;
@@ -168,19 +176,19 @@ fn keep_newest(
 }
 
 /// Gives a committed transaction's entries to the index, unless it has them.
-fn publish_index(library: &Library, intent: &Intent) -> Result<(), Failure> {
-    let lock = index_lock(library);
+fn publish_index(working_tree: &WorkingTree, intent: &Intent) -> Result<(), Failure> {
+    let lock = index_lock(&working_tree.repository);
     lock.release()?;
     let mut held = lock.clone().acquire()?;
     let mut index = Index::read(&lock.target)?;
-    let old = library.repository.own(OLD_INDEX);
+    let old = working_tree.repository.own(OLD_INDEX);
     if let Err(IndexError::Damaged(_)) = index_file::look_up(&index.bytes, "") {
         // A power failure can lose the bytes of a file that has just got its name.
         index = Index::read(&old)?;
     }
     let mut paths = Vec::new();
     for exchange in &intent.documents {
-        let path = library.repository.git_path(&exchange.path);
+        let path = working_tree.repository.git_path(&exchange.path);
         if index_file::look_up(&index.bytes, &path).map_err(index_failure)? != exchange.kept_after {
             paths.push((path, exchange.kept_after));
         }
@@ -191,7 +199,7 @@ fn publish_index(library: &Library, intent: &Intent) -> Result<(), Failure> {
     let changes: Vec<_> = paths.iter().map(|(path, kept)| (&**path, *kept)).collect();
     let draft = index_file::draft(index.bytes, &changes, &Folders::new());
     let mut draft = draft.map_err(index_failure)?;
-    let settled = racy::settle(library, &mut draft, &index.stat).map_err(index_failure)?;
+    let settled = racy::settle(working_tree, &mut draft, &index.stat).map_err(index_failure)?;
     // Without what the system says of a file, git looks at its content once and fills that in.
     held.write(&draft.finish(&vec![FileStat::default(); changes.len()]))?;
     held.date(settled)?;
@@ -199,35 +207,35 @@ fn publish_index(library: &Library, intent: &Intent) -> Result<(), Failure> {
     lock.publish()
 }
 
-fn release_locks(library: &Library, intent: &Intent) -> Result<(), Failure> {
-    index_lock(library).release()?;
-    branch::locks(&library.repository, &intent.branch)
+fn release_locks(working_tree: &WorkingTree, intent: &Intent) -> Result<(), Failure> {
+    index_lock(&working_tree.repository).release()?;
+    branch::locks(&working_tree.repository, &intent.branch)
         .iter()
         .try_for_each(|lock| lock.release())
 }
 
 /// Removes the file aside, and up to `folders` folders on the way to the document that are empty.
-fn end(library: &Library, exchange: &Exchange, folders: usize) -> Result<(), Failure> {
-    drop_aside(library, exchange)?;
-    document::remove_empty_folders(library, &exchange.path, folders)
+fn end(working_tree: &WorkingTree, exchange: &Exchange, folders: usize) -> Result<(), Failure> {
+    drop_aside(working_tree, exchange)?;
+    document::remove_empty_folders(working_tree, &exchange.path, folders)
 }
 
 /// Says that nothing is under way.
-fn clear(library: &Library) -> Result<(), Failure> {
-    let (file, path) = open_intent(library)?;
+fn clear(working_tree: &WorkingTree) -> Result<(), Failure> {
+    let (file, path) = open_intent(working_tree)?;
     file.set_len(0).at("clear", &path)
 }
 
-fn open_intent(library: &Library) -> Result<(File, PathBuf), Failure> {
-    let path = library.repository.own(INTENT);
+fn open_intent(working_tree: &WorkingTree) -> Result<(File, PathBuf), Failure> {
+    let path = working_tree.repository.own(INTENT);
     let file = OpenOptions::new().write(true).open(&path).at("open", &path)?;
     Ok((file, path))
 }
 
 /// Removes the file aside. Bytes that are neither side's are a person's that came too late for anything else: they are
 /// kept.
-fn drop_aside(library: &Library, exchange: &Exchange) -> Result<(), Failure> {
-    let place = Place::of(library, exchange);
+fn drop_aside(working_tree: &WorkingTree, exchange: &Exchange) -> Result<(), Failure> {
+    let place = Place::of(working_tree, exchange);
     let Some(folder) = place.aside_folder()? else {
         return Ok(());
     };
@@ -240,16 +248,16 @@ fn drop_aside(library: &Library, exchange: &Exchange) -> Result<(), Failure> {
         Found::Bytes(id) if [exchange.old, exchange.new].contains(&Some(id)) => {
             folder.remove_file(place.aside()).at("remove", place.aside_path())
         }
-        Found::Bytes(id) => keep(library, exchange, &format!("late-{id}.md")),
-        Found::Other => keep(library, exchange, &format!("late-{}", exchange.aside)),
+        Found::Bytes(id) => keep(working_tree, exchange, &format!("late-{id}.md")),
+        Found::Other => keep(working_tree, exchange, &format!("late-{}", exchange.aside)),
     }
 }
 
 /// Keeps the file aside, which a person has saved to, as `name` or another one after it: in our own folder, or hidden
 /// beside a document that is on another device. Bytes that are kept already are not kept twice.
-pub(super) fn keep(library: &Library, exchange: &Exchange, name: &str) -> Result<(), Failure> {
-    let place = Place::of(library, exchange);
-    let own = library.repository.own("");
+pub(super) fn keep(working_tree: &WorkingTree, exchange: &Exchange, name: &str) -> Result<(), Failure> {
+    let place = Place::of(working_tree, exchange);
+    let own = working_tree.repository.own("");
     let to = if exchange.beside {
         place.folder()?
     } else {
@@ -282,8 +290,8 @@ pub(super) fn keep(library: &Library, exchange: &Exchange, name: &str) -> Result
 }
 
 /// Where the file system exchanges in steps, brings a half done one to its end.
-fn finish_exchange(library: &Library, exchange: &Exchange) -> Result<(), Failure> {
-    let place = Place::of(library, exchange);
+fn finish_exchange(working_tree: &WorkingTree, exchange: &Exchange) -> Result<(), Failure> {
+    let place = Place::of(working_tree, exchange);
     let Some(aside) = place.aside_folder()? else {
         return Ok(());
     };
@@ -298,8 +306,8 @@ fn finish_exchange(library: &Library, exchange: &Exchange) -> Result<(), Failure
 }
 
 /// Removes what a transaction leaves that died before there was an intent.
-fn tidy(library: &Library) -> Result<(), Failure> {
-    let own = library.repository.own("");
+fn tidy(working_tree: &WorkingTree) -> Result<(), Failure> {
+    let own = working_tree.repository.own("");
     for entry in fs::read_dir(&own).at("look into", &own)? {
         let entry = entry.at("look into", &own)?;
         let name = entry.file_name();
@@ -316,22 +324,17 @@ fn tidy(library: &Library) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a transaction is under way, or was cut off.
-pub(super) fn is_under_way(library: &Library) -> bool {
-    fs::metadata(library.repository.own(INTENT)).is_ok_and(|found| found.len() > 0)
-}
-
 /// The intent, if there is one. What is torn was never durable, so that nothing had begun: it is cleared.
-fn read(library: &Library) -> Result<Option<Intent>, Failure> {
-    let path = library.repository.own(INTENT);
+fn read(working_tree: &WorkingTree) -> Result<Option<Intent>, Failure> {
+    let path = working_tree.repository.own(INTENT);
     let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => String::new(),
         text => text.at("read", &path)?,
     };
     let intent = Intent::parse(&text);
-    if intent.is_none() && is_under_way(library) {
-        clear(library)?;
+    if intent.is_none() && is_under_way(&working_tree.repository) {
+        clear(working_tree)?;
     }
     Ok(intent)
 }

@@ -8,6 +8,7 @@ use std::{
     collections::HashMap,
     mem,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
 };
 
 use gix::{ObjectId, ThreadSafeRepository};
@@ -27,8 +28,10 @@ use super::{
 use crate::path::LibraryPath;
 use tabellion_platform::FileLock;
 
-/// The most changes that are published together.
-const MOST: usize = 64;
+/// How long a change waits for the changes of other processes.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+/// How many changes are published together at most.
+const MAX_BATCH: usize = 64;
 
 /// What became of a change; unset until it was published.
 type Outcome = OnceLock<Result<(), Setback>>;
@@ -57,11 +60,11 @@ impl Batch {
             return;
         };
         let outcome = blocking(|| {
-            let work = pending.into_work(library)?;
-            transaction::publish(library, &work)?;
+            let work = pending.into_work(&library.working_tree)?;
+            transaction::publish(&library.working_tree, &work)?;
             library
                 .maintenance
-                .consider(&library.repository, &work.intent.objects);
+                .consider(&library.working_tree.repository, &work.intent.objects);
             Ok(())
         });
         drop(lock);
@@ -106,7 +109,7 @@ impl<'a> Turn<'a> {
         };
         let mut batch = library.turn.lock().await;
         if batch.lock.is_none() {
-            batch.lock = Some(library.lock_within(super::PATIENCE)?);
+            batch.lock = Some(library.lock(LOCK_TIMEOUT)?);
         }
         Ok(Self {
             library,
@@ -132,7 +135,7 @@ impl<'a> Turn<'a> {
         }
         let file = match self.pending().and_then(|pending| pending.document(path)) {
             Some(file) => file,
-            None => self.library.read_unwritten(path)?,
+            None => self.library.working_tree.read_unwritten(path)?,
         };
         let before = file.map(Before::new).transpose()?.map(Arc::new);
         self.seen().insert(path.clone(), before.clone());
@@ -158,16 +161,16 @@ impl Snapshot for Turn<'_> {
 
     fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<schemas::Past, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
-        let (library, git_path) = (self.library, self.library.repository.git_path(&path));
+        let (library, git_path) = (self.library, self.library.working_tree.repository.git_path(&path));
         let document = self.document(&path)?;
         let now = document
             .as_ref()
-            .map(|before| before.kept(library, &git_path))
+            .map(|before| before.kept(&library.working_tree, &git_path))
             .transpose()?;
-        let git = library.repository.git();
+        let git = library.working_tree.repository.git();
         let (head, newest) = match self.pending() {
             Some(pending) => (pending.head(), pending.commit()),
-            None => (library.head_now()?, library.head_now()?),
+            None => (library.working_tree.head_now()?, library.working_tree.head_now()?),
         };
         let mut line = versions::Line::default();
         if let Some(pending) = self.pending() {
@@ -182,7 +185,7 @@ impl Snapshot for Turn<'_> {
         if let Some(bytes) = self.pending().and_then(|pending| pending.objects().data(id)) {
             return Ok(bytes.to_vec());
         }
-        versions::content(&self.library.repository.git(), id)
+        versions::content(&self.library.working_tree.repository.git(), id)
     }
 }
 
@@ -218,9 +221,16 @@ impl Session for Turn<'_> {
         let batch = self.batch.as_mut().ok_or_else(over)?;
         let pending = match &mut batch.pending {
             Some(pending) => pending,
-            none => none.insert(Pending::begin(library)?),
+            none => none.insert(Pending::begin(&library.working_tree)?),
         };
-        let plan = plan::plan(library, pending, path, old.as_deref(), change, entry)?;
+        let plan = plan::plan(
+            &library.working_tree,
+            pending,
+            path,
+            old.as_deref(),
+            change,
+            entry,
+        )?;
         let prepared = Prepared {
             commit: plan.logged.commit.to_string(),
             base: plan.old.map(|id| id.to_string()),
@@ -242,7 +252,7 @@ impl Session for Turn<'_> {
             let outcome = Arc::new(Outcome::new());
             batch.pending.as_mut().ok_or_else(over)?.add(plan);
             batch.members.push(Arc::clone(&outcome));
-            if alone || batch.members.len() == MOST {
+            if alone || batch.members.len() == MAX_BATCH {
                 batch.flush(library);
                 drop(batch);
             } else {
@@ -259,8 +269,8 @@ impl Session for Turn<'_> {
             }
             library.history.has_grown();
             match outcome.get() {
-                Some(Ok(())) => library.counts.committed(),
-                Some(Err(Setback::Moved)) => library.counts.conflicted(),
+                Some(Ok(())) => library.working_tree.counts.committed(),
+                Some(Err(Setback::Moved)) => library.working_tree.counts.conflicted(),
                 Some(Err(Setback::Failure(_))) | None => {}
             }
             outcome
@@ -306,19 +316,13 @@ struct Past {
 impl Past {
     /// The documents as the change that made `commit` found them.
     fn before(library: &Library, commit: ObjectId) -> Result<Self, Failure> {
-        let git = library.repository.git();
+        let git = library.working_tree.repository.git();
         let commit = git.find_commit(commit).reading("an earlier commit")?;
         let parent = commit.parent_ids().next().map(gix::Id::detach);
-        let tree = match parent {
-            Some(parent) => {
-                let parent = git.find_commit(parent).reading("an earlier commit")?;
-                Some(parent.tree_id().reading("an earlier commit")?.detach())
-            }
-            None => None,
-        };
+        let tree = parent.map(|parent| tree::of_commit(&git, parent)).transpose()?;
         Ok(Self {
-            git: library.repository.shared(),
-            prefix: library.repository.prefix().to_owned(),
+            git: library.working_tree.repository.shared(),
+            prefix: library.working_tree.repository.prefix().to_owned(),
             commit: parent,
             tree,
         })

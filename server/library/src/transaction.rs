@@ -22,72 +22,32 @@ use std::{
 use tabellion_runtime::{Failure, FailureKind, Setback};
 
 use super::{
-    Library,
     branch::{self, BranchMove},
+    checkpoint::{Checkpoint, Interruption},
     document::{self, Found, Place},
     durable::{self, Thing},
     index_file::Begun,
-    intent::{Exchange, Intent},
-    lock::{GitLock, LockFiles},
+    intent::{Exchange, INTENT, Intent, OLD_INDEX},
+    lock::{GitLock, index_lock},
     pending::Work,
     recovery,
     trouble::{At, refused},
+    working_tree::WorkingTree,
 };
 use tabellion_platform::{self as platform, Dir, FileId, FileStat, Lease, Leased, OpenError};
-
-/// Name of the intent in our own folder. An empty one is none.
-pub(super) const INTENT: &str = "intent";
-/// Name of the index as it was, until the transaction has ended.
-pub(super) const OLD_INDEX: &str = "index.old";
-
-/// What has just been done. Tests stop the transaction after each of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    /// The new objects, contents and the intent are durable, and nothing shows.
-    Written,
-    /// Index, HEAD and branch are locked.
-    Locked,
-    /// The documents are the new ones.
-    Swapped,
-    /// The new index is in its lock.
-    Indexed,
-    /// The branch has moved.
-    Committed,
-    /// The index is the new one.
-    Published,
-}
-
-/// Why a transaction did not come to its end.
-#[derive(Debug)]
-pub(super) enum Stop {
-    /// It was not possible.
-    Setback(Setback),
-    /// The process died, as tests have it: nobody undoes anything.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests play death"))]
-    Death,
-}
-
-/// Told of each step; may stop the transaction there.
-pub(super) type Watch = Box<dyn Fn(Step) -> Result<(), Stop> + Send + Sync>;
-
-impl<T: Into<Setback>> From<T> for Stop {
-    fn from(setback: T) -> Self {
-        Self::Setback(setback.into())
-    }
-}
 
 /// Does the work.
 ///
 /// # Errors
 /// After an error, nothing has changed; or it could not even be undone, which the next transaction does.
-pub(super) fn publish(library: &Library, work: &Work) -> Result<(), Setback> {
-    let stop = match run(library, work) {
+pub(super) fn publish(working_tree: &WorkingTree, work: &Work) -> Result<(), Setback> {
+    let stop = match run(working_tree, work) {
         Ok(()) => return Ok(()),
-        Err(Stop::Death) => return Err(refused("the process is dead").into()),
-        Err(Stop::Setback(setback)) => setback,
+        Err(Interruption::Killed) => return Err(refused("the process is dead").into()),
+        Err(Interruption::Failed(setback)) => setback,
     };
-    let recovered = recovery::recover(library);
-    if recovery::is_committed(library, &work.intent)? {
+    let recovered = recovery::recover(working_tree);
+    if recovery::is_committed(working_tree, &work.intent)? {
         if let (Err(failure), _) | (_, Setback::Failure(failure)) = (&recovered, &stop) {
             tracing::warn!(%failure, "a change was made and could not be tidied up; the next one does it");
         }
@@ -97,37 +57,29 @@ pub(super) fn publish(library: &Library, work: &Work) -> Result<(), Setback> {
     Err(stop)
 }
 
-fn run(library: &Library, work: &Work) -> Result<(), Stop> {
-    let reached = &library.watch;
-    let mut transaction = Transaction::begin(library, work)?;
-    reached(Step::Written)?;
+fn run(working_tree: &WorkingTree, work: &Work) -> Result<(), Interruption> {
+    let reached = &working_tree.watch;
+    let mut transaction = Transaction::begin(working_tree, work)?;
+    reached(Checkpoint::Written)?;
     transaction.make_folders()?;
     transaction.lock()?;
-    reached(Step::Locked)?;
+    reached(Checkpoint::Locked)?;
     transaction.swap()?;
-    reached(Step::Swapped)?;
+    reached(Checkpoint::Swapped)?;
     transaction.write_index()?;
-    reached(Step::Indexed)?;
+    reached(Checkpoint::Indexed)?;
     transaction.check_leases()?;
-    branch::commit(&library.repository, &work.intent.branch)?;
-    reached(Step::Committed)?;
-    index_lock(library).publish()?;
-    reached(Step::Published)?;
+    branch::commit(&working_tree.repository, &work.intent.branch)?;
+    reached(Checkpoint::Committed)?;
+    index_lock(&working_tree.repository).publish()?;
+    reached(Checkpoint::Published)?;
     transaction.end()?;
     Ok(())
 }
 
-/// The lock of git's index.
-pub(super) fn index_lock(library: &Library) -> LockFiles {
-    LockFiles {
-        target: library.repository.index(),
-        marker: library.repository.own("index.new"),
-    }
-}
-
 /// A transaction under way.
 struct Transaction<'a> {
-    library: &'a Library,
+    working_tree: &'a WorkingTree,
     work: &'a Work,
     branch: BranchMove,
     index: GitLock,
@@ -167,8 +119,8 @@ struct WrittenContent {
 impl<'a> Transaction<'a> {
     /// Writes objects, intent, contents and where the branch is to go, brings them to the disk together, and gives the
     /// objects and contents their names. While it waits, the new index is written and hashed as far as it is known.
-    fn begin(library: &'a Library, work: &'a Work) -> Result<Self, Failure> {
-        let repository = &library.repository;
+    fn begin(working_tree: &'a WorkingTree, work: &'a Work) -> Result<Self, Failure> {
+        let repository = &working_tree.repository;
         let intent = &work.intent;
         let own = repository.own("");
         let objects = work.objects.stage(repository.objects(), &own)?;
@@ -178,7 +130,7 @@ impl<'a> Transaction<'a> {
             .iter()
             .zip(&work.contents)
             .map(|(exchange, bytes)| DocumentSwap {
-                place: Place::of(library, exchange),
+                place: Place::of(working_tree, exchange),
                 exchange,
                 bytes: bytes.as_deref(),
                 content: None,
@@ -189,7 +141,7 @@ impl<'a> Transaction<'a> {
             document.write()?;
         }
         let intent_path = repository.own(INTENT);
-        let is_named = library.intent_is_named.load(Ordering::Relaxed);
+        let is_named = working_tree.intent_is_named.load(Ordering::Relaxed);
         let intent_file = durable::write(&intent_path, intent.render().as_bytes())?;
         repository.share(&intent_path);
 
@@ -197,7 +149,7 @@ impl<'a> Transaction<'a> {
         things.push(branch.content());
         things.extend(documents.iter().filter_map(DocumentSwap::written));
         things.extend((!is_named).then_some(Thing::Names(&own)));
-        let mut index = index_lock(library).prepare()?;
+        let mut index = index_lock(&working_tree.repository).prepare()?;
         let checksum = thread::scope(|scope| {
             let writing = thread::Builder::new().spawn_scoped(scope, || {
                 index.write(work.draft.bytes())?;
@@ -210,14 +162,14 @@ impl<'a> Transaction<'a> {
             let written: Result<(), Failure> = writing.join().expect("writing does not panic");
             synced.and(written).map(|()| checksum)
         })?;
-        library.intent_is_named.store(true, Ordering::Relaxed);
+        working_tree.intent_is_named.store(true, Ordering::Relaxed);
         objects.place()?;
         objects.paths().for_each(|path| repository.share(path));
         for document in documents.iter().filter(|document| !document.exchange.beside) {
             document.name_content()?;
         }
         Ok(Self {
-            library,
+            working_tree,
             work,
             branch,
             index,
@@ -230,7 +182,11 @@ impl<'a> Transaction<'a> {
     fn make_folders(&mut self) -> Result<(), Failure> {
         for document in &mut self.documents {
             if document.bytes.is_some() {
-                document::make_folders(self.library, &document.exchange.path, document.exchange.folders)?;
+                document::make_folders(
+                    self.working_tree,
+                    &document.exchange.path,
+                    document.exchange.folders,
+                )?;
             }
             if document.exchange.beside {
                 document.write()?;
@@ -245,8 +201,8 @@ impl<'a> Transaction<'a> {
     fn lock(&self) -> Result<(), Setback> {
         let Intent { branch, base, .. } = &self.work.intent;
         self.index.take()?;
-        self.branch.lock(&self.library.repository, branch, *base)?;
-        if !self.work.index.is_at(&self.library.repository.index())? {
+        self.branch.lock(&self.working_tree.repository, branch, *base)?;
+        if !self.work.index.is_at(&self.working_tree.repository.index())? {
             return Err(Setback::Moved);
         }
         Ok(())
@@ -262,7 +218,7 @@ impl<'a> Transaction<'a> {
 
     /// Writes what was still to come of the new index into its lock.
     fn write_index(&mut self) -> Result<(), Failure> {
-        let repository = &self.library.repository;
+        let repository = &self.working_tree.repository;
         let stats: Vec<_> = self.documents.iter().map(DocumentSwap::settled_stat).collect();
         for (at, bytes) in self.work.draft.rest(&self.checksum, &stats) {
             self.index.write_over(at, &bytes)?;
@@ -288,9 +244,9 @@ impl<'a> Transaction<'a> {
         for document in self.documents.iter().filter(|document| document.is_wanted()) {
             // They had it open before it was exchanged, and will write to it as soon as we let them.
             let name = format!("late-{}-{}.md", self.work.intent.next(), document.exchange.aside);
-            recovery::keep(self.library, document.exchange, &name)?;
+            recovery::keep(self.working_tree, document.exchange, &name)?;
         }
-        recovery::complete(self.library, &self.work.intent, Some(self.index.content()))
+        recovery::complete(self.working_tree, &self.work.intent, Some(self.index.content()))
     }
 }
 

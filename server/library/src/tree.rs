@@ -55,6 +55,24 @@ pub(super) fn look_up(git: &gix::Repository, tree: ObjectId, path: &str) -> Resu
     Ok(None)
 }
 
+/// Returns the tree of a commit.
+pub(super) fn of_commit(git: &gix::Repository, commit: ObjectId) -> Result<ObjectId, Failure> {
+    let commit = git.find_commit(commit).reading("a commit")?;
+    Ok(commit.tree_id().reading("a commit")?.detach())
+}
+
+/// As [`look_up`], in the tree of `commit`; `None` where there is no commit.
+pub(super) fn look_up_at(
+    git: &gix::Repository,
+    commit: Option<ObjectId>,
+    path: &str,
+) -> Result<Option<Kept>, Failure> {
+    match commit {
+        Some(commit) => look_up(git, of_commit(git, commit)?, path),
+        None => Ok(None),
+    }
+}
+
 fn find(entries: TreeRefIter<'_>, name: &str) -> Result<Option<(EntryMode, ObjectId)>, Failure> {
     for entry in entries {
         let entry = entry.reading("a tree")?;

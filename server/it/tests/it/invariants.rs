@@ -268,8 +268,8 @@ fn only_the_library_writes() {
 const WRITERS: [(&str, &str); 11] = [
     ("init.rs", "a repository where there is none"),
     (
-        "lib.rs",
-        "the folder that a library or our own files are to be in",
+        "working_tree.rs",
+        "the folders of the library and of our own files",
     ),
     ("durable.rs", "files of our own"),
     ("objects.rs", "git's objects"),

@@ -1,16 +1,16 @@
 //! A transaction stopped after each of its steps, by an error or by death: then everything is old or everything is new.
 
 use super::support::{Bench, change, make};
-use crate::transaction::{Step, Stop, Watch};
+use crate::checkpoint::{Checkpoint, Interruption, Watch};
 use tabellion_runtime::{Change, Failure, FailureKind, Setback};
 
-const STEPS: [Step; 6] = [
-    Step::Written,
-    Step::Locked,
-    Step::Swapped,
-    Step::Indexed,
-    Step::Committed,
-    Step::Published,
+const STEPS: [Checkpoint; 6] = [
+    Checkpoint::Written,
+    Checkpoint::Locked,
+    Checkpoint::Swapped,
+    Checkpoint::Indexed,
+    Checkpoint::Committed,
+    Checkpoint::Published,
 ];
 
 /// A name, what a person did before, the change, and how many commits it makes.
@@ -43,12 +43,12 @@ const CASES: [Case; 6] = [
     ),
 ];
 
-fn stop_at(step: Step, how: fn() -> Stop) -> Watch {
+fn stop_at(step: Checkpoint, how: fn() -> Interruption) -> Watch {
     Box::new(move |reached| if reached == step { Err(how()) } else { Ok(()) })
 }
 
-fn an_error() -> Stop {
-    Stop::Setback(Setback::Failure(Failure::new(FailureKind::Io, "no space left")))
+fn an_error() -> Interruption {
+    Interruption::Failed(Setback::Failure(Failure::new(FailureKind::Io, "no space left")))
 }
 
 #[track_caller]
@@ -101,7 +101,7 @@ fn each_step_can_be_the_last() {
     for case in &CASES {
         for step in STEPS {
             stop_and_check(Bench::new(), case, step, "error", an_error);
-            stop_and_check(Bench::new(), case, step, "death", || Stop::Death);
+            stop_and_check(Bench::new(), case, step, "death", || Interruption::Killed);
         }
     }
 }
@@ -113,12 +113,12 @@ fn each_step_can_be_the_last_on_two_devices() {
             let Some(bench) = Bench::on_two_devices() else {
                 return;
             };
-            stop_and_check(bench, case, step, "death", || Stop::Death);
+            stop_and_check(bench, case, step, "death", || Interruption::Killed);
         }
     }
 }
 
-fn stop_and_check(bench: Bench, case: &Case, step: Step, how_shown: &str, how: fn() -> Stop) {
+fn stop_and_check(bench: Bench, case: &Case, step: Checkpoint, how_shown: &str, how: fn() -> Interruption) {
     case.1(&bench);
     let change = case.2();
     let before = Before {
@@ -132,7 +132,7 @@ fn stop_and_check(bench: Bench, case: &Case, step: Step, how_shown: &str, how: f
     let outcome = make(&library, &change);
     drop(library);
 
-    let committed = matches!(step, Step::Committed | Step::Published);
+    let committed = matches!(step, Checkpoint::Committed | Checkpoint::Published);
     if how_shown == "death" {
         assert!(outcome.is_err(), "{shown}");
         drop(bench.library());
@@ -149,25 +149,25 @@ fn stop_and_check(bench: Bench, case: &Case, step: Step, how_shown: &str, how: f
 /// What a person does between a crash and the next start, and what must then be in the file.
 #[test]
 fn what_a_person_does_after_a_crash_stays() {
-    type Deed = (&'static str, Step, fn(&Bench), &'static str, &'static str);
+    type Deed = (&'static str, Checkpoint, fn(&Bench), &'static str, &'static str);
     const DEEDS: [Deed; 5] = [
         (
             "saves before the commit",
-            Step::Swapped,
+            Checkpoint::Swapped,
             |bench| bench.write("notes/a.md", "mine\n"),
             "mine\n",
             " M notes/a.md",
         ),
         (
             "saves after the commit",
-            Step::Committed,
+            Checkpoint::Committed,
             |bench| bench.write("notes/a.md", "mine\n"),
             "mine\n",
             " M notes/a.md",
         ),
         (
             "removes the locks",
-            Step::Committed,
+            Checkpoint::Committed,
             |bench| {
                 std::fs::remove_file(bench.path(".git/index.lock")).unwrap();
             },
@@ -176,7 +176,7 @@ fn what_a_person_does_after_a_crash_stays() {
         ),
         (
             "removes the locks and stages",
-            Step::Committed,
+            Checkpoint::Committed,
             |bench| {
                 std::fs::remove_file(bench.path(".git/index.lock")).unwrap();
                 bench.write("plan.md", "staged\n");
@@ -187,7 +187,7 @@ fn what_a_person_does_after_a_crash_stays() {
         ),
         (
             "removes the locks and commits",
-            Step::Swapped,
+            Checkpoint::Swapped,
             |bench| {
                 for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
                     std::fs::remove_file(bench.path(&format!(".git/{lock}"))).unwrap();
@@ -201,7 +201,7 @@ fn what_a_person_does_after_a_crash_stays() {
     ];
     for (shown, step, deed, content, status) in DEEDS {
         let bench = Bench::new();
-        let library = bench.watched(stop_at(step, || Stop::Death));
+        let library = bench.watched(stop_at(step, || Interruption::Killed));
         make(&library, &change("notes/a.md", Some("new\n"))).unwrap_err();
         drop(library);
         deed(&bench);
@@ -222,7 +222,7 @@ fn a_branch_without_its_objects_is_taken_back() {
             Bench::new()
         };
         let before = bench.try_git(&["rev-parse", "--verify", "HEAD"]);
-        let library = bench.watched(stop_at(Step::Committed, || Stop::Death));
+        let library = bench.watched(stop_at(Checkpoint::Committed, || Interruption::Killed));
         make(&library, &change("notes/new.md", Some("new\n"))).unwrap_err();
         drop(library);
         let tree = bench.git(&["rev-parse", "HEAD:notes"]);
@@ -243,7 +243,7 @@ fn an_index_that_lost_its_bytes_is_made_from_the_one_before() {
     let bench = Bench::new();
     bench.write("plan.md", "staged\n");
     bench.git(&["add", "plan.md"]);
-    let library = bench.watched(stop_at(Step::Published, || Stop::Death));
+    let library = bench.watched(stop_at(Checkpoint::Published, || Interruption::Killed));
     make(&library, &change("notes/a.md", Some("new\n"))).unwrap_err();
     drop(library);
     std::fs::write(bench.path(".git/index"), "").unwrap();
@@ -264,7 +264,7 @@ fn a_save_that_comes_too_late_is_kept() {
         for content in ["new\n", "newer\n"] {
             let aside = bench.path(aside);
             let library = bench.watched(Box::new(move |step| {
-                if step == Step::Committed {
+                if step == Checkpoint::Committed {
                     // Not the leased file, which nobody can write to, but another one in its place.
                     let other = aside.with_extension("other");
                     std::fs::write(&other, "late\n").unwrap();

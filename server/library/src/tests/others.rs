@@ -13,7 +13,7 @@ use tabellion_runtime::{CallContext, Entry, Setback, Store};
 use super::support::{Bench, begin, change, make, path, prepare, wait};
 use crate::{
     Library,
-    transaction::{Step, Watch},
+    checkpoint::{Checkpoint, Watch},
 };
 
 #[test]
@@ -35,32 +35,32 @@ fn a_save_between_reading_and_publishing_is_seen() {
 /// What a person does in the middle of a transaction, before it is committed; then it has not happened.
 #[test]
 fn whoever_comes_in_between_wins() {
-    type Deed = (&'static str, Step, fn(&std::path::Path));
+    type Deed = (&'static str, Checkpoint, fn(&std::path::Path));
     const DEEDS: [Deed; 7] = [
-        ("saves in place", Step::Locked, |top| {
+        ("saves in place", Checkpoint::Locked, |top| {
             std::fs::write(top.join("notes/a.md"), "mine\n").unwrap()
         }),
-        ("saves by renaming", Step::Locked, |top| {
+        ("saves by renaming", Checkpoint::Locked, |top| {
             std::fs::write(top.join(".a.swp"), "mine\n").unwrap();
             std::fs::rename(top.join(".a.swp"), top.join("notes/a.md")).unwrap();
         }),
-        ("links", Step::Locked, |top| {
+        ("links", Checkpoint::Locked, |top| {
             std::fs::remove_file(top.join("notes/a.md")).unwrap();
             std::os::unix::fs::symlink("b.md", top.join("notes/a.md")).unwrap();
         }),
-        ("deletes", Step::Locked, |top| {
+        ("deletes", Checkpoint::Locked, |top| {
             std::fs::remove_file(top.join("notes/a.md")).unwrap()
         }),
-        ("commits", Step::Written, |top| {
+        ("commits", Checkpoint::Written, |top| {
             let (ok, output) = super::support::git(top, &["commit", "-q", "--allow-empty", "-m", "theirs"]);
             assert!(ok, "{output}");
         }),
-        ("stages", Step::Written, |top| {
+        ("stages", Checkpoint::Written, |top| {
             std::fs::write(top.join("plan.md"), "staged\n").unwrap();
             let (ok, output) = super::support::git(top, &["add", "plan.md"]);
             assert!(ok, "{output}");
         }),
-        ("switches", Step::Written, |top| {
+        ("switches", Checkpoint::Written, |top| {
             let (ok, output) = super::support::git(top, &["switch", "-q", "-c", "other"]);
             assert!(ok, "{output}");
         }),
@@ -97,7 +97,7 @@ fn a_save_to_the_new_document_shows() {
     let bench = Bench::new();
     let document = bench.path("notes/a.md");
     let watch: Watch = Box::new(move |step| {
-        if step == Step::Swapped {
+        if step == Checkpoint::Swapped {
             let mut file = std::fs::File::create(&document).unwrap();
             file.write_all(b"mine\n").unwrap();
             // What is as new as the index, git looks into in any case.

@@ -9,7 +9,7 @@ use std::{
 use tabellion_runtime::{CallContext, Change, Content, Entry, Failure, Prepared, Session, Setback, Store};
 use tempfile::TempDir;
 
-use crate::{Library, Options, path::LibraryPath, transaction::Watch};
+use crate::{Library, Options, checkpoint::Watch, path::LibraryPath};
 
 /// A repository with a few committed files, and the means to look at it.
 pub(crate) struct Bench {

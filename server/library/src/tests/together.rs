@@ -13,7 +13,7 @@ use tabellion_runtime::{Change, Session, Setback, Store};
 use super::support::{Bench, begin, change, prepare};
 use crate::{
     Library,
-    transaction::{Step, Watch},
+    checkpoint::{Checkpoint, Watch},
 };
 
 /// A call that is polled by hand, so that many wait at once.
@@ -61,7 +61,7 @@ fn counted(bench: &Bench) -> (Library, Arc<AtomicUsize>) {
     let moves = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&moves);
     let watch: Watch = Box::new(move |step| {
-        if step == Step::Committed {
+        if step == Checkpoint::Committed {
             counter.fetch_add(1, Ordering::SeqCst);
         }
         Ok(())
@@ -156,7 +156,7 @@ fn what_fails_for_one_is_told_to_all_as_a_reason_to_try_again() {
     let top = bench.path("");
     // A person saves one of the documents that are about to be exchanged.
     let watch: Watch = Box::new(move |step| {
-        if step == Step::Locked {
+        if step == Checkpoint::Locked {
             std::fs::write(top.join("notes/a.md"), "mine\n").unwrap();
         }
         Ok(())

@@ -12,7 +12,7 @@ use std::{
 use tabellion_runtime::{FailureKind, Setback};
 
 use super::support::{Bench, change, make, refusal};
-use crate::transaction::{Step, Watch};
+use crate::checkpoint::{Checkpoint, Watch};
 
 fn for_writing(bench: &Bench) -> File {
     OpenOptions::new()
@@ -72,9 +72,9 @@ fn wait_until_wanted(inode: u64) {
 #[test]
 fn who_opens_the_old_document_in_the_last_instant_loses_nothing() {
     for (step, committed) in [
-        (Step::Swapped, false),
-        (Step::Committed, true),
-        (Step::Published, true),
+        (Checkpoint::Swapped, false),
+        (Checkpoint::Committed, true),
+        (Checkpoint::Published, true),
     ] {
         let bench = Bench::new();
         let old = File::open(bench.path("notes/a.md")).unwrap();

@@ -1,0 +1,141 @@
+//! Reading a document while others may be changing it: what is half written is waited for.
+
+use std::{thread, time::Duration};
+
+use chrono::{DateTime, Utc};
+use gix::ObjectId;
+use tabellion_platform::{Lease, Leased};
+use tabellion_runtime::{Failure, FailureKind};
+
+use super::{
+    blocking, conversion,
+    index::IndexStat,
+    intent,
+    lock::index_lock,
+    objects::blob_id,
+    root::{FileBytes, Root},
+    tree,
+    trouble::{At, unreadable},
+    working_tree::WorkingTree,
+};
+use crate::path::LibraryPath;
+
+/// How long a reader waits for a change, of ours or of git's, of which it sees half, and a change for a person's save.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// A document's file, and how it stands to the last commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileState {
+    /// The whole content.
+    pub bytes: Vec<u8>,
+    /// The id of the content: that of the blob that git makes of these bytes.
+    pub blob: String,
+    /// When the file was last changed.
+    pub modified: DateTime<Utc>,
+    /// The commit that HEAD is at; `None` before the first one.
+    pub commit: Option<String>,
+    /// Whether that commit does not have exactly this content at this path.
+    pub dirty: bool,
+    /// The id of the content as git keeps it, which differs from `blob` where line endings are kept otherwise.
+    pub kept: String,
+}
+
+impl WorkingTree {
+    /// The document when no change to it is half done.
+    pub(super) fn settled(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
+        let mut waited = Duration::ZERO;
+        let mut beside_git = false;
+        loop {
+            let index = self.index_at_rest();
+            let head = self.head_now()?;
+            let file = if beside_git {
+                self.read_unwritten(path).or_else(|_| self.file(path))?
+            } else {
+                self.file(path)?
+            };
+            let state = file.map(|file| self.state(path, file, head)).transpose()?;
+            let as_committed = state.as_ref().is_some_and(|state| !state.dirty);
+            let unsure = !as_committed && !beside_git && !self.has_rested(&index);
+            // In this order: what was under way and no longer is has moved HEAD.
+            let passing = !as_committed && intent::is_under_way(&self.repository);
+            let moved = self.head_now()? != head;
+            if !moved && !passing && !unsure || waited > SETTLE_TIMEOUT {
+                return Ok(state);
+            }
+            beside_git |= unsure;
+            blocking(|| thread::sleep(POLL_INTERVAL));
+            waited += POLL_INTERVAL;
+        }
+    }
+
+    /// The document while nobody has it open for writing, so that no half of a save is taken for the whole.
+    pub(super) fn read_unwritten(&self, path: &LibraryPath) -> Result<Option<FileBytes>, Failure> {
+        self.check_ours(path)?;
+        let mut waited = Duration::ZERO;
+        loop {
+            let index = self.index_at_rest();
+            let file = self
+                .root
+                .open_document(path)
+                .map_err(|error| unreadable(&error))?;
+            let Some(file) = file else {
+                if !self.has_rested(&index) && waited < SETTLE_TIMEOUT {
+                    blocking(|| thread::sleep(POLL_INTERVAL));
+                    waited += POLL_INTERVAL;
+                    continue;
+                }
+                return Ok(None);
+            };
+            let leased = Lease::take(file.try_clone().at("read", path.as_path())?);
+            if !matches!(leased, Leased::BeingWritten) {
+                return Root::read_open(path, file)
+                    .map(Some)
+                    .map_err(|error| unreadable(&error));
+            }
+            if waited > SETTLE_TIMEOUT {
+                let message =
+                    format!("another program has `{path}` open for writing; try again when it has closed it");
+                return Err(Failure::new(FailureKind::Busy, message).with("path", path.to_string()));
+            }
+            blocking(|| thread::sleep(POLL_INTERVAL));
+            waited += POLL_INTERVAL;
+        }
+    }
+
+    /// Git's index, unless some git program is at it.
+    fn index_at_rest(&self) -> Option<IndexStat> {
+        let lock = index_lock(&self.repository);
+        if lock.is_taken() {
+            return None;
+        }
+        IndexStat::of(&lock.target).ok()
+    }
+
+    /// Whether no git program can have changed the working tree since the index was `earlier`. One that does takes files away
+    /// and writes them anew; it holds the index for as long, and then there is a new one.
+    fn has_rested(&self, earlier: &Option<IndexStat>) -> bool {
+        earlier.is_some() && self.index_at_rest() == *earlier
+    }
+
+    fn state(
+        &self,
+        path: &LibraryPath,
+        file: FileBytes,
+        head: Option<ObjectId>,
+    ) -> Result<FileState, Failure> {
+        let git = self.repository.git();
+        let git_path = self.repository.git_path(path);
+        let kept = tree::look_up_at(&git, head, &git_path)?;
+        let blob = blob_id(&file.bytes)?;
+        let as_kept = conversion::kept_id(self, &git_path, &file.bytes, blob)?;
+        Ok(FileState {
+            blob: blob.to_string(),
+            modified: file.modified.into(),
+            commit: head.map(|id| id.to_string()),
+            dirty: kept.is_none_or(|kept| kept.blob != as_kept),
+            kept: as_kept.to_string(),
+            bytes: file.bytes,
+        })
+    }
+}

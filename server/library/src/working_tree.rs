@@ -1,0 +1,140 @@
+//! The ground floor of a library: its folder, its repository, and what is true of both whoever changes them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicBool, mpsc},
+    thread,
+    time::Duration,
+};
+
+use gix::ObjectId;
+use tabellion_platform::{FileLock, lock_file, try_lock_file};
+use tabellion_runtime::{Failure, FailureKind};
+
+use super::{
+    blocking,
+    checkpoint::Watch,
+    counts::Counts,
+    ignore::IgnoreRules,
+    repository::{OpenError, Repository},
+    root::{FileBytes, Root},
+    trouble::{At, refused, unreadable},
+    walk,
+};
+use crate::path::LibraryPath;
+
+/// What becomes of bytes that a person left uncommitted, when a change comes to the same file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ExternalPolicy {
+    /// They are recorded as a commit of their own first.
+    #[default]
+    Adopt,
+    /// The change is refused.
+    Refuse,
+}
+
+/// How a library behaves.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// What becomes of uncommitted bytes.
+    pub external: ExternalPolicy,
+}
+
+/// A library's folder and repository, and how its files are changed.
+pub(super) struct WorkingTree {
+    pub(super) root: Root,
+    pub(super) repository: Repository,
+    pub(super) rules: IgnoreRules,
+    pub(super) options: Options,
+    /// Whether the intent's name is known to be on the disk.
+    pub(super) intent_is_named: AtomicBool,
+    pub(super) watch: Watch,
+    pub(super) counts: Arc<Counts>,
+}
+
+impl WorkingTree {
+    /// Opens the folder `dir`, which is created if it is missing, as is its repository.
+    pub(super) fn open(dir: &Path, options: Options, watch: Watch) -> Result<Self, OpenError> {
+        let folder = |source| OpenError::Folder {
+            path: dir.to_owned(),
+            source,
+        };
+        fs::create_dir_all(dir).map_err(folder)?;
+        let root = Root::open(dir).map_err(folder)?;
+        let repository = Repository::open(root.path())?;
+        let rules = IgnoreRules::of_repository(&root, &repository.git()).map_err(folder)?;
+        let working_tree = Self {
+            root,
+            repository,
+            rules,
+            options,
+            intent_is_named: AtomicBool::new(false),
+            watch,
+            counts: Arc::default(),
+        };
+        working_tree.check_carried()?;
+        Ok(working_tree)
+    }
+
+    /// What the file at `path` holds. What is another repository's is not looked at.
+    pub(super) fn file(&self, path: &LibraryPath) -> Result<Option<FileBytes>, Failure> {
+        self.check_ours(path)?;
+        self.root.read(path).map_err(|error| unreadable(&error))
+    }
+
+    pub(super) fn check_ours(&self, path: &LibraryPath) -> Result<(), Failure> {
+        match walk::other_repository(&self.root, path) {
+            Some(why) => Err(refused(format!("`{path}` {why}"))),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn head_now(&self) -> Result<Option<ObjectId>, Failure> {
+        self.repository.head_commit(&self.repository.git())
+    }
+
+    /// At start: an ignored folder is no library, unless a person has put something of it in all the same.
+    fn check_carried(&self) -> Result<(), OpenError> {
+        if self.rules.scope().is_some() || self.repository.tracks_library() {
+            return Ok(());
+        }
+        Err(OpenError::Ignored {
+            path: self.root.path().to_owned(),
+            top: self.repository.top().to_owned(),
+        })
+    }
+
+    /// Takes the lock among processes, waiting for `timeout` at most.
+    pub(super) fn lock(&self, timeout: Duration) -> Result<FileLock, Failure> {
+        let path = self.lock_path()?;
+        let lock = match try_lock_file(&path).at("lock", &path)? {
+            Some(lock) => lock,
+            None => blocking(|| wait_for_lock(path, timeout))?,
+        };
+        self.repository.share(&self.repository.own(""));
+        self.repository.share(&self.repository.own("lock"));
+        Ok(lock)
+    }
+
+    fn lock_path(&self) -> Result<PathBuf, Failure> {
+        let own = self.repository.own("");
+        fs::create_dir_all(&own).at("create", &own)?;
+        Ok(self.repository.own("lock"))
+    }
+}
+
+/// Waits in a thread of its own, so that we can stop waiting: it then gives the lock back as soon as it has it.
+fn wait_for_lock(path: PathBuf, timeout: Duration) -> Result<FileLock, Failure> {
+    let (sender, receiver) = mpsc::channel();
+    let waiting_for = path.clone();
+    thread::spawn(move || sender.send(lock_file(&waiting_for)));
+    match receiver.recv_timeout(timeout) {
+        Ok(lock) => lock.at("lock", &path),
+        Err(_) => {
+            let message =
+                "another Tabellion process has been changing this library for too long; try again later";
+            Err(Failure::new(FailureKind::Busy, message).with("lock", path.display().to_string()))
+        }
+    }
+}
