@@ -5,23 +5,21 @@
 //! prepared before the answer is made, so that an answer that breaks its schema has written nothing and the commit that
 //! an answer names is the one that was made.
 
-use std::{future::Future, pin::Pin};
-
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
-    approval::{self, Decision, Proposal},
-    call::{BASE, COMMIT, CallContext, Notes, REPLAYED, ReadCx, Receipt, Staged, WriteCx},
+    answer::{Answer, Rejection},
+    approval,
+    approver::{Decision, Proposal},
+    call::{Notes, ReadCx, Receipt, Staged, WriteCx},
+    context::{BASE, COMMIT, CallContext, REPLAYED},
     failure::{ContractError, ErrorAnswer, Failure, FailureKind},
-    offer,
+    future::BoxFuture,
     shape::Violation,
-    spec::{ContractSpec, ToolSpec},
+    spec::ToolSpec,
     store::{Entry, Setback, Snapshot, Store},
 };
-
-/// A future on the heap.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A reading tool's method on an implementation `S`, its future on the heap.
 pub type ReadingMethod<S, Request, Response, Error> =
@@ -33,90 +31,6 @@ pub type MutatingMethod<S, Request, Response, Error> =
 
 /// How often a change is planned anew when somebody else was faster.
 pub const ATTEMPTS: u32 = 10;
-
-/// Any contract with an implementation behind it. Generated code implements it as `Service`.
-pub trait Contract: Send + Sync {
-    /// The contract.
-    fn spec(&self) -> &'static ContractSpec;
-
-    /// Calls a tool.
-    fn call<'a>(
-        &'a self,
-        call: &'a CallContext,
-        tool: &'a str,
-        arguments: Value,
-    ) -> BoxFuture<'a, Result<Answer, Rejection>>;
-
-    /// Reads a resource.
-    fn read_resource<'a>(
-        &'a self,
-        call: &'a CallContext,
-        name: &'a str,
-    ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        let _ = (call, name);
-        Box::pin(async { Err(Rejection::Unknown) })
-    }
-
-    /// A text that is another one once the resource reads otherwise. Cheap: it is asked for often.
-    fn resource_version<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, Rejection>> {
-        let _ = name;
-        Box::pin(async { Err(Rejection::Unknown) })
-    }
-
-    /// Makes the text of a prompt.
-    fn get_prompt<'a>(
-        &'a self,
-        call: &'a CallContext,
-        name: &'a str,
-        arguments: Value,
-    ) -> BoxFuture<'a, Result<String, Rejection>> {
-        let _ = (call, name, arguments);
-        Box::pin(async { Err(Rejection::Unknown) })
-    }
-
-    /// Values for an argument of a prompt that begins with `value`, best first. None where the argument doesn't
-    /// complete.
-    fn complete<'a>(
-        &'a self,
-        call: &'a CallContext,
-        prompt: &'a str,
-        argument: &'a str,
-        value: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<String>, Rejection>> {
-        let _ = (call, value);
-        Box::pin(async move { offer::without_values(self.spec(), prompt, argument) })
-    }
-}
-
-/// What a tool answers, or a resource reads.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
-    /// The response, valid against the schema of the tool's output or of the resource.
-    pub response: Value,
-    /// What belongs into the result's `_meta`.
-    pub meta: Map<String, Value>,
-}
-
-/// Why a tool does not answer, a resource can't be read, or a prompt not be made.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Rejection {
-    /// The contract has no such tool.
-    UnknownTool,
-    /// The contract has no such resource, prompt or argument of a prompt.
-    Unknown,
-    /// A person must approve first, and only the caller can ask them: it repeats the call with their answer. Nothing
-    /// was written.
-    InputRequired(Box<Proposal>),
-    /// An error that the contract declares.
-    Declared(ErrorAnswer),
-    /// The implementation broke the contract. Nothing was written.
-    Breach {
-        /// Name of the tool, resource or prompt.
-        tool: &'static str,
-        /// How it was broken, for the log.
-        detail: String,
-    },
-}
 
 /// Calls a reading tool's method.
 ///

@@ -7,9 +7,11 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    call::{CallContext, Notes, ReadCx},
-    dispatch::{Answer, BoxFuture, Rejection},
+    answer::{Answer, Rejection},
+    call::{Notes, ReadCx},
+    context::CallContext,
     failure::{ContractError, Failure},
+    future::BoxFuture,
     shape::Violation,
     spec::{ContractSpec, PromptSpec, ResourceSpec},
     store::Snapshot,

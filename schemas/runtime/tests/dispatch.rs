@@ -13,7 +13,7 @@ use tabellion_runtime::{
     Annotations, Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, Content, ContractError,
     Decision, Document, Entry, ErrorAnswer, Failure, FailureKind, PathPolicy, Prepared, Progress, Proposal,
     Rejection, Replay, Rule, Session, Setback, Shape, Shows, Snapshot, Store, ToolSpec, WriteCx,
-    call::{BASE, COMMIT, REPLAYED},
+    context::{BASE, COMMIT, REPLAYED},
     dispatch,
 };
 
