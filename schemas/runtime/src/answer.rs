@@ -33,3 +33,13 @@ pub enum Rejection {
         detail: String,
     },
 }
+
+impl Rejection {
+    /// Returns the rejection for an implementation that broke the contract of the tool, resource or prompt `name`.
+    pub(crate) fn breach(name: &'static str, detail: impl ToString) -> Self {
+        Self::Breach {
+            tool: name,
+            detail: detail.to_string(),
+        }
+    }
+}

@@ -1,6 +1,6 @@
-//! What a handler is given and what it gives back.
+//! What a method receives and returns.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Mutex};
+use std::{borrow::Cow, collections::BTreeMap, fmt, ops::Deref, sync::Mutex};
 
 use serde_json::{Map, Value};
 
@@ -8,90 +8,112 @@ use crate::{
     caller::Progress,
     context::CallContext,
     failure::Failure,
+    future::BoxFuture,
     store::{Change, Document, Past, Snapshot},
 };
 
-/// What a reading tool's method is given. It can't change anything.
+/// A reading tool's method on an implementation `S`, its future on the heap.
+pub type ReadingMethod<S, Request, Response, Error> =
+    for<'c> fn(&'c S, &'c ReadCx<'c>, Request) -> BoxFuture<'c, Result<Response, Error>>;
+
+/// A mutating tool's method on an implementation `S`, its future on the heap.
+pub type MutatingMethod<S, Request, Response, Error> =
+    for<'c> fn(&'c S, &'c WriteCx<'c>, Request) -> BoxFuture<'c, Result<Staged<Response>, Error>>;
+
+/// The context of a reading tool's method. It can't change anything.
 pub struct ReadCx<'a> {
-    pub(crate) call: &'a CallContext,
-    pub(crate) snapshot: &'a dyn Snapshot,
-    pub(crate) notes: &'a Notes,
+    call: &'a CallContext,
+    snapshot: &'a dyn Snapshot,
+    notes: &'a Notes,
 }
 
-/// What a mutating tool's method is given: as [`ReadCx`], and the means to say what should change.
-pub struct WriteCx<'a> {
-    pub(crate) call: &'a CallContext,
-    pub(crate) snapshot: &'a dyn Snapshot,
-    pub(crate) notes: &'a Notes,
-}
-
-macro_rules! context {
-    ($name:ident) => {
-        impl $name<'_> {
-            /// Who calls, and under which conditions.
-            pub fn call(&self) -> &CallContext {
-                self.call
-            }
-
-            /// The document at `path`, or `None` where there is none.
-            ///
-            /// # Errors
-            /// When `path` is not one of the store's, or the document can't be read.
-            pub fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
-                self.snapshot.read(path)
-            }
-
-            /// The document at `path` and how it became what it is; see [`Snapshot::past`].
-            ///
-            /// # Errors
-            /// When the store keeps no history, or it can't be read.
-            pub fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<Past, Failure> {
-                self.snapshot.past(path, known)
-            }
-
-            /// The bytes of one of the contents that the document at `path` has had.
-            ///
-            /// # Errors
-            /// When there is no such content, or it can't be read.
-            pub fn past_content(&self, path: &str, id: &str) -> Result<Vec<u8>, Failure> {
-                self.snapshot.past_content(path, id)
-            }
-
-            /// Whether the caller has given up waiting: whatever takes long should end, its answer is not sent.
-            pub fn is_cancelled(&self) -> bool {
-                self.call.is_cancelled()
-            }
-
-            /// Tells the caller that `done` of `total`, where that is known, is done. May be called often: what a
-            /// caller hears of it, if it wants to hear anything, is limited elsewhere.
-            pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<Cow<'static, str>>) {
-                self.call.progress(Progress {
-                    done,
-                    total,
-                    message: message.into(),
-                });
-            }
-
-            /// Puts `value` under `key` into the answer's `_meta`.
-            pub fn note(&self, key: &'static str, value: impl Into<Value>) {
-                self.notes.put(key, value.into());
-            }
+impl<'a> ReadCx<'a> {
+    pub(crate) fn new(call: &'a CallContext, snapshot: &'a dyn Snapshot, notes: &'a Notes) -> Self {
+        Self {
+            call,
+            snapshot,
+            notes,
         }
+    }
 
-        impl fmt::Debug for $name<'_> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name))
-                    .field("call", self.call)
-                    .finish_non_exhaustive()
-            }
-        }
-    };
+    /// Who calls, and under which conditions.
+    pub fn call(&self) -> &CallContext {
+        self.call
+    }
+
+    /// The document at `path`, or `None` where there is none.
+    ///
+    /// # Errors
+    /// When `path` is not one of the store's, or the document can't be read.
+    pub fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
+        self.snapshot.read(path)
+    }
+
+    /// The document at `path` and how it became what it is; see [`Snapshot::past`].
+    ///
+    /// # Errors
+    /// When the store keeps no history, or it can't be read.
+    pub fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<Past, Failure> {
+        self.snapshot.past(path, known)
+    }
+
+    /// The bytes of one of the contents that the document at `path` has had.
+    ///
+    /// # Errors
+    /// When there is no such content, or it can't be read.
+    pub fn past_content(&self, path: &str, id: &str) -> Result<Vec<u8>, Failure> {
+        self.snapshot.past_content(path, id)
+    }
+
+    /// Whether the caller has given up waiting: whatever takes long should end, its answer is not sent.
+    pub fn is_cancelled(&self) -> bool {
+        self.call.is_cancelled()
+    }
+
+    /// Tells the caller that `done` of `total`, where that is known, is done. May be called often: what a
+    /// caller hears of it, if it wants to hear anything, is limited elsewhere.
+    pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<Cow<'static, str>>) {
+        self.call.progress(Progress {
+            done,
+            total,
+            message: message.into(),
+        });
+    }
+
+    /// Puts `value` under `key` into the answer's `_meta`.
+    pub fn note(&self, key: &'static str, value: impl Into<Value>) {
+        self.notes.put(key, value.into());
+    }
 }
-context!(ReadCx);
-context!(WriteCx);
+
+impl fmt::Debug for ReadCx<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadCx")
+            .field("call", self.call)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The context of a mutating tool's method: a [`ReadCx`] that can also stage a change.
+#[derive(Debug)]
+pub struct WriteCx<'a>(ReadCx<'a>);
+
+impl<'a> WriteCx<'a> {
+    pub(crate) fn new(call: &'a CallContext, snapshot: &'a dyn Snapshot, notes: &'a Notes) -> Self {
+        Self(ReadCx::new(call, snapshot, notes))
+    }
+}
+
+impl<'a> Deref for WriteCx<'a> {
+    type Target = ReadCx<'a>;
+
+    fn deref(&self) -> &ReadCx<'a> {
+        &self.0
+    }
+}
 
 impl WriteCx<'_> {
-    /// Says what should change, and how to answer once its commit is known.
+    /// Stages `change`; `respond` makes the answer once the commit is known.
     pub fn stage<T>(
         &self,
         change: Change,

@@ -10,6 +10,7 @@
 pub mod answer;
 mod approval;
 pub mod approver;
+mod boundary;
 pub mod call;
 pub mod caller;
 pub mod context;
@@ -17,6 +18,7 @@ pub mod contract;
 pub mod dispatch;
 pub mod failure;
 pub mod future;
+mod mutation;
 pub mod offer;
 pub mod policy;
 pub mod rates;
