@@ -7,7 +7,7 @@ use tabellion_contracts::braindrive_markdown::{
     ToolError, WriteMarkdownRequest, tool,
 };
 use tabellion_runtime::{
-    CallContext, ContractError, ErrorAnswer, Failure, FailureKind, ToolSpec, call::BASE,
+    CallContext, ContractError, ErrorAnswer, Failure, FailureKind, ToolSpec, context::BASE,
 };
 
 use super::{

@@ -4,53 +4,14 @@
 //! again and work the change out once more; what would be published must be what was shown, byte for byte, else the
 //! caller is told to repeat. Who is asked, and how, is an [`Approver`]'s affair.
 
-use std::fmt::Debug;
-
 use sha2::{Digest, Sha256};
 
 use crate::{
-    dispatch::BoxFuture,
+    approver::{Approver, Proposal},
     failure::{Failure, FailureKind},
     spec::{Shows, ToolSpec},
     store::{Change, Content, Store},
 };
-
-/// What somebody is asked to approve of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposal {
-    /// Name of the tool that was called.
-    pub tool: &'static str,
-    /// The document that would change, from the library's root on.
-    pub path: String,
-    /// The text that would be appended, or the difference.
-    pub shown: String,
-    /// Stands for the tool, the path and exactly the bytes that are shown: equal for equal proposals, and for no others.
-    /// An approval is worth nothing for a proposal with another one.
-    pub digest: String,
-}
-
-/// What became of a proposal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
-    /// It may be done.
-    Granted,
-    /// It must not be done. Why, and what to do about it, for the caller.
-    Declined(String),
-    /// The person can only be asked by the caller, who repeats the call with the answer.
-    Ask,
-}
-
-/// Whoever approves.
-pub trait Approver: Send + Sync + Debug {
-    /// Whether approval is wanted for a tool whose contract asks for none. It is shown the difference then.
-    fn insists_on(&self, tool: &ToolSpec) -> bool {
-        let _ = tool;
-        false
-    }
-
-    /// Decides on a proposal, perhaps by asking a person, which takes as long as it takes.
-    fn decide<'a>(&'a self, proposal: &'a Proposal) -> BoxFuture<'a, Decision>;
-}
 
 /// What is to be shown of a call of `tool`; `None` where nobody need approve.
 pub(crate) fn needed(tool: &ToolSpec, approver: Option<&dyn Approver>) -> Option<Shows> {

@@ -7,11 +7,18 @@
 //!
 //! This crate knows no contract by name, no file system, no git and no MCP library.
 
-pub mod approval;
+pub mod answer;
+mod approval;
+pub mod approver;
+mod boundary;
 pub mod call;
 pub mod caller;
+pub mod context;
+pub mod contract;
 pub mod dispatch;
 pub mod failure;
+pub mod future;
+mod mutation;
 pub mod offer;
 pub mod policy;
 pub mod rates;
@@ -19,12 +26,16 @@ pub mod shape;
 pub mod spec;
 pub mod store;
 pub mod text;
+pub mod token_bucket;
 
-pub use approval::{Approver, Decision, Proposal};
-pub use call::{Author, CallContext, ReadCx, Receipt, Staged, WriteCx};
+pub use answer::{Answer, Rejection};
+pub use approver::{Approver, Decision, Proposal};
+pub use call::{ReadCx, Receipt, Staged, WriteCx};
 pub use caller::{Caller, Progress};
-pub use dispatch::{Answer, BoxFuture, Contract, Rejection};
+pub use context::{Author, CallContext};
+pub use contract::Contract;
 pub use failure::{ContractError, ErrorAnswer, Failure, FailureKind};
+pub use future::BoxFuture;
 pub use policy::PathPolicy;
 pub use rates::RateLimits;
 pub use shape::{Rule, Shape, Violation};

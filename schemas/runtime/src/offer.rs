@@ -7,9 +7,11 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    call::{CallContext, Notes, ReadCx},
-    dispatch::{Answer, BoxFuture, Rejection},
+    answer::{Answer, Rejection},
+    call::{Notes, ReadCx},
+    context::CallContext,
     failure::{ContractError, Failure},
+    future::BoxFuture,
     shape::Violation,
     spec::{ContractSpec, PromptSpec, ResourceSpec},
     store::Snapshot,
@@ -43,17 +45,13 @@ where
     Error: ContractError,
 {
     let notes = Notes::default();
-    let cx = ReadCx {
-        call,
-        snapshot,
-        notes: &notes,
-    };
+    let cx = ReadCx::new(call, snapshot, &notes);
     let response = method(service, &cx).await.map_err(declared)?;
-    let response = serde_json::to_value(response).map_err(|error| breach(resource.name, error))?;
+    let response = serde_json::to_value(response).map_err(|error| Rejection::breach(resource.name, error))?;
     resource
         .shape
         .check(&response)
-        .map_err(|violations| breach(resource.name, Failure::violations(&violations)))?;
+        .map_err(|violations| Rejection::breach(resource.name, Failure::violations(&violations)))?;
     Ok(Answer {
         response,
         meta: notes.take(),
@@ -70,11 +68,8 @@ pub async fn version<S, Error: ContractError>(
     call: &CallContext,
     method: ResourceMethod<S, String, Error>,
 ) -> Result<String, Rejection> {
-    let cx = ReadCx {
-        call,
-        snapshot,
-        notes: &Notes::default(),
-    };
+    let notes = Notes::default();
+    let cx = ReadCx::new(call, snapshot, &notes);
     method(service, &cx).await.map_err(declared)
 }
 
@@ -99,16 +94,14 @@ where
     if !violations.is_empty() {
         return Err(declared(Error::from(Failure::violations(&violations))));
     }
-    let arguments = Arguments::deserialize(arguments).map_err(|error| breach(prompt.name, error))?;
-    let cx = ReadCx {
-        call,
-        snapshot,
-        notes: &Notes::default(),
-    };
+    let arguments =
+        Arguments::deserialize(arguments).map_err(|error| Rejection::breach(prompt.name, error))?;
+    let notes = Notes::default();
+    let cx = ReadCx::new(call, snapshot, &notes);
     let values = method(service, &cx, arguments).await.map_err(declared)?;
-    let values = serde_json::to_value(values).map_err(|error| breach(prompt.name, error))?;
+    let values = serde_json::to_value(values).map_err(|error| Rejection::breach(prompt.name, error))?;
     render(prompt.template, &values)
-        .ok_or_else(|| breach(prompt.name, "the template has a placeholder without a value"))
+        .ok_or_else(|| Rejection::breach(prompt.name, "the template has a placeholder without a value"))
 }
 
 /// Calls the method that offers values for an argument of a prompt.
@@ -122,11 +115,8 @@ pub async fn completion<S, Error: ContractError>(
     value: &str,
     method: CompletionMethod<S, Error>,
 ) -> Result<Vec<String>, Rejection> {
-    let cx = ReadCx {
-        call,
-        snapshot,
-        notes: &Notes::default(),
-    };
+    let notes = Notes::default();
+    let cx = ReadCx::new(call, snapshot, &notes);
     method(service, &cx, value).await.map_err(declared)
 }
 
@@ -204,13 +194,6 @@ fn placeholder(template: &str) -> Option<(&str, &str, &str)> {
 
 fn declared(error: impl ContractError) -> Rejection {
     Rejection::Declared(error.answer())
-}
-
-fn breach(name: &'static str, detail: impl ToString) -> Rejection {
-    Rejection::Breach {
-        tool: name,
-        detail: detail.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use serde_json::Value;
 
-use crate::{failure::ErrorAnswer, policy::PathPolicy, rates::Rate, shape::Shape};
+use crate::{failure::ErrorAnswer, policy::PathPolicy, shape::Shape, token_bucket::Rate};
 
 /// A whole contract.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use chrono::{DateTime, FixedOffset};
 use serde_json::{Map, Value};
 
 use crate::{
-    call::CallContext,
-    dispatch::BoxFuture,
+    context::CallContext,
     failure::{Failure, FailureKind},
+    future::BoxFuture,
 };
 
 /// The bytes of one document and the id of their content.

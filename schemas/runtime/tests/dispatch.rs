@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Annotations, Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, Content, ContractError,
     Decision, Document, Entry, ErrorAnswer, Failure, FailureKind, PathPolicy, Prepared, Progress, Proposal,
-    Rejection, Replay, Rule, Session, Setback, Shape, Shows, Snapshot, Store, ToolSpec, WriteCx,
-    call::{BASE, COMMIT, REPLAYED},
+    Rejection, Replay, Rule, Session, Setback, Shape, Shows, Snapshot, Store, ToolSpec, WriteCx, call,
+    context::{BASE, COMMIT, REPLAYED},
     dispatch,
 };
 
@@ -282,7 +282,7 @@ impl Session for Turn<'_> {
     }
 }
 
-type Method = dispatch::MutatingMethod<(), Request, Response, Error>;
+type Method = call::MutatingMethod<(), Request, Response, Error>;
 
 fn appended<'c>(cx: &'c WriteCx<'c>, request: Request) -> Result<Change, Error> {
     let mut bytes = cx
@@ -456,7 +456,7 @@ fn a_lost_race_is_planned_anew_on_the_new_state() {
     store.races.store(3, Ordering::SeqCst);
     call(&store, GOOD, json!({ "path": "a", "text": "x" }), json!({})).expect("made");
     assert_eq!((text(&store).as_str(), commits(&store)), ("+++x", 1));
-    store.races.store(dispatch::ATTEMPTS, Ordering::SeqCst);
+    store.races.store(dispatch::MAX_ATTEMPTS, Ordering::SeqCst);
     assert_eq!(
         name(call(&store, GOOD, json!({ "path": "a", "text": "x" }), json!({}))),
         "CONFLICT"

@@ -3,7 +3,7 @@
 use std::{net::IpAddr, num::NonZeroU32, str::FromStr, sync::Arc, time::Duration};
 
 use tabellion_mcp::{Access, Budget};
-use tabellion_runtime::rates::{self, Allowance};
+use tabellion_runtime::token_bucket::{self, RateLimiter};
 use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -41,16 +41,19 @@ impl FromStr for Rate {
 
 /// What each caller may still do, if there is a limit.
 #[derive(Debug)]
-struct Left(Option<Allowance>);
+struct Left(Option<RateLimiter>);
 
 impl Left {
     fn new(rate: Rate) -> Self {
         let within = MINUTE;
-        Self(rate.0.map(|times| Allowance::new(rates::Rate { times, within })))
+        Self(
+            rate.0
+                .map(|times| RateLimiter::new(token_bucket::Rate { times, within })),
+        )
     }
 
     fn look(&self, who: &Arc<str>) -> Result<(), Duration> {
-        self.0.as_ref().map_or(Ok(()), |left| left.look(who, now()))
+        self.0.as_ref().map_or(Ok(()), |left| left.check(who, now()))
     }
 
     fn take(&self, who: &Arc<str>) -> Result<(), Duration> {
@@ -58,7 +61,7 @@ impl Left {
     }
 
     fn refused(&self) -> u64 {
-        self.0.as_ref().map_or(0, Allowance::refused)
+        self.0.as_ref().map_or(0, RateLimiter::refused)
     }
 }
 

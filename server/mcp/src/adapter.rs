@@ -16,10 +16,7 @@ use rmcp::{
     service::{NotificationContext, RequestContext},
 };
 use serde_json::json;
-use tabellion_runtime::{
-    Contract, ContractSpec,
-    rates::{RETRY_AFTER, seconds},
-};
+use tabellion_runtime::{Contract, ContractSpec, rates::RETRY_AFTER, token_bucket::seconds};
 use tokio::sync::Semaphore;
 use tracing::{Instrument as _, Span};
 

@@ -14,7 +14,7 @@ use tabellion_contracts::braindrive_markdown::{
     WriteMarkdownRequest, WriteMarkdownResponse,
 };
 use tabellion_runtime::{
-    Change, Content, Contract, Document, Failure, FailureKind, ReadCx, Staged, WriteCx, call,
+    Change, Content, Contract, Document, Failure, FailureKind, ReadCx, Staged, WriteCx, context,
 };
 
 use super::failures;
@@ -62,7 +62,7 @@ impl BrainDriveMarkdown for BrainDrive {
     ) -> Result<ReadMarkdownResponse, ToolError> {
         let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
         let file = self.library.read(&path)?.ok_or_else(|| no_such_file(&path))?;
-        cx.note(call::BASE, file.blob);
+        cx.note(context::BASE, file.blob);
         if file.dirty {
             cx.note(DIRTY, true);
         }
@@ -144,7 +144,7 @@ impl BrainDriveMarkdown for BrainDrive {
     ) -> Result<PreviewMarkdownChangeResponse, ToolError> {
         let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
         let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
-        cx.note(call::BASE, document.id);
+        cx.note(context::BASE, document.id);
         let old = failures::utf8(&path, document.bytes)?;
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;

@@ -8,7 +8,7 @@ use tabellion_contracts::learning_os::{
     CONTRACT, HelloRequest, HelloResponse, LearningOs, ReadRepoFileRequest, ReadRepoFileResponse, Service,
     ToolError, WriteMemoryEntryRequest, WriteMemoryEntryResponse, tool,
 };
-use tabellion_runtime::{Change, Content, Contract, Failure, FailureKind, ReadCx, Staged, WriteCx, call};
+use tabellion_runtime::{Change, Content, Contract, Failure, FailureKind, ReadCx, Staged, WriteCx, context};
 
 use tabellion_library::{Library, path::LibraryPath};
 
@@ -56,7 +56,7 @@ impl LearningOs for Memory {
                 MOST_READ,
             ));
         }
-        cx.note(call::BASE, document.id);
+        cx.note(context::BASE, document.id);
         let content = String::from_utf8(document.bytes).map_err(|error| {
             let offset = error.utf8_error().valid_up_to();
             let message = format!("`{path}` is no text: it is not UTF-8 at byte {offset}");

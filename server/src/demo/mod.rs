@@ -16,7 +16,7 @@ use anstream::println;
 use anstyle::{AnsiColor, Style};
 use serde_json::{Map, Value, json};
 use tabellion_contracts::braindrive_markdown::tool;
-use tabellion_runtime::call;
+use tabellion_runtime::context;
 
 use crate::serve;
 use client::Client;
@@ -187,17 +187,17 @@ impl Demo {
             text(&answer["summary"]),
             text(&answer["risk_level"])
         );
-        Ok((diff.to_string(), meta.remove(call::BASE).unwrap_or_default()))
+        Ok((diff.to_string(), meta.remove(context::BASE).unwrap_or_default()))
     }
 
     fn edit(&mut self, request: Value, base: &Value) -> Result<(), Box<dyn Error>> {
-        let (answer, _) = self.call(tool::EDIT_MARKDOWN, request, json!({ call::IF_BASE: base }))?;
+        let (answer, _) = self.call(tool::EDIT_MARKDOWN, request, json!({ context::IF_BASE: base }))?;
         println!("   commit {}", text(&answer["git_commit_sha"]));
         Ok(())
     }
 
     fn stale(&mut self, request: Value, base: &Value) -> Result<(), Box<dyn Error>> {
-        self.expect_refusal(tool::EDIT_MARKDOWN, request, json!({ call::IF_BASE: base }))
+        self.expect_refusal(tool::EDIT_MARKDOWN, request, json!({ context::IF_BASE: base }))
     }
 
     fn refused(&mut self, tool: &str, request: Value) -> Result<(), Box<dyn Error>> {

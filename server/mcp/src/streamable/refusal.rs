@@ -11,7 +11,7 @@ use rmcp::{
     model::{JsonRpcMessage, RequestId},
     service::TxJsonRpcMessage,
 };
-use tabellion_runtime::rates::seconds;
+use tabellion_runtime::token_bucket::seconds;
 
 use super::body::Body;
 use crate::message::Refused;

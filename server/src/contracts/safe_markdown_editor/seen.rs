@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use tabellion_contracts::safe_markdown_editor::{MetadataResource, ToolError};
-use tabellion_runtime::{Failure, FailureKind, Past, ReadCx, WriteCx, store::Content};
+use tabellion_runtime::{Failure, FailureKind, ReadCx, store::Content};
 
 use super::{
     Editor, errors, front_matter,
@@ -16,30 +16,6 @@ use tabellion_markdown::{
     editor::{self, Parsed},
     lineage::{Done, SectionId},
 };
-
-/// What a call reads through, whether or not it changes something.
-pub(super) trait Reading {
-    /// See [`ReadCx::past`].
-    fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<Past, Failure>;
-    /// See [`ReadCx::past_content`].
-    fn past_content(&self, path: &str, id: &str) -> Result<Vec<u8>, Failure>;
-}
-
-macro_rules! reading {
-    ($name:ident) => {
-        impl Reading for $name<'_> {
-            fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<Past, Failure> {
-                $name::past(self, path, known)
-            }
-
-            fn past_content(&self, path: &str, id: &str) -> Result<Vec<u8>, Failure> {
-                $name::past_content(self, path, id)
-            }
-        }
-    };
-}
-reading!(ReadCx);
-reading!(WriteCx);
 
 /// The document's text; empty where there is no document.
 pub(super) fn text(editor: &Editor, cx: &ReadCx<'_>) -> Result<String, Failure> {
@@ -64,7 +40,7 @@ pub(super) struct Seen<'e> {
 
 impl<'e> Seen<'e> {
     /// Looks at the document.
-    pub(super) fn by(editor: &'e Editor, cx: &impl Reading) -> Result<Self, Failure> {
+    pub(super) fn by(editor: &'e Editor, cx: &ReadCx<'_>) -> Result<Self, Failure> {
         let path = &editor.path;
         let (past, followed) = editor.known.follow(
             path.as_str(),
@@ -109,7 +85,7 @@ impl<'e> Seen<'e> {
     }
 
     /// Its sections.
-    pub(super) fn list(&self, cx: &impl Reading) -> Result<List<'_>, Failure> {
+    pub(super) fn list(&self, cx: &ReadCx<'_>) -> Result<List<'_>, Failure> {
         let document = self.parse()?;
         let lineage = &self.followed.lineage;
         let ids = if lineage.content() == self.now.as_deref() {
@@ -142,7 +118,7 @@ impl<'e> Seen<'e> {
     }
 
     /// An earlier content, with the line endings that the file has.
-    pub(super) fn restored(&self, cx: &impl Reading, content: Option<&str>) -> Result<Content, Failure> {
+    pub(super) fn restored(&self, cx: &ReadCx<'_>, content: Option<&str>) -> Result<Content, Failure> {
         let Some(content) = content else {
             return Ok(Content::Delete);
         };

@@ -19,7 +19,7 @@ use hyper::{Request, Response, StatusCode, body::Bytes};
 use serde_json::{Value, json};
 use tabellion_runtime::{
     Author, Contract,
-    rates::{Allowance, Rate},
+    token_bucket::{Rate, RateLimiter},
 };
 use tokio::time::Instant;
 
@@ -104,14 +104,14 @@ fn grant(name: &'static str, scopes: &[&str]) -> Option<Arc<dyn Grant>> {
 #[derive(Debug)]
 struct TestBudget {
     caller: Arc<str>,
-    reads: Allowance,
-    writes: Allowance,
+    reads: RateLimiter,
+    writes: RateLimiter,
 }
 
 impl TestBudget {
     fn of(caller: &str, reads: u32, writes: u32) -> Option<Arc<dyn Budget>> {
         let a_minute = |times| {
-            Allowance::new(Rate {
+            RateLimiter::new(Rate {
                 times: NonZeroU32::new(times).unwrap(),
                 within: Duration::from_secs(60),
             })

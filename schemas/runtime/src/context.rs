@@ -1,0 +1,134 @@
+//! What is known of a call beside its arguments: who makes it, and under which conditions.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    approver::Approver,
+    caller::{Caller, Progress, Waiting},
+    shape::Violation,
+};
+
+/// `_meta` key of a request: the content id that the document must still have (`null`: must not exist yet).
+pub const IF_BASE: &str = "tabellion/ifBase";
+/// `_meta` key of a request: a caller's own name for it; the same key again answers with the first call's commit.
+pub const IDEMPOTENCY_KEY: &str = "tabellion/idempotencyKey";
+/// `_meta` key of a response: the id of the content that the document has (after a change: that it has now).
+pub const BASE: &str = "tabellion/base";
+/// `_meta` key of a response: the commit that was made, where the response itself has no place for it.
+pub const COMMIT: &str = "tabellion/commit";
+/// `_meta` key of a response: the call with this idempotency key had been made before and was not made again.
+pub const REPLAYED: &str = "tabellion/replayed";
+
+const PREFIX: &str = "tabellion/";
+const LONGEST_KEY: usize = 255;
+/// No more characters than these are kept of what a client calls itself.
+const LONGEST_CLIENT: usize = 200;
+
+/// Somebody who is known, as commits name them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    /// The name.
+    pub name: String,
+    /// The e-mail address.
+    pub email: String,
+}
+
+/// Who calls, and under which conditions.
+#[derive(Debug, Clone, Default)]
+pub struct CallContext {
+    /// Whoever makes the call, where that is known for sure. Their changes are theirs; without one, they are those of whom
+    /// the store takes for its owner.
+    pub author: Option<Author>,
+    /// Whose call it is where a contract limits how often there may be one; those of nobody in particular are counted
+    /// together.
+    pub counted_as: Option<Arc<str>>,
+    /// The client's name and version as it gave them.
+    pub client: Option<String>,
+    /// The content id that the changed document must have; `Some(None)`: it must not exist.
+    pub if_base: Option<Option<String>>,
+    /// The caller's own name for this request.
+    pub idempotency_key: Option<String>,
+    /// Whoever waits for the answer.
+    pub waiting: Waiting,
+    /// Who decides where approval is needed; without one, nobody approves.
+    pub approver: Option<Arc<dyn Approver>>,
+}
+
+impl CallContext {
+    /// The same, with somebody who decides where approval is needed.
+    #[must_use]
+    pub fn with_approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
+    /// The same, with somebody who may give up waiting and is told how far the call is.
+    #[must_use]
+    pub fn with_caller(mut self, caller: Arc<dyn Caller>) -> Self {
+        self.waiting = Waiting(Some(caller));
+        self
+    }
+
+    /// Whether the answer is no longer wanted.
+    pub fn is_cancelled(&self) -> bool {
+        self.waiting
+            .0
+            .as_ref()
+            .is_some_and(|caller| caller.has_cancelled())
+    }
+
+    /// Tells the caller how far the call is.
+    pub fn progress(&self, progress: Progress) {
+        if let Some(caller) = &self.waiting.0 {
+            caller.hear(progress);
+        }
+    }
+
+    /// Reads the conditions from a request's `_meta`. Keys of others are none of our business; one of ours that
+    /// we don't know is refused, since ignoring a misspelt condition would drop it.
+    ///
+    /// # Errors
+    /// Every key that is unknown or has a value that it can't have.
+    pub fn from_meta(client: Option<String>, meta: &Map<String, Value>) -> Result<Self, Vec<Violation>> {
+        let client = client.map(|client| client.chars().take(LONGEST_CLIENT).collect());
+        let mut call = Self {
+            client,
+            ..Self::default()
+        };
+        let mut violations = vec![];
+        for (key, value) in meta.iter().filter(|(key, _)| key.starts_with(PREFIX)) {
+            let problem = match (key.as_str(), value) {
+                (IF_BASE, Value::Null) => {
+                    call.if_base = Some(None);
+                    continue;
+                }
+                (IF_BASE, Value::String(id)) => {
+                    call.if_base = Some(Some(id.clone()));
+                    continue;
+                }
+                (IF_BASE, _) => "must be a content id (a string), or null where the document must not exist",
+                (IDEMPOTENCY_KEY, Value::String(text))
+                    if (1..=LONGEST_KEY).contains(&text.len())
+                        && text.bytes().all(|byte| byte.is_ascii_graphic()) =>
+                {
+                    call.idempotency_key = Some(text.clone());
+                    continue;
+                }
+                (IDEMPOTENCY_KEY, _) => "must be 1 to 255 printable ASCII characters without blanks",
+                _ => "is not known; known are `tabellion/ifBase` and `tabellion/idempotencyKey`",
+            };
+            violations.push(Violation {
+                rule: "meta".into(),
+                pointer: format!("/_meta/{}", key.replace('~', "~0").replace('/', "~1")),
+                message: format!("`{}` {problem}", key.escape_debug()),
+            });
+        }
+        if violations.is_empty() {
+            Ok(call)
+        } else {
+            Err(violations)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a server sees of a contract: its declaration, and a way to call each part of it.
+
+use serde_json::Value;
+
+use crate::{
+    answer::{Answer, Rejection},
+    context::CallContext,
+    future::BoxFuture,
+    offer,
+    spec::ContractSpec,
+};
+
+/// A contract with an implementation. Generated code implements it as `Service`.
+pub trait Contract: Send + Sync {
+    /// The contract.
+    fn spec(&self) -> &'static ContractSpec;
+
+    /// Calls a tool.
+    fn call<'a>(
+        &'a self,
+        call: &'a CallContext,
+        tool: &'a str,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<Answer, Rejection>>;
+
+    /// Reads a resource.
+    fn read_resource<'a>(
+        &'a self,
+        call: &'a CallContext,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Answer, Rejection>> {
+        let _ = (call, name);
+        Box::pin(async { Err(Rejection::Unknown) })
+    }
+
+    /// Returns a version tag, which changes whenever the resource's content does. Cheap: it is asked for often.
+    fn resource_version<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, Rejection>> {
+        let _ = name;
+        Box::pin(async { Err(Rejection::Unknown) })
+    }
+
+    /// Renders a prompt.
+    fn get_prompt<'a>(
+        &'a self,
+        call: &'a CallContext,
+        name: &'a str,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<String, Rejection>> {
+        let _ = (call, name, arguments);
+        Box::pin(async { Err(Rejection::Unknown) })
+    }
+
+    /// Returns values for an argument of a prompt that begin with `value`, best first; none where the argument has no
+    /// completion.
+    fn complete<'a>(
+        &'a self,
+        call: &'a CallContext,
+        prompt: &'a str,
+        argument: &'a str,
+        value: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<String>, Rejection>> {
+        let _ = (call, value);
+        Box::pin(async move { offer::without_values(self.spec(), prompt, argument) })
+    }
+}

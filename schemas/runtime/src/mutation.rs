@@ -1,0 +1,308 @@
+//! One call of a mutating tool, from its request to the published commit.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    answer::{Answer, Rejection},
+    approval,
+    approver::{Decision, Proposal},
+    boundary::{declared, encode, failed},
+    call::{MutatingMethod, Notes, Receipt, Staged, WriteCx},
+    context::{BASE, COMMIT, CallContext, REPLAYED},
+    failure::{ContractError, Failure, FailureKind},
+    spec::{Shows, ToolSpec},
+    store::{Entry, Prepared, Replay, Session, Setback, Snapshot, Store},
+};
+
+/// How often a change is worked out again after another change was published first.
+pub const MAX_ATTEMPTS: u32 = 10;
+
+/// A call of a mutating tool.
+pub(crate) struct Mutation<'a, S, Request, Response, Error> {
+    tool: &'static ToolSpec,
+    service: &'a S,
+    store: &'a dyn Store,
+    call: &'a CallContext,
+    request: Request,
+    /// The request in its normal form, where the call carries an idempotency key.
+    normal: Option<String>,
+    /// What a person must be shown, where the call needs approval.
+    shows: Option<Shows>,
+    method: MutatingMethod<S, Request, Response, Error>,
+}
+
+/// Why an attempt did not answer.
+enum AttemptError {
+    /// Another change was published first.
+    Conflict,
+    Rejection(Rejection),
+}
+
+impl From<Rejection> for AttemptError {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejection(rejection)
+    }
+}
+
+impl<'a, S, Request, Response, Error> Mutation<'a, S, Request, Response, Error>
+where
+    Request: Serialize + Clone,
+    Response: Serialize,
+    Error: ContractError,
+{
+    pub(crate) fn new(
+        tool: &'static ToolSpec,
+        service: &'a S,
+        store: &'a dyn Store,
+        call: &'a CallContext,
+        request: Request,
+        method: MutatingMethod<S, Request, Response, Error>,
+    ) -> Result<Self, Rejection> {
+        let normal = match call.idempotency_key {
+            Some(_) => Some(normal_form(tool, &request)?),
+            None => None,
+        };
+        Ok(Self {
+            tool,
+            service,
+            store,
+            call,
+            request,
+            normal,
+            shows: approval::needed(tool, call.approver.as_deref()),
+            method,
+        })
+    }
+
+    pub(crate) async fn run(&self) -> Result<Answer, Rejection> {
+        let approved = self.approve().await?;
+        for attempt in 0..MAX_ATTEMPTS {
+            match self.attempt(attempt, approved.as_ref()).await {
+                Ok(answer) => return Ok(answer),
+                Err(AttemptError::Conflict) => {}
+                Err(AttemptError::Rejection(rejection)) => return Err(rejection),
+            }
+        }
+        let message =
+            format!("the document kept changing meanwhile ({MAX_ATTEMPTS} attempts); read it and try again");
+        Err(self.failed(Failure::new(FailureKind::Conflict, message)))
+    }
+
+    async fn attempt(&self, attempt: u32, approved: Option<&Proposal>) -> Result<Answer, AttemptError> {
+        let mut session = self.begin(attempt).await?;
+        if let Some(replay) = self.replay(&*session)? {
+            return Ok(self.answer_again(replay).await?);
+        }
+        let notes = Notes::default();
+        let staged = self.stage(&*session, &notes).await?;
+        self.check_approved(&*session, &staged, approved)?;
+        let prepared = self.prepare(&mut *session, &staged)?;
+        let receipt = Receipt::new(prepared.commit);
+        let response = self.respond(staged, &receipt, &notes)?;
+        self.publish(session).await?;
+        notes.put(BASE, prepared.content.into());
+        Ok(Answer {
+            response,
+            meta: notes.take(),
+        })
+    }
+
+    /// Works out the change and has it approved. `None` where no approval is needed, or the call was made before.
+    async fn approve(&self) -> Result<Option<Proposal>, Rejection> {
+        let Some(shows) = self.shows else { return Ok(None) };
+        let Some(proposal) = self.propose(shows).await? else {
+            return Ok(None);
+        };
+        let decision = match &self.call.approver {
+            Some(approver) => approver.decide(&proposal).await,
+            None => Decision::Declined("a person must approve of this, and there is nobody to ask".into()),
+        };
+        match decision {
+            Decision::Granted => Ok(Some(proposal)),
+            Decision::Declined(why) => Err(self.failed(approval::declined(&proposal, &why))),
+            Decision::Ask => Err(Rejection::InputRequired(Box::new(proposal))),
+        }
+    }
+
+    /// Works out what the call would change now. The session ends before anyone is asked.
+    async fn propose(&self, shows: Shows) -> Result<Option<Proposal>, Rejection> {
+        let session = self
+            .store
+            .begin(0)
+            .await
+            .map_err(|failure| self.failed(failure))?;
+        match self.replay(&*session) {
+            Ok(None) | Err(AttemptError::Conflict) => {}
+            Ok(Some(_)) => return Ok(None),
+            Err(AttemptError::Rejection(rejection)) => return Err(rejection),
+        }
+        let Staged { change, .. } = self.stage(&*session, &Notes::default()).await?;
+        let old = session
+            .read(&change.path)
+            .map_err(|failure| self.failed(failure))?;
+        self.check_base(&change.path, old.as_ref().map(|document| document.id.as_str()))?;
+        let old = old.as_ref().map(|document| document.bytes.as_slice());
+        let proposal = approval::proposal(self.tool, shows, self.store, old, &change);
+        proposal.map(Some).map_err(|detail| self.breach(detail))
+    }
+
+    async fn begin(&self, attempt: u32) -> Result<Box<dyn Session + 'a>, Rejection> {
+        let session = self.store.begin(attempt).await;
+        let session = session.map_err(|failure| self.failed(failure))?;
+        self.check_cancelled()?;
+        Ok(session)
+    }
+
+    /// Looks for an earlier call with the same idempotency key.
+    fn replay(&self, session: &dyn Session) -> Result<Option<Replay>, AttemptError> {
+        let (Some(key), Some(normal)) = (&self.call.idempotency_key, &self.normal) else {
+            return Ok(None);
+        };
+        session
+            .replay(key, normal)
+            .map_err(|setback| self.set_back(setback))
+    }
+
+    /// Answers a repeated call as the first one was answered, on the documents that the first one found.
+    async fn answer_again(&self, replay: Replay) -> Result<Answer, Rejection> {
+        let notes = Notes::default();
+        let staged = self.stage(&*replay.before, &notes).await?;
+        let receipt = Receipt::new(replay.commit);
+        let response = (staged.respond)(&receipt);
+        self.note_commit(&notes, &receipt);
+        notes.put(REPLAYED, true.into());
+        Ok(Answer {
+            response: encode(self.tool, response)?,
+            meta: notes.take(),
+        })
+    }
+
+    /// Calls the method.
+    async fn stage(&self, snapshot: &dyn Snapshot, notes: &Notes) -> Result<Staged<Response>, Rejection> {
+        let cx = WriteCx::new(self.call, snapshot, notes);
+        let staged = (self.method)(self.service, &cx, self.request.clone()).await;
+        staged.map_err(|error| declared(self.tool, error.answer()))
+    }
+
+    /// Checks that the change is the one that was approved.
+    fn check_approved(
+        &self,
+        session: &dyn Session,
+        staged: &Staged<Response>,
+        approved: Option<&Proposal>,
+    ) -> Result<(), Rejection> {
+        let Some(shows) = self.shows else { return Ok(()) };
+        let change = &staged.change;
+        let old = session
+            .read(&change.path)
+            .map_err(|failure| self.failed(failure))?;
+        let old = old.as_ref().map(|document| document.bytes.as_slice());
+        let digest = approval::digest(self.tool, shows, old, change).map_err(|detail| self.breach(detail))?;
+        if approved.is_some_and(|approved| approved.digest == digest) {
+            return Ok(());
+        }
+        Err(self.failed(approval::outdated(&change.path)))
+    }
+
+    /// Works out the commit, and checks that the document is the one that the caller meant.
+    fn prepare(
+        &self,
+        session: &mut dyn Session,
+        staged: &Staged<Response>,
+    ) -> Result<Prepared, AttemptError> {
+        let entry = Entry {
+            tool: self.tool.name,
+            call: self.call,
+            request: self.normal.as_deref(),
+            details: &staged.details,
+        };
+        let prepared = session.prepare(&staged.change, &entry);
+        let prepared = prepared.map_err(|setback| self.set_back(setback))?;
+        self.check_base(&staged.change.path, prepared.base.as_deref())?;
+        Ok(prepared)
+    }
+
+    /// Makes the answer and validates it. A commit that it names must be the prepared one.
+    fn respond(
+        &self,
+        staged: Staged<Response>,
+        receipt: &Receipt,
+        notes: &Notes,
+    ) -> Result<Value, Rejection> {
+        let response = encode(self.tool, (staged.respond)(receipt))?;
+        if let Some(pointer) = self.tool.commit {
+            let named = response.pointer(pointer).and_then(Value::as_str);
+            if named != Some(receipt.commit()) {
+                let commit = receipt.commit();
+                return Err(self.breach(format!("the response names commit {named:?} and not `{commit}`")));
+            }
+        }
+        self.note_commit(notes, receipt);
+        Ok(response)
+    }
+
+    async fn publish(&self, session: Box<dyn Session + 'a>) -> Result<(), AttemptError> {
+        self.check_cancelled()?;
+        session.publish().await.map_err(|setback| self.set_back(setback))
+    }
+
+    /// Names the commit in `_meta`, where the response has no place for it.
+    fn note_commit(&self, notes: &Notes, receipt: &Receipt) {
+        if self.tool.commit.is_none() {
+            notes.put(COMMIT, receipt.commit().into());
+        }
+    }
+
+    fn check_base(&self, path: &str, found: Option<&str>) -> Result<(), Rejection> {
+        match &self.call.if_base {
+            Some(expected) if expected.as_deref() != found => {
+                Err(self.failed(stale(path, expected.as_deref(), found)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_cancelled(&self) -> Result<(), Rejection> {
+        if self.call.is_cancelled() {
+            let message = "the call was cancelled, and nothing has changed";
+            return Err(self.failed(Failure::new(FailureKind::Io, message)));
+        }
+        Ok(())
+    }
+
+    fn set_back(&self, setback: Setback) -> AttemptError {
+        match setback {
+            Setback::Moved => AttemptError::Conflict,
+            Setback::Failure(failure) => AttemptError::Rejection(self.failed(failure)),
+        }
+    }
+
+    fn failed(&self, failure: Failure) -> Rejection {
+        failed::<Error>(self.tool, failure)
+    }
+
+    fn breach(&self, detail: impl ToString) -> Rejection {
+        Rejection::breach(self.tool.name, detail)
+    }
+}
+
+/// The text by which two requests are compared, independent of how their JSON was written.
+fn normal_form(tool: &'static ToolSpec, request: &impl Serialize) -> Result<String, Rejection> {
+    let request = serde_json::to_string(request).map_err(|error| Rejection::breach(tool.name, error))?;
+    Ok(format!("{} {request}", tool.name))
+}
+
+/// The failure for a document whose content is not the one that the caller expects.
+fn stale(path: &str, expected: Option<&str>, found: Option<&str>) -> Failure {
+    let message = match (expected, found) {
+        (Some(_), Some(_)) => {
+            format!("`{path}` has changed since; read it (or preview again) and repeat the change")
+        }
+        (Some(_), None) => format!("`{path}` no longer exists; list the files and decide anew"),
+        (None, _) => format!("`{path}` already exists; read it and decide anew"),
+    };
+    Failure::new(FailureKind::Conflict, message)
+        .with("expected", expected)
+        .with("found", found)
+}
