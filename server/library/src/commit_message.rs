@@ -19,8 +19,8 @@ const LONGEST_SUBJECT: usize = 100;
 pub(super) struct Record {
     /// What was done, in one word.
     pub(super) operation: String,
-    /// The document, relative to the top of the repository (not of the library).
-    pub(super) path: String,
+    /// The documents, at least one, relative to the top of the repository (not of the library).
+    pub(super) paths: Vec<String>,
     /// Name of the tool that was called; none for [`EXTERNAL`].
     pub(super) tool: Option<String>,
     /// The client's name and version, where it gave them.
@@ -43,81 +43,106 @@ pub(super) struct Record {
 pub(super) struct Noted {
     /// The details.
     pub(super) details: Map<String, Value>,
-    /// Ids of the document's content before and after; `None` where there is no document.
-    pub(super) contents: [Option<String>; 2],
+    /// Ids of each document's content before and after, in the order of the record's paths.
+    pub(super) contents: Vec<Contents>,
 }
+
+/// Ids of a document's content before and after a change; `None` where there is no document.
+pub(super) type Contents = [Option<String>; 2];
 
 /// Stands for the content of a document that is not there.
 const NO_CONTENT: &str = "-";
 
-impl Noted {
-    fn lines(&self) -> [String; 2] {
-        let [before, after] = [0, 1].map(|side| self.contents[side].as_deref().unwrap_or(NO_CONTENT));
-        [
-            Value::Object(self.details.clone()).to_string(),
-            format!("{before} {after}"),
-        ]
-    }
+fn render_contents(contents: &Contents) -> String {
+    let [before, after] = contents
+        .each_ref()
+        .map(|side| side.as_deref().unwrap_or(NO_CONTENT));
+    format!("{before} {after}")
+}
 
-    fn parse(details: &str, contents: &str) -> Option<Self> {
-        let (before, after) = contents.split_once(' ')?;
-        Some(Self {
-            details: serde_json::from_str(details).ok()?,
-            contents: [before, after].map(|side| Some(side.to_owned()).filter(|side| side != NO_CONTENT)),
-        })
-    }
+fn parse_contents(text: &str) -> Option<Contents> {
+    let (before, after) = text.split_once(' ')?;
+    Some([before, after].map(|side| Some(side.to_owned()).filter(|side| side != NO_CONTENT)))
 }
 
 impl Record {
-    /// The commit message.
+    /// Returns the commit message.
     pub(super) fn render(&self) -> String {
-        let mut message = shortened(&escaped(&format!("{}: {}", self.operation, self.path)));
+        let subject = match &self.paths[..] {
+            [path] => format!("{}: {path}", self.operation),
+            paths => format!("{}: {} and {} more", self.operation, paths[0], paths.len() - 1),
+        };
+        let mut message = shortened(&escaped(&subject));
         message.push_str("\n\n");
+        let mut add = |name: &str, value: &str| {
+            let _ = writeln!(message, "Tabellion-{name}: {}", escaped(value));
+        };
+        add("Operation", &self.operation);
+        self.paths.iter().for_each(|path| add("Path", path));
         let time = self.time.to_rfc3339_opts(SecondsFormat::Millis, true);
-        let noted = self.noted.as_ref().map(Noted::lines);
-        let lines = [
-            ("Operation", Some(&self.operation)),
-            ("Path", Some(&self.path)),
+        let optional = [
             ("Tool", self.tool.as_ref()),
             ("Client", self.client.as_ref()),
             ("Time", Some(&time)),
             ("Summary", Some(&self.summary)),
             ("Key", self.key.as_ref()),
             ("Request", self.request.as_ref()),
-            ("Details", noted.as_ref().map(|[details, _]| details)),
-            ("Contents", noted.as_ref().map(|[_, contents]| contents)),
         ];
-        for (name, value) in lines {
+        for (name, value) in optional {
             if let Some(value) = value {
-                let _ = writeln!(message, "Tabellion-{name}: {}", escaped(value));
+                add(name, value);
             }
+        }
+        if let Some(noted) = &self.noted {
+            add("Details", &Value::Object(noted.details.clone()).to_string());
+            noted
+                .contents
+                .iter()
+                .for_each(|contents| add("Contents", &render_contents(contents)));
         }
         message
     }
 
-    /// The record in a commit message; `None` when it is not one of ours.
+    /// Returns the record in a commit message; `None` when it is not one of ours.
     pub(super) fn parse(message: &str) -> Option<Self> {
         let trailers = message.trim_end().rsplit("\n\n").next()?;
-        let value = |name: &str| {
-            let mut lines = trailers
+        let values = |name: &str| {
+            let lines = trailers
                 .lines()
                 .filter_map(|line| line.strip_prefix("Tabellion-"));
-            let rest = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-            unescaped(rest.strip_prefix(' ').unwrap_or(rest))
+            let values = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            let values = values.map(|rest| unescaped(rest.strip_prefix(' ').unwrap_or(rest)));
+            values.collect::<Option<Vec<String>>>()
+        };
+        let value = |name: &str| values(name)?.into_iter().next();
+        let paths = values("Path").filter(|paths| !paths.is_empty())?;
+        let noted = || {
+            let contents: Option<Vec<_>> = values("Contents")?
+                .iter()
+                .map(|text| parse_contents(text))
+                .collect();
+            Some(Noted {
+                details: serde_json::from_str(&value("Details")?).ok()?,
+                contents: contents.filter(|contents| contents.len() == paths.len())?,
+            })
         };
         Some(Self {
             operation: value("Operation")?,
-            path: value("Path")?,
             tool: value("Tool"),
             client: value("Client"),
             time: DateTime::parse_from_rfc3339(&value("Time")?).ok()?.to_utc(),
             summary: value("Summary")?,
             key: value("Key"),
             request: value("Request"),
-            noted: value("Details")
-                .zip(value("Contents"))
-                .and_then(|(details, contents)| Noted::parse(&details, &contents)),
+            noted: noted(),
+            paths,
         })
+    }
+
+    /// Returns the contents of the document at `path` before and after the change, where the tool wanted details kept.
+    pub(super) fn contents_of(&self, path: &str) -> Option<&Contents> {
+        let at = self.paths.iter().position(|other| other == path)?;
+        self.noted.as_ref()?.contents.get(at)
     }
 }
 

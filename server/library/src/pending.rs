@@ -164,23 +164,28 @@ impl Pending {
         self.commits.push(plan.logged);
         self.objects.extend(&plan.objects);
         self.keys.extend(plan.key);
-        let versions = plan.versions.into_iter();
-        self.versions
-            .extend(versions.map(|version| (plan.path.clone(), version)));
-        for (folder, before, after) in plan.folders {
-            self.folders.entry(folder).or_insert((before, after)).1 = after;
+        for folder in plan.folders {
+            self.folders
+                .entry(folder.path)
+                .or_insert((folder.before, folder.after))
+                .1 = folder.after;
         }
-        let document = self.documents.entry(plan.path).or_insert(Document {
-            old: plan.old,
-            new: None,
-            kept_before: plan.kept_before,
-            kept_after: None,
-            content: None,
-            mode: plan.mode,
-        });
-        document.new = plan.new;
-        document.kept_after = plan.kept_after;
-        document.content = plan.content;
+        for planned in plan.documents {
+            let versions = planned.versions.into_iter();
+            self.versions
+                .extend(versions.map(|version| (planned.path.clone(), version)));
+            let document = self.documents.entry(planned.path).or_insert(Document {
+                old: planned.old,
+                new: None,
+                kept_before: planned.kept_before,
+                kept_after: None,
+                content: None,
+                mode: planned.mode,
+            });
+            document.new = planned.new;
+            document.kept_after = planned.kept_after;
+            document.content = planned.content;
+        }
     }
 
     /// What is to be done, which depends on the disk.

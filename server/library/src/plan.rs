@@ -4,7 +4,7 @@
 //! index. If the document's bytes are not HEAD's, they are
 //! first recorded as a commit of their own, the parent of ours: both become visible in one step, with ours.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use gix::{
     ObjectId,
@@ -22,9 +22,9 @@ use super::{
     intent::Logged,
     objects::{NewObjects, blob_id},
     pending::Pending,
-    root::{FileBytes, MAX_FILE_BYTES},
+    root::{FileBytes, MAX_FILE_BYTES, twin_among},
     sparse,
-    tree::{Kept, Step, Trees},
+    tree::{FolderChange, Kept, TreeChanges, Trees},
     trouble::{At, refused},
     versions,
     walk::{self, Exclusion},
@@ -50,9 +50,17 @@ pub(super) struct Plan {
     pub(super) tree: ObjectId,
     /// The objects that it makes.
     pub(super) objects: NewObjects,
-    /// The trees on the way to the document, before and after.
-    pub(super) folders: Vec<Step>,
-    /// The document.
+    /// The folders on the way to the documents, before and after.
+    pub(super) folders: Vec<FolderChange>,
+    /// What becomes of each document, in the order of the change.
+    pub(super) documents: Vec<DocumentPlan>,
+    /// The caller's idempotency key.
+    pub(super) key: Option<String>,
+}
+
+/// What becomes of one document.
+#[derive(Debug)]
+pub(super) struct DocumentPlan {
     pub(super) path: LibraryPath,
     /// Id of its bytes before; `None` where there is no document.
     pub(super) old: Option<ObjectId>,
@@ -66,9 +74,7 @@ pub(super) struct Plan {
     pub(super) kept_before: Option<Kept>,
     /// What the commit after has at the path.
     pub(super) kept_after: Option<Kept>,
-    /// The caller's idempotency key.
-    pub(super) key: Option<String>,
-    /// What becomes of the document, oldest first: at most one commit that adopts, and its own.
+    /// What the document becomes, oldest first: at most one commit that adopts, and its own.
     pub(super) versions: Vec<Version>,
 }
 
@@ -92,12 +98,19 @@ impl Before {
     }
 }
 
-/// Works out `change` to the document at `path`, which is `old`, after all that is `pending`.
+/// One document of a change, with what was found of it.
+#[derive(Debug)]
+pub(super) struct PlannedEdit<'a> {
+    pub(super) path: LibraryPath,
+    pub(super) old: Option<Arc<Before>>,
+    pub(super) content: &'a Content,
+}
+
+/// Works out a change of the documents of `edits`, of which no two have one path, after all that is `pending`.
 pub(super) fn plan(
     working_tree: &WorkingTree,
     pending: &Pending,
-    path: LibraryPath,
-    old: Option<&Before>,
+    edits: Vec<PlannedEdit<'_>>,
     change: &Change,
     entry: &Entry<'_>,
 ) -> Result<Plan, Failure> {
@@ -108,58 +121,70 @@ pub(super) fn plan(
         working_tree,
         git: &git,
         pending,
-        path: &path,
         objects: NewObjects::default(),
     };
-    let git_path = planner.git_path();
-    let kept_before = match pending.tree() {
-        Some(tree) => planner.trees().look_up(tree, &git_path)?,
-        None => None,
-    };
-    planner.check(old, &change.content, kept_before)?;
+    let mut states = Vec::new();
+    for (number, edit) in edits.iter().enumerate() {
+        states.push(planner.look_at(edit, &edits[..number])?);
+    }
 
     let owner = Authorship::now(working_tree.repository.author(&git));
     let authorship = match &entry.call.author {
         Some(author) => owner.by(author),
         None => owner.clone(),
     };
-    let on_disk = if pending.has(&path) {
-        kept_before
-    } else {
-        let on_disk = planner.kept_of(old, kept_before)?;
-        planner.check_staged(kept_before, on_disk)?;
-        on_disk
-    };
-    let mut versions = Vec::new();
-    let (base, base_tree) = if on_disk == kept_before {
-        (pending.commit(), pending.tree())
-    } else {
-        let (commit, tree) = planner.adopt(old, on_disk, &owner)?;
-        versions.push(owner.version(commit, on_disk.map(|kept| kept.blob), None));
-        (Some(commit), Some(tree))
+    let adopted = planner.adopt(&edits, &states, &owner)?;
+    let (base, base_tree) = match adopted {
+        Some((commit, tree)) => (Some(commit), Some(tree)),
+        None => (pending.commit(), pending.tree()),
     };
 
-    let content = match &change.content {
-        Content::Write(bytes) => Some(bytes.clone()),
-        Content::Delete => None,
-    };
-    let mode = on_disk
-        .or(kept_before)
-        .map_or(EntryKind::Blob.into(), |kept| kept.mode);
-    let (kept_after, new) = content
-        .as_deref()
-        .map(|bytes| planner.keep(bytes, mode))
-        .transpose()?
-        .unzip();
-    let (tree, mut folders) = planner.with(base_tree, kept_after)?;
-    if base_tree != pending.tree() {
-        (_, folders) = planner.with(pending.tree(), kept_after)?;
+    let mut changes = TreeChanges::new();
+    let mut documents = Vec::new();
+    for (edit, state) in edits.iter().zip(&states) {
+        let content = match edit.content {
+            Content::Write(bytes) => Some(bytes.clone()),
+            Content::Delete => None,
+        };
+        let mode = state
+            .on_disk
+            .or(state.kept_before)
+            .map_or(EntryKind::Blob.into(), |kept| kept.mode);
+        let (kept_after, new) = content
+            .as_deref()
+            .map(|bytes| planner.keep(&state.git_path, bytes, mode))
+            .transpose()?
+            .unzip();
+        changes.insert(state.git_path.clone().into(), kept_after);
+        let adopted = adopted.filter(|_| state.is_dirty());
+        documents.push(DocumentPlan {
+            path: edit.path.clone(),
+            old: edit.old.as_ref().map(|before| before.id),
+            new,
+            content,
+            mode: edit.old.as_ref().map_or(NEW_FILE, |before| before.file.mode),
+            kept_before: state.kept_before,
+            kept_after,
+            versions: adopted
+                .map(|(commit, _)| owner.version(commit, state.on_disk.map(|kept| kept.blob), None))
+                .into_iter()
+                .collect(),
+        });
     }
-    let contents = [on_disk, kept_after].map(|kept| kept.map(|kept| kept.blob.to_string()));
-    let record = planner.record(change, entry, contents, &authorship);
+    let (tree, mut folders) = planner.trees().with(base_tree, &changes)?;
+    if adopted.is_some() {
+        (_, folders) = planner.trees().with(pending.tree(), &changes)?;
+    }
+    let record = planner.record(change, entry, &states, &documents, &authorship);
     let message = record.render();
     let commit = authorship.commit(&mut planner.objects, tree, base, &message)?;
-    versions.push(authorship.version(commit, kept_after.map(|kept| kept.blob), versions::entry(record)));
+    let noted = versions::entry(record);
+    for document in &mut documents {
+        let content = document.kept_after.map(|kept| kept.blob);
+        document
+            .versions
+            .push(authorship.version(commit, content, noted.clone()));
+    }
 
     Ok(Plan {
         logged: Logged {
@@ -169,15 +194,8 @@ pub(super) fn plan(
         tree,
         objects: planner.objects,
         folders,
-        old: old.map(|before| before.id),
-        new,
-        content,
-        mode: old.map_or(NEW_FILE, |before| before.file.mode),
-        kept_before,
-        kept_after,
+        documents,
         key: entry.call.idempotency_key.clone(),
-        path,
-        versions,
     })
 }
 
@@ -212,19 +230,30 @@ pub(super) fn check_change(
     Ok(())
 }
 
+/// A document as it stands before its change.
+struct DocumentState {
+    git_path: String,
+    /// What the newest commit has at the path.
+    kept_before: Option<Kept>,
+    /// How git would keep what is on the disk.
+    on_disk: Option<Kept>,
+}
+
+impl DocumentState {
+    /// Returns whether the disk has something else than the newest commit.
+    fn is_dirty(&self) -> bool {
+        self.on_disk != self.kept_before
+    }
+}
+
 struct Planner<'a> {
     working_tree: &'a WorkingTree,
     git: &'a gix::Repository,
     pending: &'a Pending,
-    path: &'a LibraryPath,
     objects: NewObjects,
 }
 
 impl Planner<'_> {
-    fn git_path(&self) -> String {
-        self.working_tree.repository.git_path(self.path)
-    }
-
     fn trees(&mut self) -> Trees<'_> {
         Trees {
             git: self.git,
@@ -233,15 +262,42 @@ impl Planner<'_> {
         }
     }
 
-    fn with(&mut self, root: Option<ObjectId>, kept: Option<Kept>) -> Result<(ObjectId, Vec<Step>), Failure> {
-        let path = self.git_path();
-        self.trees().with(root, &path, kept)
+    /// Checks that the document can be changed as `edit` says, after the `earlier` edits of the same change.
+    fn look_at(
+        &mut self,
+        edit: &PlannedEdit<'_>,
+        earlier: &[PlannedEdit<'_>],
+    ) -> Result<DocumentState, Failure> {
+        let git_path = self.working_tree.repository.git_path(&edit.path);
+        let kept_before = match self.pending.tree() {
+            Some(tree) => self.trees().look_up(tree, &git_path)?,
+            None => None,
+        };
+        self.check(edit, &git_path, kept_before, earlier)?;
+        let on_disk = if self.pending.has(&edit.path) {
+            kept_before
+        } else {
+            let on_disk = self.kept_of(edit.old.as_deref(), &git_path, kept_before)?;
+            self.check_staged(&edit.path, &git_path, kept_before, on_disk)?;
+            on_disk
+        };
+        Ok(DocumentState {
+            git_path,
+            kept_before,
+            on_disk,
+        })
     }
 
-    /// What the document must be for `content` to be possible.
-    fn check(&self, old: Option<&Before>, content: &Content, kept: Option<Kept>) -> Result<(), Failure> {
-        let path = self.path;
-        let size = match content {
+    /// What the document must be for the edit to be possible.
+    fn check(
+        &self,
+        edit: &PlannedEdit<'_>,
+        git_path: &str,
+        kept: Option<Kept>,
+        earlier: &[PlannedEdit<'_>],
+    ) -> Result<(), Failure> {
+        let path = &edit.path;
+        let size = match edit.content {
             Content::Write(bytes) => bytes.len(),
             Content::Delete => 0,
         };
@@ -249,23 +305,28 @@ impl Planner<'_> {
             self.working_tree,
             self.git,
             path,
-            old.map(|before| before.file.mode),
+            edit.old.as_ref().map(|before| before.file.mode),
             size,
             kept,
         )?;
-        match (old, content) {
+        match (&edit.old, edit.content) {
             (None, Content::Delete) => Err(Failure::new(
                 FailureKind::NotFound,
                 format!("`{path}` does not exist"),
             )),
             (None, Content::Write(_)) => {
-                if sparse::leaves_out(&self.working_tree.repository, self.git, &self.git_path()) {
+                if sparse::leaves_out(&self.working_tree.repository, self.git, git_path) {
                     let message = format!(
                         "`{path}` is outside of the sparse checkout; `git sparse-checkout add` its folder first"
                     );
                     return Err(refused(message));
                 }
-                let twin = match self.pending.case_twin(path) {
+                let created = earlier.iter().filter(|edit| edit.old.is_none());
+                let twin = created
+                    .map(|edit| twin_among(path, &edit.path))
+                    .find(Option::is_some)
+                    .flatten();
+                let twin = match twin.or_else(|| self.pending.case_twin(path)) {
                     Some(twin) => Some(twin),
                     None => self
                         .working_tree
@@ -276,7 +337,7 @@ impl Planner<'_> {
                 match twin {
                     Some(twin) => Err(refused(format!(
                         "`{path}` differs from the existing `{twin}` only in case or composition, which not every \
-                     system can tell apart; use that name"
+                         system can tell apart; use that name"
                     ))),
                     None => Ok(()),
                 }
@@ -286,16 +347,21 @@ impl Planner<'_> {
     }
 
     /// A version that a person has staged, and that neither HEAD nor the disk has, would be lost with its index entry.
-    fn check_staged(&self, kept: Option<Kept>, on_disk: Option<Kept>) -> Result<(), Failure> {
-        let (staged, mark) = self.pending.staged(&self.git_path())?.unzip();
-        self.check_mark(mark.flatten(), kept, on_disk)?;
+    fn check_staged(
+        &self,
+        path: &LibraryPath,
+        git_path: &str,
+        kept: Option<Kept>,
+        on_disk: Option<Kept>,
+    ) -> Result<(), Failure> {
+        let (staged, mark) = self.pending.staged(git_path)?.unzip();
+        self.check_mark(path, mark.flatten(), kept, on_disk)?;
         let blob = |kept: Option<Kept>| kept.map(|kept| kept.blob);
         if [blob(kept), blob(on_disk)].contains(&blob(staged)) {
             return Ok(());
         }
         let message = format!(
-            "`{}` has a staged change that is not in the file; commit it (`git commit`) or unstage it (`git restore --staged`) first",
-            self.path
+            "`{path}` has a staged change that is not in the file; commit it (`git commit`) or unstage it (`git restore --staged`) first"
         );
         Err(Failure::new(FailureKind::Conflict, message))
     }
@@ -303,6 +369,7 @@ impl Planner<'_> {
     /// A file that a person has told git not to look at is only changed where nothing of it is hidden by that.
     fn check_mark(
         &self,
+        path: &LibraryPath,
         mark: Option<Mark>,
         kept: Option<Kept>,
         on_disk: Option<Kept>,
@@ -315,14 +382,18 @@ impl Planner<'_> {
             _ => return Ok(()),
         };
         Err(refused(format!(
-            "`{}` is marked `{name}` in the index, so git does not look at it and no commit shall have it; \
-             `git update-index {option}` it first",
-            self.path
+            "`{path}` is marked `{name}` in the index, so git does not look at it and no commit shall have it; \
+             `git update-index {option}` it first"
         )))
     }
 
     /// How git would keep the document that is on the disk.
-    fn kept_of(&mut self, old: Option<&Before>, kept: Option<Kept>) -> Result<Option<Kept>, Failure> {
+    fn kept_of(
+        &self,
+        old: Option<&Before>,
+        git_path: &str,
+        kept: Option<Kept>,
+    ) -> Result<Option<Kept>, Failure> {
         let Some(before) = old else { return Ok(None) };
         let mode: EntryMode = match kept {
             Some(kept) if !self.working_tree.repository.keeps_modes() => kept.mode,
@@ -332,13 +403,13 @@ impl Planner<'_> {
             _ => EntryKind::Blob.into(),
         };
         // Not added to the objects: most often HEAD has it.
-        let blob = before.kept(self.working_tree, &self.git_path())?;
+        let blob = before.kept(self.working_tree, git_path)?;
         Ok(Some(Kept { blob, mode }))
     }
 
     /// How git keeps a document of these bytes, which is added to the objects; and the id of the bytes as they are.
-    fn keep(&mut self, bytes: &[u8], mode: EntryMode) -> Result<(Kept, ObjectId), Failure> {
-        let kept = conversion::to_git(self.working_tree, &self.git_path(), bytes)?;
+    fn keep(&mut self, git_path: &str, bytes: &[u8], mode: EntryMode) -> Result<(Kept, ObjectId), Failure> {
+        let kept = conversion::to_git(self.working_tree, git_path, bytes)?;
         let blob = self.objects.add_blob(&kept)?;
         let id = match kept {
             Cow::Borrowed(_) => blob,
@@ -347,30 +418,46 @@ impl Planner<'_> {
         Ok((Kept { blob, mode }, id))
     }
 
-    /// A commit that records what a person left uncommitted at the path; returns it and its tree.
+    /// Makes a commit that records what a person left uncommitted in the documents; returns it and its tree. `None` where
+    /// all of them are as the newest commit has them.
     fn adopt(
         &mut self,
-        old: Option<&Before>,
-        on_disk: Option<Kept>,
+        edits: &[PlannedEdit<'_>],
+        states: &[DocumentState],
         authorship: &Authorship,
-    ) -> Result<(ObjectId, ObjectId), Failure> {
-        let path = self.path;
+    ) -> Result<Option<(ObjectId, ObjectId)>, Failure> {
+        let dirty: Vec<_> = edits
+            .iter()
+            .zip(states)
+            .filter(|(_, state)| state.is_dirty())
+            .collect();
+        let pending = self.pending;
+        let Some((first, _)) = dirty.first() else {
+            return Ok(None);
+        };
         if self.working_tree.options.external == ExternalPolicy::Refuse {
+            let path = &first.path;
             let message =
                 format!("`{path}` has changes that are not committed; commit them (`git commit`) first");
             return Err(Failure::new(FailureKind::Conflict, message));
         }
-        if let (Some(before), Some(kept)) = (old, on_disk) {
-            self.keep(&before.file.bytes, kept.mode)?;
+        for (edit, state) in &dirty {
+            if let (Some(before), Some(kept)) = (&edit.old, state.on_disk) {
+                self.keep(&state.git_path, &before.file.bytes, kept.mode)?;
+            }
         }
-        let (tree, _) = self.with(self.pending.tree(), on_disk)?;
-        let summary = match on_disk {
-            Some(_) => "record what was not committed",
-            None => "record a removal that was not committed",
+        let changes = dirty
+            .iter()
+            .map(|(_, state)| (state.git_path.clone().into(), state.on_disk));
+        let (tree, _) = self.trees().with(pending.tree(), &changes.collect())?;
+        let summary = if dirty.iter().all(|(_, state)| state.on_disk.is_none()) {
+            "record a removal that was not committed"
+        } else {
+            "record what was not committed"
         };
         let record = Record {
             operation: EXTERNAL.to_owned(),
-            path: self.git_path(),
+            paths: dirty.iter().map(|(_, state)| state.git_path.clone()).collect(),
             tool: None,
             client: None,
             time: authorship.time,
@@ -380,27 +467,35 @@ impl Planner<'_> {
             noted: None,
         };
         let commit = authorship.commit(&mut self.objects, tree, self.pending.commit(), &record.render())?;
-        Ok((commit, tree))
+        Ok(Some((commit, tree)))
     }
 
     fn record(
         &self,
         change: &Change,
         entry: &Entry<'_>,
-        contents: [Option<String>; 2],
+        states: &[DocumentState],
+        documents: &[DocumentPlan],
         authorship: &Authorship,
     ) -> Record {
         let details = entry.details.clone();
+        let contents = states.iter().zip(documents);
+        let contents = contents.map(|(state, document)| {
+            [state.on_disk, document.kept_after].map(|kept| kept.map(|kept| kept.blob.to_string()))
+        });
         Record {
             operation: change.operation.to_owned(),
-            path: self.git_path(),
+            paths: states.iter().map(|state| state.git_path.clone()).collect(),
             tool: Some(entry.tool.to_owned()),
             client: entry.call.client.clone(),
             time: authorship.time,
             summary: change.summary.clone(),
             key: entry.call.idempotency_key.clone(),
             request: entry.request.map(request_digest),
-            noted: (!details.is_empty()).then_some(Noted { details, contents }),
+            noted: (!details.is_empty()).then(|| Noted {
+                details,
+                contents: contents.collect(),
+            }),
         }
     }
 }

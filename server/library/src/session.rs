@@ -20,7 +20,7 @@ use tabellion_runtime::{
 use super::{
     Library, blocking,
     pending::Pending,
-    plan::{self, Before, Plan},
+    plan::{self, Before, Plan, PlannedEdit},
     transaction, tree,
     trouble::{InRepository, invalid_path, refused},
     versions,
@@ -216,25 +216,22 @@ impl Session for Turn<'_> {
 
     fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, Setback> {
         let path = LibraryPath::of_any_file(&change.path).map_err(|error| invalid_path(&error))?;
-        let old = self.document(&path)?;
+        let edits = vec![PlannedEdit {
+            old: self.document(&path)?,
+            path,
+            content: &change.content,
+        }];
         let library = self.library;
         let batch = self.batch.as_mut().ok_or_else(over)?;
         let pending = match &mut batch.pending {
             Some(pending) => pending,
             none => none.insert(Pending::begin(&library.working_tree)?),
         };
-        let plan = plan::plan(
-            &library.working_tree,
-            pending,
-            path,
-            old.as_deref(),
-            change,
-            entry,
-        )?;
+        let plan = plan::plan(&library.working_tree, pending, edits, change, entry)?;
         let prepared = Prepared {
             commit: plan.logged.commit.to_string(),
-            base: plan.old.map(|id| id.to_string()),
-            content: plan.new.map(|id| id.to_string()),
+            base: plan.documents[0].old.map(|id| id.to_string()),
+            content: plan.documents[0].new.map(|id| id.to_string()),
         };
         self.plan = Some(plan);
         Ok(prepared)

@@ -1,5 +1,7 @@
 //! The tree of a commit: what it holds at a path, and the tree that differs from it in that one path.
 
+use std::{cmp::Ordering, collections::BTreeMap};
+
 use gix::{
     ObjectId,
     objs::{
@@ -32,9 +34,47 @@ pub(super) struct Trees<'a> {
     pub(super) new: &'a mut NewObjects,
 }
 
-/// A folder of the way to a path, with its tree before and after the path changed; `None` where there is none. The
-/// topmost folder is the empty text.
-pub(super) type Step = (String, Option<ObjectId>, Option<ObjectId>);
+/// What becomes of files, by their paths; `None` deletes one.
+///
+/// In the order of their segments, so that changes below one folder follow each other.
+pub(super) type TreeChanges = BTreeMap<GitPath, Option<Kept>>;
+
+/// A path in a repository, ordered as its segments are: `a/b` comes before `a.md`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct GitPath(String);
+
+impl GitPath {
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for GitPath {
+    fn from(path: String) -> Self {
+        Self(path)
+    }
+}
+
+impl Ord for GitPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.split('/').cmp(other.0.split('/'))
+    }
+}
+
+impl PartialOrd for GitPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A folder on the way to changed files, with its tree before and after; `None` where there is none. The topmost folder
+/// has the empty path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FolderChange {
+    pub(super) path: String,
+    pub(super) before: Option<ObjectId>,
+    pub(super) after: Option<ObjectId>,
+}
 
 /// What `tree` holds at `path`; `None` when there is nothing, or it is not a file (a link, a sub-module, a folder).
 pub(super) fn look_up(git: &gix::Repository, tree: ObjectId, path: &str) -> Result<Option<Kept>, Failure> {
@@ -101,72 +141,91 @@ impl Trees<'_> {
         }
     }
 
-    /// The tree that is `root` but for `path`, which is `leaf`; and the trees on the way.
-    /// A folder that would be empty is left out, as git does.
+    /// Returns the tree that is `root` with each of `changes` in place, and the folders on the way to them. A folder that
+    /// would be empty is left out, as git does.
     ///
     /// # Errors
-    /// Refused when `root` has something else than folders on the way or than a file at its end.
+    /// Refused when `root` has something else than folders on the way or than a file at its end, and when one change
+    /// needs a folder where another puts a file.
     pub(super) fn with(
         &mut self,
         root: Option<ObjectId>,
-        path: &str,
-        leaf: Option<Kept>,
-    ) -> Result<(ObjectId, Vec<Step>), Failure> {
-        let mut steps = Vec::new();
-        let new = self.replaced(root, path, path, leaf, &mut steps)?;
-        let new = match new {
+        changes: &TreeChanges,
+    ) -> Result<(ObjectId, Vec<FolderChange>), Failure> {
+        let mut folders = Vec::new();
+        let changes: Vec<_> = changes
+            .iter()
+            .map(|(path, leaf)| (path.as_str(), path.as_str(), *leaf))
+            .collect();
+        let new = match self.replaced(root, "", &changes, &mut folders)? {
             Some(tree) => tree,
             None => self.new.add(&Tree::empty())?,
         };
-        Ok((new, steps))
+        Ok((new, folders))
     }
 
+    /// Returns what becomes of the tree of `folder`. Each change is a path from here on, the whole path, and its leaf.
     fn replaced(
         &mut self,
         tree: Option<ObjectId>,
-        rest: &str,
-        path: &str,
-        leaf: Option<Kept>,
-        steps: &mut Vec<Step>,
+        folder: &str,
+        changes: &[(&str, &str, Option<Kept>)],
+        folders: &mut Vec<FolderChange>,
     ) -> Result<Option<ObjectId>, Failure> {
         let mut entries = tree.map(|id| self.entries(id)).transpose()?.unwrap_or_default();
-        let (name, below) = split(rest);
-        let at = entries.iter().position(|entry| entry.filename == name);
-        let found = at.map(|at| entries.remove(at));
-        let new = match below {
-            Some(below) => {
-                let folder = match found {
-                    Some(entry) if !entry.mode.is_tree() => return Err(not_a_folder(path, below)),
-                    found => found.map(|entry| entry.oid),
-                };
-                let new = self.replaced(folder, below, path, leaf, steps)?;
-                new.map(|id| (id, EntryKind::Tree.into()))
-            }
-            None if found.is_some_and(|entry| entry.mode.is_tree() || entry.mode.is_commit()) => {
-                let message = format!(
-                    "`{path}` is a folder or a sub-module in the last commit; commit its removal first"
-                );
-                return Err(refused(message));
-            }
-            None => leaf.map(|kept| (kept.blob, kept.mode)),
-        };
-        if let Some((oid, mode)) = new {
-            let entry = Entry {
-                mode,
-                filename: name.into(),
-                oid,
+        for of_name in changes.chunk_by(|(a, ..), (b, ..)| split(a).0 == split(b).0) {
+            let (rest, path, leaf) = of_name[0];
+            let (name, below) = split(rest);
+            let at = entries.iter().position(|entry| entry.filename == name);
+            let found = at.map(|at| entries.remove(at));
+            let new = match below {
+                Some(below) => {
+                    let subtree = match found {
+                        Some(entry) if !entry.mode.is_tree() => return Err(not_a_folder(path, below)),
+                        found => found.map(|entry| entry.oid),
+                    };
+                    let inner: Option<Vec<_>> = of_name
+                        .iter()
+                        .map(|(rest, path, leaf)| Some((split(rest).1?, *path, *leaf)))
+                        .collect();
+                    let inner = inner.ok_or_else(|| not_a_folder(path, below))?;
+                    let subfolder = &path[..path.len() - below.len() - 1];
+                    let new = self.replaced(subtree, subfolder, &inner, folders)?;
+                    new.map(|id| (id, EntryKind::Tree.into()))
+                }
+                None if of_name.len() > 1 => {
+                    let (rest, path, _) = of_name[1];
+                    return Err(not_a_folder(path, split(rest).1.unwrap_or_default()));
+                }
+                None if found.is_some_and(|entry| entry.mode.is_tree() || entry.mode.is_commit()) => {
+                    let message = format!(
+                        "`{path}` is a folder or a sub-module in the last commit; commit its removal first"
+                    );
+                    return Err(refused(message));
+                }
+                None => leaf.map(|kept| (kept.blob, kept.mode)),
             };
-            let at = entries.partition_point(|other| *other < entry);
-            entries.insert(at, entry);
+            if let Some((oid, mode)) = new {
+                let entry = Entry {
+                    mode,
+                    filename: name.into(),
+                    oid,
+                };
+                let at = entries.partition_point(|other| *other < entry);
+                entries.insert(at, entry);
+            }
         }
-        let new = if entries.is_empty() {
+        let after = if entries.is_empty() {
             None
         } else {
             Some(self.new.add(&Tree { entries })?)
         };
-        let folder = path[..path.len() - rest.len()].trim_end_matches('/');
-        steps.push((folder.to_owned(), tree, new));
-        Ok(new)
+        folders.push(FolderChange {
+            path: folder.to_owned(),
+            before: tree,
+            after,
+        });
+        Ok(after)
     }
 
     fn entries(&self, tree: ObjectId) -> Result<Vec<Entry>, Failure> {

@@ -75,7 +75,7 @@ impl Line {
             let parent = node.parent(&git, path)?;
             let before = parent.as_ref().and_then(|parent| parent.content);
             if before != node.content || node.is_kept_change(parent.as_ref(), path) {
-                self.versions.push(node.version(before));
+                self.versions.push(node.version(before, path));
             }
             next = parent;
         }
@@ -163,12 +163,16 @@ impl Node {
         Ok(first)
     }
 
-    /// Whether it is a tool's change of the document that left every byte as it was: a version all the same, since it can
-    /// be undone.
+    /// Returns whether it is a tool's change of the document that left every byte as it was. That is a version too, since
+    /// it can be undone.
     fn is_kept_change(&self, parent: Option<&Self>, path: &str) -> bool {
         let is_same_tree = parent.is_some_and(|parent| parent.tree == self.tree);
-        let is_of_path = |record: Record| record.noted.is_some() && record.path == path;
-        is_same_tree && self.data.contains_str(NOTED) && self.record().is_some_and(is_of_path)
+        let content = self.content.map(|id| id.to_string());
+        let is_kept = |record: Record| match record.contents_of(path) {
+            Some(contents) => is_same_tree || contents.iter().all(|side| *side == content),
+            None => false,
+        };
+        self.data.contains_str(NOTED) && self.record().is_some_and(is_kept)
     }
 
     /// What the commit says of itself, if it is one of ours.
@@ -177,8 +181,8 @@ impl Node {
         Record::parse(&message.to_str_lossy())
     }
 
-    /// What the commit made of the document, which held `before`.
-    fn version(&self, before: Option<ObjectId>) -> Version {
+    /// What the commit made of the document at `path`, which held `before`.
+    fn version(&self, before: Option<ObjectId>, path: &str) -> Version {
         let (mut author, mut time) = (String::new(), DateTime::default());
         for token in CommitRefIter::from_bytes(&self.data, self.id.kind()).map_while(Result::ok) {
             if let Token::Author { signature } = token {
@@ -191,13 +195,8 @@ impl Node {
             time = record.time.fixed_offset();
         }
         let contents = [before, self.content].map(|id| id.map(|id| id.to_string()));
-        let is_that_change = |record: &Record| {
-            self.parents.len() < 2
-                && record
-                    .noted
-                    .as_ref()
-                    .is_some_and(|noted| noted.contents == contents)
-        };
+        let is_that_change =
+            |record: &Record| self.parents.len() < 2 && record.contents_of(path) == Some(&contents);
         let [_, content] = contents.clone();
         Version {
             commit: self.id.to_string(),

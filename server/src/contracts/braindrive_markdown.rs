@@ -221,10 +221,10 @@ impl BrainDriveMarkdown for BrainDrive {
         if limit > MOST_ENTRIES && activity.entries.len() == MOST_ENTRIES {
             cx.note(TRUNCATED, true);
         }
-        let entries = activity.entries.into_iter().map(|entry| ActivityEntry {
+        let entries = activity.entries.into_iter().map(|mut entry| ActivityEntry {
             timestamp: entry.time.fixed_offset(),
             operation: entry.operation,
-            path: entry.path,
+            path: entry.paths.swap_remove(0),
             summary: entry.summary,
             git_commit_sha: entry.commit,
         });

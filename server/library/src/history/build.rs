@@ -321,15 +321,17 @@ fn insert(database: &Connection, place: Place, visited: &Visited) -> Result<(), 
     let Some(record) = visited.commit.record.as_ref().filter(|record| is_entry(record)) else {
         return Ok(());
     };
+    let more = &record.paths[1..];
+    let more = (!more.is_empty()).then(|| serde_json::json!(more).to_string());
     database
         .prepare_cached(
-            "INSERT INTO entry (place, operation, path, tool, client, seconds, nanoseconds, summary, key, request)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            "INSERT INTO entry (place, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?
         .execute(params![
             place,
             record.operation,
-            record.path,
+            record.paths[0],
             record.tool,
             record.client,
             record.time.timestamp(),
@@ -337,6 +339,7 @@ fn insert(database: &Connection, place: Place, visited: &Visited) -> Result<(), 
             record.summary,
             record.key,
             record.request,
+            more,
         ])?;
     Ok(())
 }

@@ -18,7 +18,7 @@ use super::{super::commit_message::Record, LogEntry};
 /// Says that a database is ours, whatever its name.
 pub(super) const APPLICATION: i32 = i32::from_be_bytes(*b"Tbll");
 /// Changes with the schema, and with what its rows mean.
-pub(super) const VERSION: i32 = 1;
+pub(super) const VERSION: i32 = 2;
 /// Kibibytes of the file that a reader keeps in memory.
 const READERS_PAGES: i32 = -512;
 
@@ -180,7 +180,7 @@ impl Cache {
         limit: usize,
     ) -> Result<Vec<LogEntry>, CacheError> {
         let mut query = self.database.prepare_cached(
-            "SELECT id, operation, path, tool, client, seconds, nanoseconds, summary, key, request
+            "SELECT id, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more
              FROM entry JOIN walk USING (place)
              WHERE place >= ?1 AND path >= ?2 AND (?3 IS NULL OR path < ?3) ORDER BY place LIMIT ?4",
         )?;
@@ -201,7 +201,7 @@ impl Cache {
         key: &str,
     ) -> Result<Option<LogEntry>, CacheError> {
         let mut query = self.database.prepare_cached(
-            "SELECT id, operation, path, tool, client, seconds, nanoseconds, summary, key, request
+            "SELECT id, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more
              FROM entry JOIN walk USING (place)
              WHERE key = ?4 AND place >= ?1 AND path >= ?2 AND (?3 IS NULL OR path < ?3) ORDER BY place LIMIT 1",
         )?;
@@ -255,9 +255,13 @@ fn behind(prefix: &str) -> Option<String> {
 fn entry(row: &Row<'_>, prefix: &str) -> Result<LogEntry, CacheError> {
     let commit = object_id(row.get_ref(0)?.as_blob().map_err(wrong_type)?)?;
     let (seconds, nanoseconds) = (row.get(5)?, row.get(6)?);
+    let mut paths = vec![row.get(2)?];
+    if let Some(more) = row.get::<_, Option<String>>(10)? {
+        paths.extend(serde_json::from_str::<Vec<String>>(&more).map_err(|_| CacheError::Content)?);
+    }
     let record = Record {
         operation: row.get(1)?,
-        path: row.get(2)?,
+        paths,
         tool: row.get(3)?,
         client: row.get(4)?,
         time: DateTime::from_timestamp(seconds, nanoseconds).ok_or(CacheError::Content)?,

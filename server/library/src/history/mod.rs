@@ -47,8 +47,8 @@ pub struct LogEntry {
     pub commit: String,
     /// What was done, in one word.
     pub operation: String,
-    /// The document, as the library names it.
-    pub path: String,
+    /// The documents, at least one, as the library names them.
+    pub paths: Vec<String>,
     /// Name of the tool that was called.
     pub tool: String,
     /// The client's name and version, where it gave them.
@@ -66,12 +66,14 @@ pub struct LogEntry {
 impl LogEntry {
     /// The entry that the commit `id` is, if it is one of the library at `prefix`.
     fn of(id: ObjectId, record: Record, prefix: &str) -> Option<Self> {
-        if !is_entry(&record) {
+        // The first document decides whose library's entry it is.
+        if !is_entry(&record) || !record.paths[0].starts_with(prefix) {
             return None;
         }
+        let paths = record.paths.iter().filter_map(|path| path.strip_prefix(prefix));
         Some(Self {
             commit: id.to_string(),
-            path: record.path.strip_prefix(prefix)?.to_owned(),
+            paths: paths.map(ToOwned::to_owned).collect(),
             operation: record.operation,
             tool: record.tool?,
             client: record.client,

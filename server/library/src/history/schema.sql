@@ -19,7 +19,7 @@ CREATE TABLE walk (
 CREATE TABLE entry (
     place INTEGER PRIMARY KEY,
     operation TEXT NOT NULL,
-    -- Relative to the top of the repository.
+    -- The first document, relative to the top of the repository. It decides whose library's entry this is.
     path TEXT NOT NULL,
     tool TEXT NOT NULL,
     client TEXT,
@@ -27,7 +27,9 @@ CREATE TABLE entry (
     nanoseconds INTEGER NOT NULL,
     summary TEXT NOT NULL,
     key TEXT,
-    request TEXT
+    request TEXT,
+    -- The other documents, as a JSON array; NULL where there is only one.
+    more TEXT
 ) STRICT;
 
 CREATE TABLE path (

@@ -15,24 +15,28 @@ fn text() -> impl Strategy<Value = String> {
 
 fn record() -> impl Strategy<Value = Record> {
     let option = || proptest::option::of(text());
-    let words = (text(), text(), option(), option(), text(), option(), option());
+    let words = (text(), option(), option(), text(), option(), option());
     let details = proptest::collection::btree_map(text(), text(), 1..3);
     let content = || proptest::option::of("[0-9a-f]{40}");
-    let noted = proptest::option::of((details, content(), content())).prop_map(|noted| {
-        noted.map(|(details, before, after)| Noted {
+    let documents = proptest::collection::vec((text(), content(), content()), 1..4);
+    let details = proptest::option::of(details);
+    (words, documents, details, 0_i64..4_102_444_800_000).prop_map(|(words, documents, details, millis)| {
+        let (operation, tool, client, summary, key, request) = words;
+        let paths = documents.iter().map(|(path, ..)| path.clone()).collect();
+        let noted = details.map(|details| Noted {
             details: details
                 .into_iter()
                 .map(|(name, value)| (name, value.into()))
                 .collect(),
-            contents: [before, after],
-        })
-    });
-    (words, noted, 0_i64..4_102_444_800_000).prop_map(|(words, noted, millis)| {
-        let (operation, path, tool, client, summary, key, request) = words;
+            contents: documents
+                .into_iter()
+                .map(|(_, before, after)| [before, after])
+                .collect(),
+        });
         let time = DateTime::<Utc>::from_timestamp_millis(millis).unwrap();
         Record {
             operation,
-            path,
+            paths,
             tool,
             client,
             time,
@@ -83,7 +87,7 @@ fn messages_of_people_are_no_entries() {
 fn git_can_add_a_trailer_of_its_own() {
     let record = Record {
         operation: "append".into(),
-        path: "notes/ä b.md".into(),
+        paths: vec!["notes/ä b.md".into()],
         tool: Some("edit_markdown".into()),
         client: None,
         time: DateTime::from_timestamp_millis(1_700_000_000_123).unwrap(),

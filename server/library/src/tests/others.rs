@@ -288,7 +288,7 @@ fn paths(library: &Library, limit: usize) -> Vec<String> {
         .unwrap()
         .entries
         .into_iter()
-        .map(|entry| entry.path)
+        .map(|entry| entry.paths.concat())
         .collect()
 }
 

@@ -275,7 +275,7 @@ fn a_folder_in_a_repository_and_an_unborn_branch_work() {
     assert_eq!(bench.status(), "");
     let entries = library.activity(10).unwrap().entries;
     assert_eq!(
-        entries.iter().map(|entry| &*entry.path).collect::<Vec<_>>(),
+        entries.iter().map(|entry| &*entry.paths[0]).collect::<Vec<_>>(),
         ["a/b.md", "a/b.md"]
     );
     bench.write("docs/other.md", "x");

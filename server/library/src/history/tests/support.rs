@@ -117,7 +117,12 @@ fn stream(plans: &[Plan]) -> String {
             0 => "a person's\n".to_owned(),
             kind => Record {
                 operation: if kind == 5 { EXTERNAL } else { "append" }.into(),
-                path: path.into(),
+                // Every third entry is of two documents: the second may be in another library.
+                paths: [path]
+                    .into_iter()
+                    .chain((at % 3 == 0).then_some("b/second.md"))
+                    .map(Into::into)
+                    .collect(),
                 tool: (kind != 5).then(|| "a_tool".into()),
                 client: (at % 2 == 0).then(|| "c/1".into()),
                 time: DateTime::from_timestamp(time, 1_000_000 * (at as u32 % 1000)).unwrap(),
