@@ -174,7 +174,7 @@ pub(super) fn plan(
         mode: old.map_or(NEW_FILE, |before| before.file.mode),
         kept_before,
         kept_after,
-        key: entry.call.idempotency_key.clone(),
+        key: entry.call.idempotency_key.as_ref().map(String::from),
         path,
         versions,
     })
@@ -393,7 +393,7 @@ impl Planner<'_> {
             client: entry.call.client.clone(),
             time: authorship.time,
             summary: change.summary.clone(),
-            key: entry.call.idempotency_key.clone(),
+            key: entry.call.idempotency_key.as_ref().map(String::from),
             request: entry.request.map(request_digest),
             noted: (!details.is_empty()).then_some(Noted { details, contents }),
         }

@@ -12,8 +12,8 @@ use std::{
 
 use gix::{ObjectId, ThreadSafeRepository};
 use tabellion_runtime::{
-    self as schemas, BoxFuture, Change, Document, Entry, Failure, FailureKind, Prepared, Replay, Session,
-    Setback, Snapshot,
+    BoxFuture, Change, CommitId, ContentId, Document, DocumentHistory, Entry, Failure, FailureKind,
+    IdempotencyKey, Prepared, Replay, Session, Snapshot, StoreError,
 };
 
 use super::{
@@ -30,7 +30,7 @@ use crate::{path::LibraryPath, platform::FileLock};
 const MOST: usize = 64;
 
 /// What became of a change; unset until it was published.
-type Outcome = OnceLock<Result<(), Setback>>;
+type Outcome = OnceLock<Result<(), StoreError>>;
 
 /// Documents as they were handed out; `None` where there was none.
 type Seen = HashMap<LibraryPath, Option<Arc<Before>>>;
@@ -66,7 +66,7 @@ impl Batch {
         drop(lock);
         let outcome = match outcome {
             // Whose failure it is shows when each is made alone.
-            Err(_) if members.len() > 1 => Err(Setback::Moved),
+            Err(_) if members.len() > 1 => Err(StoreError::Conflict),
             outcome => outcome,
         };
         for member in members {
@@ -155,7 +155,7 @@ impl Snapshot for Turn<'_> {
         Ok(self.document(&path)?.as_deref().map(document))
     }
 
-    fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<schemas::Past, Failure> {
+    fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let (library, git_path) = (self.library, self.library.repository.git_path(&path));
         let document = self.document(&path)?;
@@ -186,9 +186,9 @@ impl Snapshot for Turn<'_> {
 }
 
 impl Session for Turn<'_> {
-    fn replay(&self, key: &str, request: &str) -> Result<Option<Replay>, Setback> {
+    fn replay(&self, key: &IdempotencyKey, request: &str) -> Result<Option<Replay>, StoreError> {
         if self.pending().is_some_and(|pending| pending.has_key(key)) {
-            return Err(Setback::Moved);
+            return Err(StoreError::Conflict);
         }
         let Some(entry) = blocking(|| self.library.entry_with_key(key))? else {
             return Ok(None);
@@ -205,12 +205,12 @@ impl Session for Turn<'_> {
         let commit = ObjectId::from_hex(entry.commit.as_bytes()).reading("the log")?;
         let before = Past::before(self.library, commit)?;
         Ok(Some(Replay {
-            commit: entry.commit.clone(),
+            commit: CommitId::new(entry.commit.as_str()),
             before: Box::new(before),
         }))
     }
 
-    fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, Setback> {
+    fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, StoreError> {
         let path = LibraryPath::of_any_file(&change.path).map_err(|error| invalid_path(&error))?;
         let old = self.document(&path)?;
         let library = self.library;
@@ -221,15 +221,15 @@ impl Session for Turn<'_> {
         };
         let plan = plan::plan(library, pending, path, old.as_deref(), change, entry)?;
         let prepared = Prepared {
-            commit: plan.logged.commit.to_string(),
-            base: plan.old.map(|id| id.to_string()),
-            content: plan.new.map(|id| id.to_string()),
+            commit: CommitId::new(plan.logged.commit.to_string()),
+            base: plan.old.map(|id| ContentId::new(id.to_string())),
+            content: plan.new.map(|id| ContentId::new(id.to_string())),
         };
         self.plan = Some(plan);
         Ok(prepared)
     }
 
-    fn publish<'a>(mut self: Box<Self>) -> BoxFuture<'a, Result<(), Setback>>
+    fn publish<'a>(mut self: Box<Self>) -> BoxFuture<'a, Result<(), StoreError>>
     where
         Self: 'a,
     {
@@ -259,8 +259,8 @@ impl Session for Turn<'_> {
             library.history.has_grown();
             match outcome.get() {
                 Some(Ok(())) => library.counts.committed(),
-                Some(Err(Setback::Moved)) => library.counts.conflicted(),
-                Some(Err(Setback::Failure(_))) | None => {}
+                Some(Err(StoreError::Conflict)) => library.counts.conflicted(),
+                Some(Err(StoreError::Failure(_))) | None => {}
             }
             outcome
                 .get()
@@ -334,11 +334,11 @@ impl Snapshot for Past {
         };
         Ok(Some(Document {
             bytes: versions::content(&git, kept.blob)?,
-            id: kept.blob.to_string(),
+            id: ContentId::new(kept.blob.to_string()),
         }))
     }
 
-    fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<schemas::Past, Failure> {
+    fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
         let document = self.read(path)?;
         let now = document
             .as_ref()
@@ -357,6 +357,6 @@ impl Snapshot for Past {
 fn document(before: &Before) -> Document {
     Document {
         bytes: before.file.bytes.clone(),
-        id: before.id.to_string(),
+        id: ContentId::new(before.id.to_string()),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::support::{Bench, change, make};
 use crate::library::transaction::{Step, Stop, Watch};
-use tabellion_runtime::{Change, Failure, FailureKind, Setback};
+use tabellion_runtime::{Change, Failure, FailureKind, StoreError};
 
 const STEPS: [Step; 6] = [
     Step::Written,
@@ -48,7 +48,10 @@ fn stop_at(step: Step, how: fn() -> Stop) -> Watch {
 }
 
 fn an_error() -> Stop {
-    Stop::Setback(Setback::Failure(Failure::new(FailureKind::Io, "no space left")))
+    Stop::StoreError(StoreError::Failure(Failure::new(
+        FailureKind::Io,
+        "no space left",
+    )))
 }
 
 #[track_caller]

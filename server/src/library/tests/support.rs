@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use tabellion_runtime::{CallContext, Change, Content, Entry, Failure, Prepared, Session, Setback, Store};
+use tabellion_runtime::{CallContext, Change, Content, Entry, Failure, Prepared, Session, Store, StoreError};
 use tempfile::TempDir;
 
 use crate::{
@@ -216,7 +216,10 @@ pub(in crate::library) fn begin(library: &Library) -> Box<dyn Session + '_> {
 }
 
 /// Prepares in `session`.
-pub(in crate::library) fn prepare(session: &mut dyn Session, change: &Change) -> Result<Prepared, Setback> {
+pub(in crate::library) fn prepare(
+    session: &mut dyn Session,
+    change: &Change,
+) -> Result<Prepared, StoreError> {
     let call = CallContext {
         client: Some("test/1".into()),
         ..CallContext::default()
@@ -233,18 +236,18 @@ pub(in crate::library) fn prepare(session: &mut dyn Session, change: &Change) ->
 }
 
 /// Makes a change as the runtime does, once.
-pub(in crate::library) fn make(library: &Library, change: &Change) -> Result<String, Setback> {
-    let mut session = wait(library.begin(0)).map_err(Setback::Failure)?;
+pub(in crate::library) fn make(library: &Library, change: &Change) -> Result<String, StoreError> {
+    let mut session = wait(library.begin(0)).map_err(StoreError::Failure)?;
     let prepared = prepare(&mut *session, change)?;
     wait(session.publish())?;
-    Ok(prepared.commit)
+    Ok(prepared.commit.into())
 }
 
 /// Why a change was not made.
 #[track_caller]
 pub(in crate::library) fn refusal(library: &Library, change: &Change) -> Failure {
     match make(library, change) {
-        Err(Setback::Failure(failure)) => failure,
+        Err(StoreError::Failure(failure)) => failure,
         other => panic!("{other:?}"),
     }
 }
