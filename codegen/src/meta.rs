@@ -3,18 +3,18 @@
 use std::sync::LazyLock;
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
-use tabellion_runtime::shape;
+use tabellion_runtime::schema::compile;
 
 use crate::{document::Document, pointer, problem::Problem};
 
 static CONTRACT: LazyLock<Validator> =
-    LazyLock::new(|| compile(include_str!("../../schemas/meta/contract.schema.json")));
+    LazyLock::new(|| meta_schema(include_str!("../../schemas/meta/contract.schema.json")));
 static TOOL: LazyLock<Validator> =
-    LazyLock::new(|| compile(include_str!("../../schemas/meta/tool.schema.json")));
+    LazyLock::new(|| meta_schema(include_str!("../../schemas/meta/tool.schema.json")));
 
-fn compile(text: &str) -> Validator {
+fn meta_schema(text: &str) -> Validator {
     let schema = serde_json::from_str(text).expect("meta-schemas are JSON");
-    shape::build(&schema).expect("meta-schemas are schemas")
+    compile(&schema).expect("meta-schemas are schemas")
 }
 
 /// Which kind of file a document is.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use tabellion_runtime::shape;
+use tabellion_runtime::schema::compile;
 
 use crate::{
     algebra,
@@ -18,7 +18,7 @@ const MOST: usize = 400;
 
 /// A value that satisfies `inside` and not `outside`.
 pub(crate) fn between(side: Side, inside: &Value, outside: &Value, tools: [&Tool; 2]) -> Option<Value> {
-    let (accepts, refuses) = (shape::build(inside).ok()?, shape::build(outside).ok()?);
+    let (accepts, refuses) = (compile(inside).ok()?, compile(outside).ok()?);
     let examples: Vec<&Value> = tools
         .iter()
         .flat_map(|tool| &tool.spec.examples)
@@ -144,7 +144,7 @@ impl Maker {
     /// A value of `schema` if one is found, and other candidates.
     fn likely(&self, schema: &Value, name: Option<&str>) -> (Value, Vec<Value>) {
         let mut made = self.candidates(schema, name);
-        let validator = shape::build(schema).ok();
+        let validator = compile(schema).ok();
         let valid = |value: &Value| {
             validator
                 .as_ref()

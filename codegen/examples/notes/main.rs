@@ -80,7 +80,9 @@ impl Notes for Plain {
     }
 
     async fn today_version(&self, cx: &ReadCx<'_>) -> Result<String, ToolError> {
-        Ok(cx.read(TODAY)?.map_or_else(String::new, |document| document.id))
+        Ok(cx
+            .read(TODAY)?
+            .map_or_else(String::new, |document| document.id.into()))
     }
 
     async fn tidy_note_prompt(

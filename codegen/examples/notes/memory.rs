@@ -6,7 +6,8 @@ use std::{
 };
 
 use tabellion_runtime::{
-    BoxFuture, Change, Content, Document, Entry, Failure, Prepared, Replay, Session, Setback, Snapshot, Store,
+    BoxFuture, Change, CommitId, Content, ContentId, Document, Entry, Failure, IdempotencyKey, Prepared,
+    Replay, Session, Snapshot, Store, StoreError,
 };
 
 /// Documents by path, and how many commits there were.
@@ -22,7 +23,7 @@ struct State {
 impl State {
     fn document(&self, path: &str) -> Option<Document> {
         let bytes = self.documents.get(path)?.clone();
-        let id = format!("{bytes:x?}");
+        let id = ContentId::new(format!("{bytes:x?}"));
         Some(Document { bytes, id })
     }
 }
@@ -64,25 +65,25 @@ impl Snapshot for Turn<'_> {
 }
 
 impl Session for Turn<'_> {
-    fn replay(&self, _: &str, _: &str) -> Result<Option<Replay>, Setback> {
+    fn replay(&self, _: &IdempotencyKey, _: &str) -> Result<Option<Replay>, StoreError> {
         Ok(None)
     }
 
-    fn prepare(&mut self, change: &Change, _: &Entry<'_>) -> Result<Prepared, Setback> {
+    fn prepare(&mut self, change: &Change, _: &Entry<'_>) -> Result<Prepared, StoreError> {
         let state = self.memory.state();
         self.change = Some(change.clone());
         let content = match &change.content {
-            Content::Write(bytes) => Some(format!("{bytes:x?}")),
+            Content::Write(bytes) => Some(ContentId::new(format!("{bytes:x?}"))),
             Content::Delete => None,
         };
         Ok(Prepared {
-            commit: format!("c{}", state.commits + 1),
+            commit: CommitId::new(format!("c{}", state.commits + 1)),
             base: state.document(&change.path).map(|document| document.id),
             content,
         })
     }
 
-    fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), Setback>>
+    fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), StoreError>>
     where
         Self: 'a,
     {

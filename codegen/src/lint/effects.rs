@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use tabellion_runtime::shape;
+use tabellion_runtime::schema::compile;
 
 use super::pointers::leads_to;
 use crate::{
@@ -92,7 +92,7 @@ fn when(tool: &Tool, when: &When, at: &str, problems: &mut Vec<Problem>) {
     let Some(found) = leads_to(input, &when.at, "string", &tool.document, &at_at, problems) else {
         return;
     };
-    let possible = shape::build(&views::enforced(found.schema))
+    let possible = compile(&views::enforced(found.schema))
         .map_or(true, |validator| validator.is_valid(&when.is.as_str().into()));
     if !possible {
         problems.push(tool.document.problem(

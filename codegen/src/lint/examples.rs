@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tabellion_runtime::shape;
+use tabellion_runtime::schema::compile;
 
 use super::rules;
 use crate::{
@@ -55,7 +55,7 @@ fn judge<'a>(
     let Authored {
         document, at, schema, ..
     } = authored;
-    let Ok(validator) = shape::build(&views::enforced(schema)) else {
+    let Ok(validator) = compile(&views::enforced(schema)) else {
         return;
     };
     let rules = views::rules(schema);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use tabellion_runtime::shape;
+use tabellion_runtime::schema::compile;
 
 use super::values;
 use crate::{
@@ -237,7 +237,7 @@ impl<'a> Check<'a> {
     }
 
     fn pattern(&mut self, pattern: &str, at: &str) {
-        if let Err(error) = shape::build(&serde_json::json!({ "pattern": pattern })) {
+        if let Err(error) = compile(&serde_json::json!({ "pattern": pattern })) {
             let reason = error.lines().last().unwrap_or_default().trim().to_string();
             let help = "patterns run in linear time, without look-around and back-references: use `not` and `pattern`";
             self.problem(at, format!("the pattern can't be compiled: {reason}"), help);

@@ -1,7 +1,7 @@
 //! Numbers and defaults in schemas.
 
 use serde_json::Value;
-use tabellion_runtime::shape;
+use tabellion_runtime::schema::compile;
 
 use crate::{contract::Authored, document::Document, pointer, problem::Problem, schema, views};
 
@@ -38,7 +38,7 @@ pub(super) fn defaults(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
 
 fn check(schema: &Value, at: &str, document: &Document, problems: &mut Vec<Problem>) {
     if let Some(default) = schema.get("default")
-        && let Ok(validator) = shape::build(&views::enforced(schema))
+        && let Ok(validator) = compile(&views::enforced(schema))
         && let Some(error) = validator.iter_errors(default).next()
     {
         problems.push(document.problem(

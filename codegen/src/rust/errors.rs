@@ -95,7 +95,7 @@ fn failures(contract: &Contract) -> TokenStream {
     quote! {
         impl From<Failure> for ToolError {
             fn from(failure: Failure) -> Self {
-                let Failure { kind, message: detail, data } = failure;
+                let Failure { kind, message: detail, data, .. } = failure;
                 match kind {
                     #(#arms)*
                 }

@@ -51,7 +51,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "Rejection",
             "ResourceSpec",
             "Rule",
-            "Shape",
+            "Schema",
             "Shows",
             "Staged",
             "Store",
@@ -59,7 +59,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "When",
             "WriteCx",
             "dispatch",
-            "offer",
+            "resources_and_prompts",
         ],
     ),
 ];

@@ -137,13 +137,13 @@ fn resources(contract: &Contract) -> [TokenStream; 2] {
             let [read, version] = names::resource_methods(name).map(|name| ident(&name));
             (
                 quote! {
-                    #name => offer::resource(
+                    #name => resources_and_prompts::resource(
                         &RESOURCES[#i], implementation, &**store, call,
                         |service, cx| Box::pin(service.#read(cx)),
                     ).await,
                 },
                 quote! {
-                    #name => offer::version(
+                    #name => resources_and_prompts::version(
                         implementation, &**store, &CallContext::default(),
                         |service, cx| Box::pin(service.#version(cx)),
                     ).await,
@@ -190,7 +190,7 @@ fn prompts(contract: &Contract) -> TokenStream {
         let (name, i) = (&prompt.name, Literal::usize_unsuffixed(i));
         let method = ident(&names::prompt_method(name));
         quote! {
-            #name => offer::prompt(
+            #name => resources_and_prompts::prompt(
                 &PROMPTS[#i], implementation, &**store, call, arguments,
                 |service, cx, arguments| Box::pin(service.#method(cx, arguments)),
             ).await,
@@ -220,7 +220,7 @@ fn completions(contract: &Contract) -> TokenStream {
             let name = &prompt.name;
             let method = ident(&names::completion_method(name, argument));
             quote! {
-                (#name, #argument) => offer::completion(
+                (#name, #argument) => resources_and_prompts::completion(
                     implementation, &**store, call, value,
                     |service, cx, value| Box::pin(service.#method(cx, value)),
                 ).await,
@@ -239,7 +239,7 @@ fn completions(contract: &Contract) -> TokenStream {
             Box::pin(async move {
                 match (prompt, argument) {
                     #(#arms)*
-                    _ => offer::without_values(&CONTRACT, prompt, argument),
+                    _ => resources_and_prompts::without_values(&CONTRACT, prompt, argument),
                 }
             })
         }

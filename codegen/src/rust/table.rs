@@ -101,7 +101,7 @@ fn resource(resource: &Resource) -> TokenStream {
         mime_type,
         ..
     } = resource;
-    let shape = shape(&resource_constant(resource), &resource.schema);
+    let schema = schema(&resource_constant(resource), &resource.schema);
     quote! {
         ResourceSpec {
             name: #name,
@@ -109,7 +109,7 @@ fn resource(resource: &Resource) -> TokenStream {
             title: #title,
             description: #description,
             mime_type: #mime_type,
-            shape: #shape,
+            schema: #schema,
         }
     }
 }
@@ -181,7 +181,7 @@ fn tool(tool: &Tool) -> TokenStream {
     let rate_limit = optional(spec.rate_limit.as_ref());
     let commit = optional(spec.commit.as_ref());
     let effects = spec.effects.iter().map(effect);
-    let [input, output] = Side::ALL.map(|side| shape(&tool_constant(tool, side), tool.schema(side)));
+    let [input, output] = Side::ALL.map(|side| schema(&tool_constant(tool, side), tool.schema(side)));
     let examples = spec.examples.iter().filter_map(example);
     quote! {
         ToolSpec {
@@ -255,7 +255,7 @@ fn example(example: &Example) -> Option<TokenStream> {
     Some(quote!(Example { name: #name, json: #json, valid: #valid, at: #at, rule: #rule }))
 }
 
-fn shape(constant: &str, schema: &Value) -> TokenStream {
+fn schema(constant: &str, schema: &Value) -> TokenStream {
     let (wire, enforced) = texts_of(constant);
     let enforced = if enforces_more(schema) {
         enforced
@@ -267,7 +267,7 @@ fn shape(constant: &str, schema: &Value) -> TokenStream {
         let (at, id, message) = (&rule.enforced, &rule.id, &rule.message);
         quote!(Rule { at: #at, id: #id, message: #message })
     });
-    quote!(Shape::new(schema::#wire, schema::#enforced, &[#(#rules),*]))
+    quote!(Schema::new(schema::#wire, schema::#enforced, &[#(#rules),*]))
 }
 
 fn texts(constant: &str, schema: &Value) -> TokenStream {

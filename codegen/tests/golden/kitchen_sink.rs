@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use tabellion_runtime::{
     Annotations, Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec,
     ErrorAnswer, ErrorChannel, ErrorSpec, Example, Failure, FailureKind, ReadCx,
-    Rejection, Rule, Shape, Store, ToolSpec, dispatch,
+    Rejection, Rule, Schema, Store, ToolSpec, dispatch,
 };
 
 /// Kitchen sink: the tools, one method each. Implementors write `async fn`.
@@ -77,7 +77,7 @@ impl ToolError {
 
 impl From<Failure> for ToolError {
     fn from(failure: Failure) -> Self {
-        let Failure { kind, message: detail, data } = failure;
+        let Failure { kind, message: detail, data, .. } = failure;
         match kind {
             FailureKind::Invalid => Self::Error { detail, data },
             FailureKind::NotFound => Self::Error { detail, data },
@@ -362,8 +362,8 @@ pub static TOOLS: [ToolSpec; 2] = [
         rate_limit: None,
         errors: &["ERROR"],
         effects: &[],
-        input: Shape::new(schema::MOVE_INPUT, schema::MOVE_INPUT, &[]),
-        output: Shape::new(schema::MOVE_OUTPUT, schema::MOVE_OUTPUT, &[]),
+        input: Schema::new(schema::MOVE_INPUT, schema::MOVE_INPUT, &[]),
+        output: Schema::new(schema::MOVE_OUTPUT, schema::MOVE_OUTPUT, &[]),
         examples: &[],
     },
     ToolSpec {
@@ -384,7 +384,7 @@ pub static TOOLS: [ToolSpec; 2] = [
         rate_limit: None,
         errors: &["ERROR"],
         effects: &[],
-        input: Shape::new(
+        input: Schema::new(
             schema::KITCHEN_EVERY_SHAPE_INPUT,
             schema::KITCHEN_EVERY_SHAPE_INPUT_ENFORCED,
             &[
@@ -395,7 +395,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::KITCHEN_EVERY_SHAPE_OUTPUT,
             schema::KITCHEN_EVERY_SHAPE_OUTPUT,
             &[],

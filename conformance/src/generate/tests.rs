@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 use tabellion_contracts::CONTRACTS;
-use tabellion_runtime::shape::build;
+use tabellion_runtime::schema::compile as build;
 
 use super::{Input, Inputs, inputs_of};
 

@@ -7,7 +7,7 @@ use std::{ffi::OsString, fs, os::unix::fs::PermissionsExt, path::Path, time::Sys
 
 use serde_json::json;
 use tabellion_contracts::braindrive_markdown::ToolError;
-use tabellion_runtime::{Failure, FailureKind};
+use tabellion_runtime::{ContentId, Failure, FailureKind, Precondition};
 
 use super::{
     failed,
@@ -78,7 +78,7 @@ impl Library {
     pub(super) fn change(
         &self,
         path: &str,
-        base: Option<&Option<String>>,
+        base: Option<&Precondition>,
         plan: &Plan<'_>,
     ) -> Result<Receipt, ToolError> {
         let stale = if is(Mutant::LosesRacingEdit) {
@@ -103,7 +103,7 @@ impl Library {
     fn attempt(
         &self,
         path: &str,
-        base: Option<&Option<String>>,
+        base: Option<&Precondition>,
         plan: &Plan<'_>,
         stale: Option<&Found>,
     ) -> Result<Option<Receipt>, ToolError> {
@@ -117,7 +117,8 @@ impl Library {
         });
         let bytes = stale.or(before.as_ref().map(|(found, _)| found));
         let bytes = bytes.map(|found| found.bytes.as_slice());
-        let is_other = |base: &Option<String>| base.as_ref() != before.as_ref().map(|(_, entry)| &entry.blob);
+        let id = before.as_ref().map(|(_, entry)| ContentId::new(&entry.blob));
+        let is_other = |base: &Precondition| !base.is_met_by(id.as_ref());
         if base.is_some_and(is_other) && !is(Mutant::IgnoresBase) {
             let message = format!("`{path}` has changed since; read it again");
             return Err(Failure::new(FailureKind::Conflict, message).into());

@@ -7,7 +7,7 @@ use tabellion_contracts::braindrive_markdown::{
     ToolError, WriteMarkdownRequest, tool,
 };
 use tabellion_runtime::{
-    CallContext, ContractError, ErrorAnswer, Failure, FailureKind, ToolSpec, context::BASE,
+    CallContext, ContractError, ErrorAnswer, Failure, FailureKind, Precondition, ToolSpec, context::BASE,
 };
 
 use super::{
@@ -69,7 +69,7 @@ fn answer(
     library: &Library,
     tool: &'static ToolSpec,
     arguments: Value,
-    base: Option<&Option<String>>,
+    base: Option<&Precondition>,
 ) -> Result<Done, ToolError> {
     let malformed = failed("read the arguments");
     match tool.name {
@@ -172,7 +172,7 @@ fn edit(
     library: &Library,
     path: &str,
     operation: &EditOperation,
-    base: Option<&Option<String>>,
+    base: Option<&Precondition>,
 ) -> Result<Done, ToolError> {
     mutant::refuses(operation)?;
     let receipt = library.change(path, base, &|old| {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{
     answer::Rejection,
     failure::{ContractError, ErrorAnswer, Failure},
-    shape::Violation,
+    schema::Violation,
     spec::ToolSpec,
 };
 

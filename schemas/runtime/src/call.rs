@@ -9,7 +9,8 @@ use crate::{
     context::CallContext,
     failure::Failure,
     future::BoxFuture,
-    store::{Change, Document, Past, Snapshot},
+    ids::CommitId,
+    store::{Change, Document, DocumentHistory, Snapshot},
 };
 
 /// A reading tool's method on an implementation `S`, its future on the heap.
@@ -49,12 +50,12 @@ impl<'a> ReadCx<'a> {
         self.snapshot.read(path)
     }
 
-    /// The document at `path` and how it became what it is; see [`Snapshot::past`].
+    /// The document at `path` and how it became what it is; see [`Snapshot::history`].
     ///
     /// # Errors
     /// When the store keeps no history, or it can't be read.
-    pub fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<Past, Failure> {
-        self.snapshot.past(path, known)
+    pub fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
+        self.snapshot.history(path, known)
     }
 
     /// The bytes of one of the contents that the document at `path` has had.
@@ -137,7 +138,7 @@ pub struct Staged<T> {
 
 impl<T> Staged<T> {
     /// The same, with what the log is to keep of it for programs: it is found again in the document's
-    /// [past](ReadCx::past).
+    /// [past](ReadCx::history).
     pub fn with_details(mut self, details: Map<String, Value>) -> Self {
         self.details = details;
         self
@@ -155,16 +156,16 @@ impl<T> fmt::Debug for Staged<T> {
 /// The commit of a staged change. Only the runtime makes one.
 #[derive(Debug)]
 pub struct Receipt {
-    commit: String,
+    commit: CommitId,
 }
 
 impl Receipt {
-    pub(crate) fn new(commit: String) -> Self {
+    pub(crate) fn new(commit: CommitId) -> Self {
         Self { commit }
     }
 
     /// Id of the commit.
-    pub fn commit(&self) -> &str {
+    pub fn commit(&self) -> &CommitId {
         &self.commit
     }
 }

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use crate::{
     approver::Approver,
     caller::{Caller, Progress, Waiting},
-    shape::Violation,
+    ids::{ContentId, IdempotencyKey, Precondition},
+    schema::Violation,
 };
 
 /// `_meta` key of a request: the content id that the document must still have (`null`: must not exist yet).
@@ -22,9 +23,8 @@ pub const COMMIT: &str = "tabellion/commit";
 pub const REPLAYED: &str = "tabellion/replayed";
 
 const PREFIX: &str = "tabellion/";
-const LONGEST_KEY: usize = 255;
-/// No more characters than these are kept of what a client calls itself.
-const LONGEST_CLIENT: usize = 200;
+/// Number of characters that are kept of a client's name.
+const MAX_CLIENT_CHARS: usize = 200;
 
 /// Somebody who is known, as commits name them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,10 +46,10 @@ pub struct CallContext {
     pub counted_as: Option<Arc<str>>,
     /// The client's name and version as it gave them.
     pub client: Option<String>,
-    /// The content id that the changed document must have; `Some(None)`: it must not exist.
-    pub if_base: Option<Option<String>>,
+    /// What the changed document must be, if the caller has an opinion.
+    pub if_base: Option<Precondition>,
     /// The caller's own name for this request.
-    pub idempotency_key: Option<String>,
+    pub idempotency_key: Option<IdempotencyKey>,
     /// Whoever waits for the answer.
     pub waiting: Waiting,
     /// Who decides where approval is needed; without one, nobody approves.
@@ -92,7 +92,7 @@ impl CallContext {
     /// # Errors
     /// Every key that is unknown or has a value that it can't have.
     pub fn from_meta(client: Option<String>, meta: &Map<String, Value>) -> Result<Self, Vec<Violation>> {
-        let client = client.map(|client| client.chars().take(LONGEST_CLIENT).collect());
+        let client = client.map(|client| client.chars().take(MAX_CLIENT_CHARS).collect());
         let mut call = Self {
             client,
             ..Self::default()
@@ -101,22 +101,21 @@ impl CallContext {
         for (key, value) in meta.iter().filter(|(key, _)| key.starts_with(PREFIX)) {
             let problem = match (key.as_str(), value) {
                 (IF_BASE, Value::Null) => {
-                    call.if_base = Some(None);
+                    call.if_base = Some(Precondition::Absent);
                     continue;
                 }
                 (IF_BASE, Value::String(id)) => {
-                    call.if_base = Some(Some(id.clone()));
+                    call.if_base = Some(Precondition::Has(ContentId::new(id.as_str())));
                     continue;
                 }
                 (IF_BASE, _) => "must be a content id (a string), or null where the document must not exist",
-                (IDEMPOTENCY_KEY, Value::String(text))
-                    if (1..=LONGEST_KEY).contains(&text.len())
-                        && text.bytes().all(|byte| byte.is_ascii_graphic()) =>
-                {
-                    call.idempotency_key = Some(text.clone());
-                    continue;
-                }
-                (IDEMPOTENCY_KEY, _) => "must be 1 to 255 printable ASCII characters without blanks",
+                (IDEMPOTENCY_KEY, value) => match IdempotencyKey::parse(value.as_str().unwrap_or_default()) {
+                    Ok(key) => {
+                        call.idempotency_key = Some(key);
+                        continue;
+                    }
+                    Err(error) => &error.to_string(),
+                },
                 _ => "is not known; known are `tabellion/ifBase` and `tabellion/idempotencyKey`",
             };
             violations.push(Violation {

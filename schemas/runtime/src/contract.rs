@@ -6,7 +6,7 @@ use crate::{
     answer::{Answer, Rejection},
     context::CallContext,
     future::BoxFuture,
-    offer,
+    resources_and_prompts,
     spec::ContractSpec,
 };
 
@@ -60,6 +60,6 @@ pub trait Contract: Send + Sync {
         value: &'a str,
     ) -> BoxFuture<'a, Result<Vec<String>, Rejection>> {
         let _ = (call, value);
-        Box::pin(async move { offer::without_values(self.spec(), prompt, argument) })
+        Box::pin(async move { resources_and_prompts::without_values(self.spec(), prompt, argument) })
     }
 }

@@ -3,9 +3,11 @@
 //! The runtime and a [`Store`](crate::Store) speak of a [`Failure`] of a closed set of kinds. `contract.json` says
 //! for each kind which of its errors that is (`errors.*.failures`), and the generated error type converts.
 
+use std::{error::Error, sync::Arc};
+
 use serde_json::{Map, Value, json};
 
-use crate::shape::Violation;
+use crate::schema::Violation;
 
 /// The kinds of failure that the runtime and a store know of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +37,9 @@ pub enum FailureKind {
 }
 
 /// A failure: its kind, what happened where and what to do about it, and details for programs.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+///
+/// Failures are equal when a caller can't tell them apart: the cause is left out.
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
     /// What kind of failure it is.
@@ -44,6 +48,14 @@ pub struct Failure {
     pub message: String,
     /// Details by name, for programs.
     pub data: Map<String, Value>,
+    /// The error that led to it, for the log.
+    pub source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl PartialEq for Failure {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, &self.message, &self.data) == (other.kind, &other.message, &other.data)
+    }
 }
 
 impl Failure {
@@ -53,6 +65,7 @@ impl Failure {
             kind,
             message: message.into(),
             data: Map::new(),
+            source: None,
         }
     }
 
@@ -60,6 +73,13 @@ impl Failure {
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.data.insert(name.into(), value.into());
+        self
+    }
+
+    /// The same failure with the error that led to it.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {
+        self.source = Some(Arc::new(source));
         self
     }
 

@@ -18,11 +18,12 @@ pub mod contract;
 pub mod dispatch;
 pub mod failure;
 pub mod future;
+pub mod ids;
 mod mutation;
-pub mod offer;
 pub mod policy;
 pub mod rates;
-pub mod shape;
+pub mod resources_and_prompts;
+pub mod schema;
 pub mod spec;
 pub mod store;
 pub mod text;
@@ -36,14 +37,15 @@ pub use context::{Author, CallContext};
 pub use contract::Contract;
 pub use failure::{ContractError, ErrorAnswer, Failure, FailureKind};
 pub use future::BoxFuture;
+pub use ids::{CommitId, ContentId, IdempotencyKey, IdempotencyKeyError, Precondition};
 pub use policy::PathPolicy;
 pub use rates::RateLimits;
-pub use shape::{Rule, Shape, Violation};
+pub use schema::{Rule, Schema, Violation};
 pub use spec::{
     Annotations, Approval, ArgumentSpec, ContractSpec, Effect, EffectKind, ErrorChannel, ErrorSpec, Example,
     Guarantee, LogSpec, PreviewPair, PromptSpec, RateLimit, ResourceSpec, Shows, ToolSpec, When,
 };
 pub use store::{
-    Change, Content, Document, Entry, Past, Prepared, Replay, Session, Setback, Snapshot, Store, Version,
-    VersionEntry,
+    Change, Content, Document, DocumentHistory, Entry, Prepared, Replay, Session, Snapshot, Store,
+    StoreError, Version, VersionEntry,
 };

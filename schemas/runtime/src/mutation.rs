@@ -11,8 +11,9 @@ use crate::{
     call::{MutatingMethod, Notes, Receipt, Staged, WriteCx},
     context::{BASE, COMMIT, CallContext, REPLAYED},
     failure::{ContractError, Failure, FailureKind},
+    ids::{ContentId, Precondition},
     spec::{Shows, ToolSpec},
-    store::{Entry, Prepared, Replay, Session, Setback, Snapshot, Store},
+    store::{Entry, Prepared, Replay, Session, Snapshot, Store, StoreError},
 };
 
 /// How often a change is worked out again after another change was published first.
@@ -141,7 +142,7 @@ where
         let old = session
             .read(&change.path)
             .map_err(|failure| self.failed(failure))?;
-        self.check_base(&change.path, old.as_ref().map(|document| document.id.as_str()))?;
+        self.check_base(&change.path, old.as_ref().map(|document| &document.id))?;
         let old = old.as_ref().map(|document| document.bytes.as_slice());
         let proposal = approval::proposal(self.tool, shows, self.store, old, &change);
         proposal.map(Some).map_err(|detail| self.breach(detail))
@@ -161,7 +162,7 @@ where
         };
         session
             .replay(key, normal)
-            .map_err(|setback| self.set_back(setback))
+            .map_err(|error| self.store_error(error))
     }
 
     /// Answers a repeated call as the first one was answered, on the documents that the first one found.
@@ -218,8 +219,8 @@ where
             details: &staged.details,
         };
         let prepared = session.prepare(&staged.change, &entry);
-        let prepared = prepared.map_err(|setback| self.set_back(setback))?;
-        self.check_base(&staged.change.path, prepared.base.as_deref())?;
+        let prepared = prepared.map_err(|error| self.store_error(error))?;
+        self.check_base(&staged.change.path, prepared.base.as_ref())?;
         Ok(prepared)
     }
 
@@ -233,7 +234,7 @@ where
         let response = encode(self.tool, (staged.respond)(receipt))?;
         if let Some(pointer) = self.tool.commit {
             let named = response.pointer(pointer).and_then(Value::as_str);
-            if named != Some(receipt.commit()) {
+            if named != Some(&**receipt.commit()) {
                 let commit = receipt.commit();
                 return Err(self.breach(format!("the response names commit {named:?} and not `{commit}`")));
             }
@@ -244,21 +245,19 @@ where
 
     async fn publish(&self, session: Box<dyn Session + 'a>) -> Result<(), AttemptError> {
         self.check_cancelled()?;
-        session.publish().await.map_err(|setback| self.set_back(setback))
+        session.publish().await.map_err(|error| self.store_error(error))
     }
 
     /// Names the commit in `_meta`, where the response has no place for it.
     fn note_commit(&self, notes: &Notes, receipt: &Receipt) {
         if self.tool.commit.is_none() {
-            notes.put(COMMIT, receipt.commit().into());
+            notes.put(COMMIT, receipt.commit().clone().into());
         }
     }
 
-    fn check_base(&self, path: &str, found: Option<&str>) -> Result<(), Rejection> {
+    fn check_base(&self, path: &str, found: Option<&ContentId>) -> Result<(), Rejection> {
         match &self.call.if_base {
-            Some(expected) if expected.as_deref() != found => {
-                Err(self.failed(stale(path, expected.as_deref(), found)))
-            }
+            Some(expected) if !expected.is_met_by(found) => Err(self.failed(stale(path, expected, found))),
             _ => Ok(()),
         }
     }
@@ -271,10 +270,10 @@ where
         Ok(())
     }
 
-    fn set_back(&self, setback: Setback) -> AttemptError {
-        match setback {
-            Setback::Moved => AttemptError::Conflict,
-            Setback::Failure(failure) => AttemptError::Rejection(self.failed(failure)),
+    fn store_error(&self, error: StoreError) -> AttemptError {
+        match error {
+            StoreError::Conflict => AttemptError::Conflict,
+            StoreError::Failure(failure) => AttemptError::Rejection(self.failed(failure)),
         }
     }
 
@@ -294,15 +293,15 @@ fn normal_form(tool: &'static ToolSpec, request: &impl Serialize) -> Result<Stri
 }
 
 /// The failure for a document whose content is not the one that the caller expects.
-fn stale(path: &str, expected: Option<&str>, found: Option<&str>) -> Failure {
+fn stale(path: &str, expected: &Precondition, found: Option<&ContentId>) -> Failure {
     let message = match (expected, found) {
-        (Some(_), Some(_)) => {
+        (Precondition::Has(_), Some(_)) => {
             format!("`{path}` has changed since; read it (or preview again) and repeat the change")
         }
-        (Some(_), None) => format!("`{path}` no longer exists; list the files and decide anew"),
-        (None, _) => format!("`{path}` already exists; read it and decide anew"),
+        (Precondition::Has(_), None) => format!("`{path}` no longer exists; list the files and decide anew"),
+        (Precondition::Absent, _) => format!("`{path}` already exists; read it and decide anew"),
     };
     Failure::new(FailureKind::Conflict, message)
-        .with("expected", expected)
-        .with("found", found)
+        .with("expected", expected.content().cloned())
+        .with("found", found.cloned())
 }

@@ -6,7 +6,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use serde_json::Value;
 
-use crate::{failure::ErrorAnswer, policy::PathPolicy, shape::Shape, token_bucket::Rate};
+use crate::{failure::ErrorAnswer, policy::PathPolicy, schema::Schema, token_bucket::Rate};
 
 /// A whole contract.
 #[derive(Debug)]
@@ -185,10 +185,10 @@ pub struct ToolSpec {
     pub errors: &'static [&'static str],
     /// What calls do to the document at `path`. At most one holds for a request.
     pub effects: &'static [Effect],
-    /// Shape of the arguments.
-    pub input: Shape,
-    /// Shape of the structured result.
-    pub output: Shape,
+    /// Schema of the arguments.
+    pub input: Schema,
+    /// Schema of the structured result.
+    pub output: Schema,
     /// The contract's examples of arguments, each with the judgement it gets.
     pub examples: &'static [Example],
 }
@@ -236,8 +236,8 @@ pub struct ResourceSpec {
     pub description: &'static str,
     /// Media type of the text.
     pub mime_type: &'static str,
-    /// Shape of the JSON that the text is.
-    pub shape: Shape,
+    /// Schema of the JSON that the text is.
+    pub schema: Schema,
 }
 
 /// A text for a model, made from a template.

@@ -10,6 +10,7 @@ use crate::{
     context::CallContext,
     failure::{Failure, FailureKind},
     future::BoxFuture,
+    ids::{CommitId, ContentId, IdempotencyKey},
 };
 
 /// The bytes of one document and the id of their content.
@@ -17,8 +18,8 @@ use crate::{
 pub struct Document {
     /// The bytes, as they are kept.
     pub bytes: Vec<u8>,
-    /// Id of these bytes, the same wherever and whenever they occur (in a git library: the blob's).
-    pub id: String,
+    /// Id of the bytes.
+    pub id: ContentId,
 }
 
 /// Documents that can be read.
@@ -34,12 +35,12 @@ pub trait Snapshot: Send + Sync {
     ///
     /// # Errors
     /// When the store keeps no history, or it can't be read.
-    fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<Past, Failure> {
+    fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
         let _ = known;
         Err(no_history(path))
     }
 
-    /// The bytes of one of the contents that the document at `path` has had, by its id in [`Past`].
+    /// The bytes of one of the contents that the document at `path` has had, by its id in [`DocumentHistory`].
     ///
     /// # Errors
     /// When there is no such content, or it can't be read.
@@ -58,16 +59,16 @@ fn no_history(path: &str) -> Failure {
 
 /// How a document became what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Past {
+pub struct DocumentHistory {
     /// The document; `None` where there is none.
     pub document: Option<Document>,
     /// Id of its content, as the history would keep it: that of the newest version, unless something is not committed
     /// yet.
-    pub now: Option<String>,
+    pub now: Option<ContentId>,
     /// The newest commit of the store, whether it changed the document or not; `None` before the first one.
-    pub state: Option<String>,
+    pub state: Option<CommitId>,
     /// The known commit that `versions` follow; `None` when they go back to the beginning.
-    pub since: Option<String>,
+    pub since: Option<CommitId>,
     /// What the document has been, oldest first.
     pub versions: Vec<Version>,
 }
@@ -76,13 +77,13 @@ pub struct Past {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     /// Id of the commit.
-    pub commit: String,
+    pub commit: CommitId,
     /// Who made it.
     pub author: String,
     /// When.
     pub time: DateTime<FixedOffset>,
-    /// Id of the content, the same wherever and whenever it occurs; `None` where the document went.
-    pub content: Option<String>,
+    /// Id of the content; `None` where the commit deleted the document.
+    pub content: Option<ContentId>,
     /// The log entry, where the commit is the change of a tool and nothing else.
     pub entry: Option<VersionEntry>,
 }
@@ -102,7 +103,7 @@ pub struct VersionEntry {
 pub trait Store: Snapshot {
     /// Waits for the sole right to change the store.
     ///
-    /// `attempt` counts from 0 for each call; a higher one follows a [`Setback::Moved`] and may wait a little first.
+    /// `attempt` counts from 0 for each call; a higher one follows a [`StoreError::Conflict`] and may wait a little first.
     ///
     /// # Errors
     /// When the store can't be changed now: it is busy, broken or in a state that forbids it.
@@ -120,38 +121,34 @@ pub trait Session: Snapshot {
     ///
     /// # Errors
     /// [`Conflict`](crate::FailureKind::Conflict) when the key was used for a `request` other than this one;
-    /// [`Setback::Moved`] while it can't be told yet.
-    fn replay(&self, key: &str, request: &str) -> Result<Option<Replay>, Setback>;
+    /// [`StoreError::Conflict`] while it can't be told yet.
+    fn replay(&self, key: &IdempotencyKey, request: &str) -> Result<Option<Replay>, StoreError>;
 
     /// Works out the commit that would make `change`, and its id.
     ///
     /// # Errors
     /// When the change can't be made.
-    fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, Setback>;
+    fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, StoreError>;
 
     /// Makes the prepared change, perhaps together with those of other callers: when the future is `Ok`, it is durable
     /// and everybody can see it.
     ///
     /// # Errors
     /// After an error, nothing has changed.
-    fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), Setback>>
+    fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), StoreError>>
     where
         Self: 'a;
 }
 
 /// Why a change was not made.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Setback {
-    /// Somebody changed the documents meanwhile: plan again on the new state.
-    Moved,
-    /// It can't be made.
-    Failure(Failure),
-}
-
-impl From<Failure> for Setback {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
-    }
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum StoreError {
+    /// Another change was published meanwhile: work this one out again on the new state.
+    #[error("another change was published first")]
+    Conflict,
+    /// The change can't be made.
+    #[error(transparent)]
+    Failure(#[from] Failure),
 }
 
 /// What a handler wants changed: one document.
@@ -193,17 +190,17 @@ pub struct Entry<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     /// Id that the commit will have.
-    pub commit: String,
+    pub commit: CommitId,
     /// Id of the content that the document has now, or `None` where there is none yet.
-    pub base: Option<String>,
+    pub base: Option<ContentId>,
     /// Id of the content that it will have, or `None` where it is deleted.
-    pub content: Option<String>,
+    pub content: Option<ContentId>,
 }
 
 /// An earlier call with the same idempotency key.
 pub struct Replay {
     /// The commit that it made.
-    pub commit: String,
+    pub commit: CommitId,
     /// The documents as that call found them.
     pub before: Box<dyn Snapshot>,
 }

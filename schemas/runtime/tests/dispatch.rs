@@ -10,9 +10,10 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    Annotations, Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, Content, ContractError,
-    Decision, Document, Entry, ErrorAnswer, Failure, FailureKind, PathPolicy, Prepared, Progress, Proposal,
-    Rejection, Replay, Rule, Session, Setback, Shape, Shows, Snapshot, Store, ToolSpec, WriteCx, call,
+    Annotations, Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, CommitId, Content,
+    ContentId, ContractError, Decision, Document, Entry, ErrorAnswer, Failure, FailureKind, IdempotencyKey,
+    PathPolicy, Prepared, Progress, Proposal, Rejection, Replay, Rule, Schema, Session, Shows, Snapshot,
+    Store, StoreError, ToolSpec, WriteCx, call,
     context::{BASE, COMMIT, REPLAYED},
     dispatch,
 };
@@ -64,8 +65,8 @@ const fn named(
         rate_limit: None,
         errors: &["INVALID", "CONFLICT", "IO", "DENIED", "NOT_ALLOWED", "DECLINED"],
         effects: &[],
-        input: Shape::new(INPUT, INPUT, &RULES),
-        output: Shape::new(OUTPUT, OUTPUT, &[]),
+        input: Schema::new(INPUT, INPUT, &RULES),
+        output: Schema::new(OUTPUT, OUTPUT, &[]),
         examples: &[],
     }
 }
@@ -117,7 +118,9 @@ impl From<Failure> for Error {
 
 impl ContractError for Error {
     fn answer(self) -> ErrorAnswer {
-        let Failure { kind, message, data } = self.0;
+        let Failure {
+            kind, message, data, ..
+        } = self.0;
         let (name, code) = match kind {
             FailureKind::Invalid => ("INVALID", -32602),
             FailureKind::Conflict => ("CONFLICT", -32001),
@@ -154,7 +157,7 @@ struct State {
 
 #[derive(Clone)]
 struct Commit {
-    key: Option<String>,
+    key: Option<IdempotencyKey>,
     request: Option<String>,
     before: BTreeMap<String, Vec<u8>>,
 }
@@ -173,8 +176,8 @@ fn document(documents: &BTreeMap<String, Vec<u8>>, path: &str) -> Option<Documen
     })
 }
 
-fn id(bytes: &[u8]) -> String {
-    format!("id:{}", String::from_utf8_lossy(bytes))
+fn id(bytes: &[u8]) -> ContentId {
+    ContentId::new(format!("id:{}", String::from_utf8_lossy(bytes)))
 }
 
 impl Snapshot for Memory {
@@ -221,12 +224,9 @@ impl Snapshot for Past {
 }
 
 impl Session for Turn<'_> {
-    fn replay(&self, key: &str, request: &str) -> Result<Option<Replay>, Setback> {
+    fn replay(&self, key: &IdempotencyKey, request: &str) -> Result<Option<Replay>, StoreError> {
         let commits = &self.before.commits;
-        let Some(at) = commits
-            .iter()
-            .position(|commit| commit.key.as_deref() == Some(key))
-        else {
+        let Some(at) = commits.iter().position(|commit| commit.key.as_ref() == Some(key)) else {
             return Ok(None);
         };
         if commits[at].request.as_deref() != Some(request) {
@@ -234,12 +234,12 @@ impl Session for Turn<'_> {
         }
         let before = Box::new(Past(commits[at].before.clone()));
         Ok(Some(Replay {
-            commit: format!("c{at}"),
+            commit: CommitId::new(format!("c{at}")),
             before,
         }))
     }
 
-    fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, Setback> {
+    fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, StoreError> {
         let mut next = self.before.clone();
         next.commits.push(Commit {
             key: entry.call.idempotency_key.clone(),
@@ -259,13 +259,13 @@ impl Session for Turn<'_> {
         let base = self.before.documents.get(&change.path).map(|bytes| id(bytes));
         self.next = Some(next);
         Ok(Prepared {
-            commit: format!("c{}", self.before.commits.len()),
+            commit: CommitId::new(format!("c{}", self.before.commits.len())),
             base,
             content,
         })
     }
 
-    fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), Setback>>
+    fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), StoreError>>
     where
         Self: 'a,
     {
@@ -274,7 +274,7 @@ impl Session for Turn<'_> {
             if self.store.races.load(Ordering::SeqCst) > 0 {
                 self.store.races.fetch_sub(1, Ordering::SeqCst);
                 state.documents.entry("a".into()).or_default().extend(b"+");
-                return Err(Setback::Moved);
+                return Err(StoreError::Conflict);
             }
             *state = self.next.expect("prepared");
             Ok(())

@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 use tabellion_runtime::{
     Annotations, Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec,
     Effect, EffectKind, ErrorAnswer, ErrorChannel, ErrorSpec, Example, Failure,
-    FailureKind, Guarantee, LogSpec, PreviewPair, ReadCx, Rejection, Rule, Shape, Staged,
-    Store, ToolSpec, When, WriteCx, dispatch,
+    FailureKind, Guarantee, LogSpec, PreviewPair, ReadCx, Rejection, Rule, Schema,
+    Staged, Store, ToolSpec, When, WriteCx, dispatch,
 };
 
 /// BrainDrive Markdown MCP: the tools, one method each. Implementors write `async fn`.
@@ -214,7 +214,7 @@ impl ToolError {
 
 impl From<Failure> for ToolError {
     fn from(failure: Failure) -> Self {
-        let Failure { kind, message: detail, data } = failure;
+        let Failure { kind, message: detail, data, .. } = failure;
         match kind {
             FailureKind::Invalid => {
                 Self::InvalidParams {
@@ -738,7 +738,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 position: None,
             },
         ],
-        input: Shape::new(
+        input: Schema::new(
             schema::READ_MARKDOWN_INPUT,
             schema::READ_MARKDOWN_INPUT_ENFORCED,
             &[
@@ -759,7 +759,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::READ_MARKDOWN_OUTPUT,
             schema::READ_MARKDOWN_OUTPUT_ENFORCED,
             &[
@@ -859,7 +859,7 @@ pub static TOOLS: [ToolSpec; 8] = [
         rate_limit: None,
         errors: &["INVALID_PARAMS", "NOT_FOUND", "REFUSED", "TOO_LARGE", "IO_ERROR"],
         effects: &[],
-        input: Shape::new(
+        input: Schema::new(
             schema::LIST_MARKDOWN_FILES_INPUT,
             schema::LIST_MARKDOWN_FILES_INPUT_ENFORCED,
             &[
@@ -875,7 +875,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::LIST_MARKDOWN_FILES_OUTPUT,
             schema::LIST_MARKDOWN_FILES_OUTPUT,
             &[],
@@ -936,7 +936,7 @@ pub static TOOLS: [ToolSpec; 8] = [
         rate_limit: None,
         errors: &["INVALID_PARAMS", "NOT_FOUND", "REFUSED", "TOO_LARGE", "IO_ERROR"],
         effects: &[],
-        input: Shape::new(
+        input: Schema::new(
             schema::SEARCH_MARKDOWN_INPUT,
             schema::SEARCH_MARKDOWN_INPUT_ENFORCED,
             &[
@@ -967,7 +967,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::SEARCH_MARKDOWN_OUTPUT,
             schema::SEARCH_MARKDOWN_OUTPUT_ENFORCED,
             &[
@@ -1064,7 +1064,7 @@ pub static TOOLS: [ToolSpec; 8] = [
             "IO_ERROR",
         ],
         effects: &[],
-        input: Shape::new(
+        input: Schema::new(
             schema::PREVIEW_MARKDOWN_CHANGE_INPUT,
             schema::PREVIEW_MARKDOWN_CHANGE_INPUT_ENFORCED,
             &[
@@ -1095,7 +1095,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::PREVIEW_MARKDOWN_CHANGE_OUTPUT,
             schema::PREVIEW_MARKDOWN_CHANGE_OUTPUT,
             &[],
@@ -1267,7 +1267,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 position: None,
             },
         ],
-        input: Shape::new(
+        input: Schema::new(
             schema::WRITE_MARKDOWN_INPUT,
             schema::WRITE_MARKDOWN_INPUT_ENFORCED,
             &[
@@ -1288,7 +1288,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::WRITE_MARKDOWN_OUTPUT,
             schema::WRITE_MARKDOWN_OUTPUT_ENFORCED,
             &[
@@ -1453,7 +1453,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 position: None,
             },
         ],
-        input: Shape::new(
+        input: Schema::new(
             schema::EDIT_MARKDOWN_INPUT,
             schema::EDIT_MARKDOWN_INPUT_ENFORCED,
             &[
@@ -1484,7 +1484,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::EDIT_MARKDOWN_OUTPUT,
             schema::EDIT_MARKDOWN_OUTPUT_ENFORCED,
             &[
@@ -1667,7 +1667,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 position: None,
             },
         ],
-        input: Shape::new(
+        input: Schema::new(
             schema::DELETE_MARKDOWN_INPUT,
             schema::DELETE_MARKDOWN_INPUT_ENFORCED,
             &[
@@ -1693,7 +1693,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::DELETE_MARKDOWN_OUTPUT,
             schema::DELETE_MARKDOWN_OUTPUT_ENFORCED,
             &[
@@ -1793,7 +1793,7 @@ pub static TOOLS: [ToolSpec; 8] = [
         rate_limit: None,
         errors: &["INVALID_PARAMS", "REFUSED", "IO_ERROR"],
         effects: &[],
-        input: Shape::new(
+        input: Schema::new(
             schema::GET_MARKDOWN_ACTIVITY_LOG_INPUT,
             schema::GET_MARKDOWN_ACTIVITY_LOG_INPUT_ENFORCED,
             &[
@@ -1804,7 +1804,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::GET_MARKDOWN_ACTIVITY_LOG_OUTPUT,
             schema::GET_MARKDOWN_ACTIVITY_LOG_OUTPUT_ENFORCED,
             &[

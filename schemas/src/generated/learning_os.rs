@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use tabellion_runtime::{
     Annotations, Answer, Approval, BoxFuture, CallContext, Contract, ContractError,
     ContractSpec, Effect, EffectKind, ErrorAnswer, ErrorChannel, ErrorSpec, Example,
-    Failure, FailureKind, Guarantee, PathPolicy, ReadCx, Rejection, Rule, Shape, Shows,
+    Failure, FailureKind, Guarantee, PathPolicy, ReadCx, Rejection, Rule, Schema, Shows,
     Staged, Store, ToolSpec, When, WriteCx, dispatch,
 };
 
@@ -167,7 +167,7 @@ impl ToolError {
 
 impl From<Failure> for ToolError {
     fn from(failure: Failure) -> Self {
-        let Failure { kind, message: detail, data } = failure;
+        let Failure { kind, message: detail, data, .. } = failure;
         match kind {
             FailureKind::Invalid => {
                 Self::InvalidParams {
@@ -529,7 +529,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         rate_limit: None,
         errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
         effects: &[],
-        input: Shape::new(
+        input: Schema::new(
             schema::HELLO_INPUT,
             schema::HELLO_INPUT_ENFORCED,
             &[
@@ -540,7 +540,7 @@ pub static TOOLS: [ToolSpec; 3] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::HELLO_OUTPUT,
             schema::HELLO_OUTPUT_ENFORCED,
             &[
@@ -643,12 +643,12 @@ pub static TOOLS: [ToolSpec; 3] = [
             "SIZE_LIMIT_EXCEEDED",
         ],
         effects: &[],
-        input: Shape::new(
+        input: Schema::new(
             schema::READ_REPO_FILE_INPUT,
             schema::READ_REPO_FILE_INPUT,
             &[],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::READ_REPO_FILE_OUTPUT,
             schema::READ_REPO_FILE_OUTPUT_ENFORCED,
             &[
@@ -761,7 +761,7 @@ pub static TOOLS: [ToolSpec; 3] = [
                 position: None,
             },
         ],
-        input: Shape::new(
+        input: Schema::new(
             schema::WRITE_MEMORY_ENTRY_INPUT,
             schema::WRITE_MEMORY_ENTRY_INPUT_ENFORCED,
             &[
@@ -787,7 +787,7 @@ pub static TOOLS: [ToolSpec; 3] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::WRITE_MEMORY_ENTRY_OUTPUT,
             schema::WRITE_MEMORY_ENTRY_OUTPUT_ENFORCED,
             &[

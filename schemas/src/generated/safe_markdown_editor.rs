@@ -20,7 +20,7 @@ use tabellion_runtime::{
     Annotations, Answer, ArgumentSpec, BoxFuture, CallContext, Contract, ContractError,
     ContractSpec, Effect, EffectKind, ErrorAnswer, ErrorChannel, ErrorSpec, Example,
     Failure, FailureKind, Guarantee, PromptSpec, ReadCx, Rejection, ResourceSpec, Rule,
-    Shape, Staged, Store, ToolSpec, WriteCx, dispatch, offer,
+    Schema, Staged, Store, ToolSpec, WriteCx, dispatch, resources_and_prompts,
 };
 
 /// SafeMarkdownEditor: the tools, one method each. Implementors write `async fn`.
@@ -259,7 +259,7 @@ impl ToolError {
 
 impl From<Failure> for ToolError {
     fn from(failure: Failure) -> Self {
-        let Failure { kind, message: detail, data } = failure;
+        let Failure { kind, message: detail, data, .. } = failure;
         match kind {
             FailureKind::Invalid => {
                 Self::InvalidParams {
@@ -514,7 +514,7 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
         Box::pin(async move {
             match name {
                 "document" => {
-                    offer::resource(
+                    resources_and_prompts::resource(
                             &RESOURCES[0],
                             implementation,
                             &**store,
@@ -524,7 +524,7 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
                         .await
                 }
                 "history" => {
-                    offer::resource(
+                    resources_and_prompts::resource(
                             &RESOURCES[1],
                             implementation,
                             &**store,
@@ -534,7 +534,7 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
                         .await
                 }
                 "metadata" => {
-                    offer::resource(
+                    resources_and_prompts::resource(
                             &RESOURCES[2],
                             implementation,
                             &**store,
@@ -556,7 +556,7 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
         Box::pin(async move {
             match name {
                 "document" => {
-                    offer::version(
+                    resources_and_prompts::version(
                             implementation,
                             &**store,
                             &CallContext::default(),
@@ -565,7 +565,7 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
                         .await
                 }
                 "history" => {
-                    offer::version(
+                    resources_and_prompts::version(
                             implementation,
                             &**store,
                             &CallContext::default(),
@@ -574,7 +574,7 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
                         .await
                 }
                 "metadata" => {
-                    offer::version(
+                    resources_and_prompts::version(
                             implementation,
                             &**store,
                             &CallContext::default(),
@@ -597,7 +597,7 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
         Box::pin(async move {
             match name {
                 "summarize_section" => {
-                    offer::prompt(
+                    resources_and_prompts::prompt(
                             &PROMPTS[0],
                             implementation,
                             &**store,
@@ -610,7 +610,7 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
                         .await
                 }
                 "rewrite_section" => {
-                    offer::prompt(
+                    resources_and_prompts::prompt(
                             &PROMPTS[1],
                             implementation,
                             &**store,
@@ -623,7 +623,7 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
                         .await
                 }
                 "generate_outline" => {
-                    offer::prompt(
+                    resources_and_prompts::prompt(
                             &PROMPTS[2],
                             implementation,
                             &**store,
@@ -651,7 +651,7 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
         Box::pin(async move {
             match (prompt, argument) {
                 ("summarize_section", "section") => {
-                    offer::completion(
+                    resources_and_prompts::completion(
                             implementation,
                             &**store,
                             call,
@@ -663,7 +663,7 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
                         .await
                 }
                 ("rewrite_section", "section") => {
-                    offer::completion(
+                    resources_and_prompts::completion(
                             implementation,
                             &**store,
                             call,
@@ -674,7 +674,7 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
                         )
                         .await
                 }
-                _ => offer::without_values(&CONTRACT, prompt, argument),
+                _ => resources_and_prompts::without_values(&CONTRACT, prompt, argument),
             }
         })
     }
@@ -976,7 +976,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: Some("/position"),
             },
         ],
-        input: Shape::new(
+        input: Schema::new(
             schema::INSERT_SECTION_INPUT,
             schema::INSERT_SECTION_INPUT_ENFORCED,
             &[
@@ -997,7 +997,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::INSERT_SECTION_OUTPUT,
             schema::INSERT_SECTION_OUTPUT,
             &[],
@@ -1095,7 +1095,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        input: Shape::new(
+        input: Schema::new(
             schema::DELETE_SECTION_INPUT,
             schema::DELETE_SECTION_INPUT_ENFORCED,
             &[
@@ -1106,7 +1106,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::DELETE_SECTION_OUTPUT,
             schema::DELETE_SECTION_OUTPUT,
             &[],
@@ -1176,12 +1176,12 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        input: Shape::new(
+        input: Schema::new(
             schema::UPDATE_SECTION_INPUT,
             schema::UPDATE_SECTION_INPUT,
             &[],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::UPDATE_SECTION_OUTPUT,
             schema::UPDATE_SECTION_OUTPUT,
             &[],
@@ -1244,7 +1244,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: Some("/new_position"),
             },
         ],
-        input: Shape::new(
+        input: Schema::new(
             schema::MOVE_SECTION_INPUT,
             schema::MOVE_SECTION_INPUT_ENFORCED,
             &[
@@ -1255,7 +1255,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::MOVE_SECTION_OUTPUT,
             schema::MOVE_SECTION_OUTPUT,
             &[],
@@ -1311,8 +1311,8 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        input: Shape::new(schema::GET_SECTION_INPUT, schema::GET_SECTION_INPUT, &[]),
-        output: Shape::new(
+        input: Schema::new(schema::GET_SECTION_INPUT, schema::GET_SECTION_INPUT, &[]),
+        output: Schema::new(
             schema::GET_SECTION_OUTPUT,
             schema::GET_SECTION_OUTPUT_ENFORCED,
             &[
@@ -1358,8 +1358,12 @@ pub static TOOLS: [ToolSpec; 9] = [
         rate_limit: None,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[],
-        input: Shape::new(schema::LIST_SECTIONS_INPUT, schema::LIST_SECTIONS_INPUT, &[]),
-        output: Shape::new(
+        input: Schema::new(
+            schema::LIST_SECTIONS_INPUT,
+            schema::LIST_SECTIONS_INPUT,
+            &[],
+        ),
+        output: Schema::new(
             schema::LIST_SECTIONS_OUTPUT,
             schema::LIST_SECTIONS_OUTPUT_ENFORCED,
             &[
@@ -1414,8 +1418,8 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        input: Shape::new(schema::UNDO_INPUT, schema::UNDO_INPUT, &[]),
-        output: Shape::new(schema::UNDO_OUTPUT, schema::UNDO_OUTPUT, &[]),
+        input: Schema::new(schema::UNDO_INPUT, schema::UNDO_INPUT, &[]),
+        output: Schema::new(schema::UNDO_OUTPUT, schema::UNDO_OUTPUT, &[]),
         examples: &[
             Example {
                 name: "the last one",
@@ -1460,8 +1464,8 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        input: Shape::new(schema::REDO_INPUT, schema::REDO_INPUT, &[]),
-        output: Shape::new(schema::REDO_OUTPUT, schema::REDO_OUTPUT, &[]),
+        input: Schema::new(schema::REDO_INPUT, schema::REDO_INPUT, &[]),
+        output: Schema::new(schema::REDO_OUTPUT, schema::REDO_OUTPUT, &[]),
         examples: &[
             Example {
                 name: "the last one",
@@ -1506,8 +1510,8 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        input: Shape::new(schema::GET_DOCUMENT_INPUT, schema::GET_DOCUMENT_INPUT, &[]),
-        output: Shape::new(
+        input: Schema::new(schema::GET_DOCUMENT_INPUT, schema::GET_DOCUMENT_INPUT, &[]),
+        output: Schema::new(
             schema::GET_DOCUMENT_OUTPUT,
             schema::GET_DOCUMENT_OUTPUT,
             &[],
@@ -1532,7 +1536,7 @@ pub static RESOURCES: [ResourceSpec; 3] = [
         title: "Document",
         description: "The current Markdown document.",
         mime_type: "application/json",
-        shape: Shape::new(schema::DOCUMENT_RESOURCE, schema::DOCUMENT_RESOURCE, &[]),
+        schema: Schema::new(schema::DOCUMENT_RESOURCE, schema::DOCUMENT_RESOURCE, &[]),
     },
     ResourceSpec {
         name: "history",
@@ -1540,7 +1544,7 @@ pub static RESOURCES: [ResourceSpec; 3] = [
         title: "History",
         description: "List of past operations (for undo/redo).",
         mime_type: "application/json",
-        shape: Shape::new(schema::HISTORY_RESOURCE, schema::HISTORY_RESOURCE, &[]),
+        schema: Schema::new(schema::HISTORY_RESOURCE, schema::HISTORY_RESOURCE, &[]),
     },
     ResourceSpec {
         name: "metadata",
@@ -1548,7 +1552,7 @@ pub static RESOURCES: [ResourceSpec; 3] = [
         title: "Metadata",
         description: "Document metadata (title, author, etc.).",
         mime_type: "application/json",
-        shape: Shape::new(schema::METADATA_RESOURCE, schema::METADATA_RESOURCE, &[]),
+        schema: Schema::new(schema::METADATA_RESOURCE, schema::METADATA_RESOURCE, &[]),
     },
 ];
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use gix::ObjectId;
-use tabellion_runtime::{Failure, Setback};
+use tabellion_runtime::{Failure, StoreError};
 
 use super::{
     durable::{Thing, sync_all},
@@ -60,19 +60,19 @@ impl BranchMove {
     /// Locks HEAD and `branch`.
     ///
     /// # Errors
-    /// [`Setback::Moved`] when HEAD is no longer at `branch`, or the branch no longer at `base`.
+    /// [`StoreError::Conflict`] when HEAD is no longer at `branch`, or the branch no longer at `base`.
     pub(super) fn lock(
         &self,
         repository: &Repository,
         branch: &str,
         base: Option<ObjectId>,
-    ) -> Result<(), Setback> {
+    ) -> Result<(), StoreError> {
         let [head, _] = locks(repository, branch);
         head.acquire()?;
         self.lock.take()?;
         let now = repository.head(&repository.git())?;
         if now.branch != branch || now.commit != base {
-            return Err(Setback::Moved);
+            return Err(StoreError::Conflict);
         }
         Ok(())
     }

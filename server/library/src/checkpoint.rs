@@ -1,6 +1,6 @@
 //! The points of a transaction at which tests interrupt it.
 
-use tabellion_runtime::Setback;
+use tabellion_runtime::StoreError;
 
 /// What a transaction has just done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,13 +23,13 @@ pub(super) enum Checkpoint {
 #[derive(Debug)]
 pub(super) enum Interruption {
     /// A step failed: the transaction is undone.
-    Failed(Setback),
+    Failed(StoreError),
     /// The process died, as tests simulate it: nothing is undone.
     #[cfg_attr(not(test), expect(dead_code, reason = "only tests simulate a killed process"))]
     Killed,
 }
 
-impl<T: Into<Setback>> From<T> for Interruption {
+impl<T: Into<StoreError>> From<T> for Interruption {
     fn from(setback: T) -> Self {
         Self::Failed(setback.into())
     }

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, SubsecRound, Utc};
 use gix::{ObjectId, actor::Signature, date::Time, objs::Commit};
-use tabellion_runtime::{Author, Failure, Version, VersionEntry};
+use tabellion_runtime::{Author, CommitId, ContentId, Failure, Version, VersionEntry};
 
 use super::{objects::NewObjects, repository::SELF};
 
@@ -61,10 +61,10 @@ impl Authorship {
         entry: Option<VersionEntry>,
     ) -> Version {
         Version {
-            commit: commit.to_string(),
+            commit: CommitId::new(commit.to_string()),
             author: self.author.0.clone(),
             time: self.time.fixed_offset(),
-            content: content.map(|id| id.to_string()),
+            content: content.map(|id| ContentId::new(id.to_string())),
             entry,
         }
     }

@@ -68,7 +68,9 @@ use std::{ops::ControlFlow, path::Path, sync::Arc, thread, time::Duration};
 
 use tabellion_markdown::diff;
 use tabellion_platform::FileLock;
-use tabellion_runtime::{BoxFuture, Document, Failure, FailureKind, Past, Session, Snapshot, Store};
+use tabellion_runtime::{
+    BoxFuture, ContentId, Document, DocumentHistory, Failure, FailureKind, Session, Snapshot, Store,
+};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use self::{
@@ -294,11 +296,11 @@ impl Snapshot for Library {
         let state = Library::read(self, &path)?;
         Ok(state.map(|state| Document {
             bytes: state.bytes,
-            id: state.blob,
+            id: ContentId::new(state.blob),
         }))
     }
 
-    fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<Past, Failure> {
+    fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let state = Library::read(self, &path)?;
         let head = match state.as_ref().and_then(|state| state.commit.as_ref()) {
@@ -317,7 +319,7 @@ impl Snapshot for Library {
         blocking(|| line.go_back(&git, head, &git_path, known))?;
         let document = state.map(|state| Document {
             bytes: state.bytes,
-            id: state.blob,
+            id: ContentId::new(state.blob),
         });
         Ok(line.past(document, now, head))
     }

@@ -195,7 +195,7 @@ pub(super) fn plan(
         objects: planner.objects,
         folders,
         documents,
-        key: entry.call.idempotency_key.clone(),
+        key: entry.call.idempotency_key.as_ref().map(String::from),
     })
 }
 
@@ -490,7 +490,7 @@ impl Planner<'_> {
             client: entry.call.client.clone(),
             time: authorship.time,
             summary: change.summary.clone(),
-            key: entry.call.idempotency_key.clone(),
+            key: entry.call.idempotency_key.as_ref().map(String::from),
             request: entry.request.map(request_digest),
             noted: (!details.is_empty()).then(|| Noted {
                 details,

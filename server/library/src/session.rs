@@ -13,8 +13,8 @@ use std::{
 
 use gix::{ObjectId, ThreadSafeRepository};
 use tabellion_runtime::{
-    self as schemas, BoxFuture, Change, Document, Entry, Failure, FailureKind, Prepared, Replay, Session,
-    Setback, Snapshot,
+    BoxFuture, Change, CommitId, ContentId, Document, DocumentHistory, Entry, Failure, FailureKind,
+    IdempotencyKey, Prepared, Replay, Session, Snapshot, StoreError,
 };
 
 use super::{
@@ -34,7 +34,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_BATCH: usize = 64;
 
 /// What became of a change; unset until it was published.
-type Outcome = OnceLock<Result<(), Setback>>;
+type Outcome = OnceLock<Result<(), StoreError>>;
 
 /// Documents as they were handed out; `None` where there was none.
 type Seen = HashMap<LibraryPath, Option<Arc<Before>>>;
@@ -70,7 +70,7 @@ impl Batch {
         drop(lock);
         let outcome = match outcome {
             // Whose failure it is shows when each is made alone.
-            Err(_) if members.len() > 1 => Err(Setback::Moved),
+            Err(_) if members.len() > 1 => Err(StoreError::Conflict),
             outcome => outcome,
         };
         for member in members {
@@ -159,7 +159,7 @@ impl Snapshot for Turn<'_> {
         Ok(self.document(&path)?.as_deref().map(document))
     }
 
-    fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<schemas::Past, Failure> {
+    fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let (library, git_path) = (self.library, self.library.working_tree.repository.git_path(&path));
         let document = self.document(&path)?;
@@ -190,9 +190,9 @@ impl Snapshot for Turn<'_> {
 }
 
 impl Session for Turn<'_> {
-    fn replay(&self, key: &str, request: &str) -> Result<Option<Replay>, Setback> {
+    fn replay(&self, key: &IdempotencyKey, request: &str) -> Result<Option<Replay>, StoreError> {
         if self.pending().is_some_and(|pending| pending.has_key(key)) {
-            return Err(Setback::Moved);
+            return Err(StoreError::Conflict);
         }
         let Some(entry) = blocking(|| self.library.entry_with_key(key))? else {
             return Ok(None);
@@ -209,12 +209,12 @@ impl Session for Turn<'_> {
         let commit = ObjectId::from_hex(entry.commit.as_bytes()).reading("the log")?;
         let before = Past::before(self.library, commit)?;
         Ok(Some(Replay {
-            commit: entry.commit.clone(),
+            commit: CommitId::new(entry.commit.as_str()),
             before: Box::new(before),
         }))
     }
 
-    fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, Setback> {
+    fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, StoreError> {
         let path = LibraryPath::of_any_file(&change.path).map_err(|error| invalid_path(&error))?;
         let edits = vec![PlannedEdit {
             old: self.document(&path)?,
@@ -229,15 +229,15 @@ impl Session for Turn<'_> {
         };
         let plan = plan::plan(&library.working_tree, pending, edits, change, entry)?;
         let prepared = Prepared {
-            commit: plan.logged.commit.to_string(),
-            base: plan.documents[0].old.map(|id| id.to_string()),
-            content: plan.documents[0].new.map(|id| id.to_string()),
+            commit: CommitId::new(plan.logged.commit.to_string()),
+            base: plan.documents[0].old.map(|id| ContentId::new(id.to_string())),
+            content: plan.documents[0].new.map(|id| ContentId::new(id.to_string())),
         };
         self.plan = Some(plan);
         Ok(prepared)
     }
 
-    fn publish<'a>(mut self: Box<Self>) -> BoxFuture<'a, Result<(), Setback>>
+    fn publish<'a>(mut self: Box<Self>) -> BoxFuture<'a, Result<(), StoreError>>
     where
         Self: 'a,
     {
@@ -267,8 +267,8 @@ impl Session for Turn<'_> {
             library.history.has_grown();
             match outcome.get() {
                 Some(Ok(())) => library.working_tree.counts.committed(),
-                Some(Err(Setback::Moved)) => library.working_tree.counts.conflicted(),
-                Some(Err(Setback::Failure(_))) | None => {}
+                Some(Err(StoreError::Conflict)) => library.working_tree.counts.conflicted(),
+                Some(Err(StoreError::Failure(_))) | None => {}
             }
             outcome
                 .get()
@@ -336,11 +336,11 @@ impl Snapshot for Past {
         };
         Ok(Some(Document {
             bytes: versions::content(&git, kept.blob)?,
-            id: kept.blob.to_string(),
+            id: ContentId::new(kept.blob.to_string()),
         }))
     }
 
-    fn past(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<schemas::Past, Failure> {
+    fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
         let document = self.read(path)?;
         let now = document
             .as_ref()
@@ -359,6 +359,6 @@ impl Snapshot for Past {
 fn document(before: &Before) -> Document {
     Document {
         bytes: before.file.bytes.clone(),
-        id: before.id.to_string(),
+        id: ContentId::new(before.id.to_string()),
     }
 }

@@ -19,7 +19,7 @@ use std::{
     thread,
 };
 
-use tabellion_runtime::{Failure, FailureKind, Setback};
+use tabellion_runtime::{Failure, FailureKind, StoreError};
 
 use super::{
     branch::{self, BranchMove},
@@ -40,7 +40,7 @@ use tabellion_platform::{self as platform, Dir, FileId, FileStat, Lease, Leased,
 ///
 /// # Errors
 /// After an error, nothing has changed; or it could not even be undone, which the next transaction does.
-pub(super) fn publish(working_tree: &WorkingTree, work: &Work) -> Result<(), Setback> {
+pub(super) fn publish(working_tree: &WorkingTree, work: &Work) -> Result<(), StoreError> {
     let stop = match run(working_tree, work) {
         Ok(()) => return Ok(()),
         Err(Interruption::Killed) => return Err(refused("the process is dead").into()),
@@ -48,7 +48,7 @@ pub(super) fn publish(working_tree: &WorkingTree, work: &Work) -> Result<(), Set
     };
     let recovered = recovery::recover(working_tree);
     if recovery::is_committed(working_tree, &work.intent)? {
-        if let (Err(failure), _) | (_, Setback::Failure(failure)) = (&recovered, &stop) {
+        if let (Err(failure), _) | (_, StoreError::Failure(failure)) = (&recovered, &stop) {
             tracing::warn!(%failure, "a change was made and could not be tidied up; the next one does it");
         }
         return Ok(());
@@ -198,18 +198,18 @@ impl<'a> Transaction<'a> {
     }
 
     /// Takes git's locks, the index's first, as git does.
-    fn lock(&self) -> Result<(), Setback> {
+    fn lock(&self) -> Result<(), StoreError> {
         let Intent { branch, base, .. } = &self.work.intent;
         self.index.take()?;
         self.branch.lock(&self.working_tree.repository, branch, *base)?;
         if !self.work.index.is_at(&self.working_tree.repository.index())? {
-            return Err(Setback::Moved);
+            return Err(StoreError::Conflict);
         }
         Ok(())
     }
 
     /// Exchanges the documents with the files aside. All are looked at before the first is touched.
-    fn swap(&mut self) -> Result<(), Setback> {
+    fn swap(&mut self) -> Result<(), StoreError> {
         for document in &mut self.documents {
             document.check()?;
         }
@@ -232,9 +232,9 @@ impl<'a> Transaction<'a> {
     }
 
     /// Nobody may be waiting to write to a document that is no longer there.
-    fn check_leases(&self) -> Result<(), Setback> {
+    fn check_leases(&self) -> Result<(), StoreError> {
         if self.documents.iter().any(DocumentSwap::is_wanted) {
-            return Err(Setback::Moved);
+            return Err(StoreError::Conflict);
         }
         Ok(())
     }
@@ -284,10 +284,10 @@ impl DocumentSwap<'_> {
     }
 
     /// Looks at the document, which nobody can write to from then on.
-    fn check(&mut self) -> Result<(), Setback> {
+    fn check(&mut self) -> Result<(), StoreError> {
         let name = self.place.name();
         let (Some(folder), Some(aside)) = (self.place.folder()?, self.place.aside_folder()?) else {
-            return Err(Setback::Moved);
+            return Err(StoreError::Conflict);
         };
         let id = folder.file_id(name).at("look at", name)?;
         let (found, lease) = match folder.open_entry(name) {
@@ -295,13 +295,13 @@ impl DocumentSwap<'_> {
             Err(OpenError::Io(error)) => Err(error).at("read", name)?,
             Err(_) => (Found::Other, None),
             Ok(file) => match Lease::take(file.try_clone().at("read", name)?) {
-                Leased::BeingWritten => return Err(Setback::Moved),
+                Leased::BeingWritten => return Err(StoreError::Conflict),
                 Leased::Yes(lease) => (document::look_at(&file, name)?, Some(lease)),
                 Leased::Unsupported => (document::look_at(&file, name)?, None),
             },
         };
         if found != Found::from(self.exchange.old) {
-            return Err(Setback::Moved);
+            return Err(StoreError::Conflict);
         }
         self.looked_at = Some(LookedAt {
             folder,
@@ -314,17 +314,17 @@ impl DocumentSwap<'_> {
 
     /// Exchanges the document with the file aside. That it is the one we looked at is seen just before and just after; what
     /// came out by mistake goes back at once, so that hardly anybody can have read what was never committed.
-    fn swap(&self) -> Result<(), Setback> {
+    fn swap(&self) -> Result<(), StoreError> {
         let Exchange { path, old, new, .. } = self.exchange;
         let (name, aside_name) = (self.place.name(), self.place.aside());
         let Some(LookedAt {
             folder, aside, id, ..
         }) = &self.looked_at
         else {
-            return Err(Setback::Moved);
+            return Err(StoreError::Conflict);
         };
         if folder.file_id(name).at("look at", name)? != *id {
-            return Err(Setback::Moved);
+            return Err(StoreError::Conflict);
         }
         let swapped = match (old, new) {
             (Some(_), Some(_)) => folder.exchange(name, aside, aside_name).map(drop),
@@ -339,7 +339,7 @@ impl DocumentSwap<'_> {
                     io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists
                 ) =>
             {
-                return Err(Setback::Moved);
+                return Err(StoreError::Conflict);
             }
             other => other.at("replace", path.as_path())?,
         }
@@ -352,7 +352,7 @@ impl DocumentSwap<'_> {
             (None, _) => Ok(()),
         };
         back.at("restore", path.as_path())?;
-        Err(Setback::Moved)
+        Err(StoreError::Conflict)
     }
 
     /// Whether the file aside is the document that we looked at.
@@ -398,10 +398,10 @@ fn gone(path: &Path) -> Failure {
     refused(format!("the folder of `{}` went away; try again", path.display()))
 }
 
-fn not_undone(failure: Failure, stop: &Setback) -> Failure {
+fn not_undone(failure: Failure, stop: &StoreError) -> Failure {
     let why = match stop {
-        Setback::Moved => "somebody else was faster".to_owned(),
-        Setback::Failure(failure) => failure.message.clone(),
+        StoreError::Conflict => "somebody else was faster".to_owned(),
+        StoreError::Failure(failure) => failure.message.clone(),
     };
     let message = format!("{why}; and what was begun is undone only at the next change: {failure}");
     Failure::new(FailureKind::Io, message)

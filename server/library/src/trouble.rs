@@ -1,6 +1,6 @@
 //! How what the system, git's files and paths say becomes a [`Failure`]: what, where, and what to do about it.
 
-use std::{io, path::Path};
+use std::{error::Error, io, path::Path};
 
 use tabellion_runtime::{Failure, FailureKind};
 
@@ -21,7 +21,7 @@ impl<T> At<T> for io::Result<T> {
                 path.as_ref().display(),
                 advice(&error)
             );
-            Failure::new(FailureKind::Io, message)
+            Failure::new(FailureKind::Io, message).with_source(error)
         })
     }
 }
@@ -32,11 +32,11 @@ pub(super) trait InRepository<T> {
     fn reading(self, what: &str) -> Result<T, Failure>;
 }
 
-impl<T, E: std::fmt::Display> InRepository<T> for Result<T, E> {
+impl<T, E: Error + Send + Sync + 'static> InRepository<T> for Result<T, E> {
     fn reading(self, what: &str) -> Result<T, Failure> {
         self.map_err(|error| {
             let message = format!("can't read {what} from the repository: {error}; `git fsck` says more");
-            Failure::new(FailureKind::Io, message)
+            Failure::new(FailureKind::Io, message).with_source(error)
         })
     }
 }

@@ -10,7 +10,7 @@ use gix::{
     bstr::ByteSlice,
     objs::{CommitRefIter, commit::ref_iter::Token},
 };
-use tabellion_runtime::{Document, Failure, Past, Version, VersionEntry};
+use tabellion_runtime::{CommitId, ContentId, Document, DocumentHistory, Failure, Version, VersionEntry};
 
 use super::{
     commit_message::{Noted, Record},
@@ -29,7 +29,7 @@ pub(super) struct Line {
     /// Newest first.
     versions: Vec<Version>,
     /// The known commit that it ends at.
-    since: Option<String>,
+    since: Option<CommitId>,
 }
 
 impl Line {
@@ -69,7 +69,7 @@ impl Line {
         while let Some(node) = next {
             let id = node.id.to_string();
             if known(&id) {
-                self.since = Some(id);
+                self.since = Some(CommitId::new(id));
                 return Ok(());
             }
             let parent = node.parent(&git, path)?;
@@ -88,12 +88,12 @@ impl Line {
         document: Option<Document>,
         now: Option<ObjectId>,
         state: Option<ObjectId>,
-    ) -> Past {
+    ) -> DocumentHistory {
         self.versions.reverse();
-        Past {
+        DocumentHistory {
             document,
-            now: now.map(|id| id.to_string()),
-            state: state.map(|id| id.to_string()),
+            now: now.map(|id| ContentId::new(id.to_string())),
+            state: state.map(|id| CommitId::new(id.to_string())),
             since: self.since,
             versions: self.versions,
         }
@@ -199,10 +199,10 @@ impl Node {
             |record: &Record| self.parents.len() < 2 && record.contents_of(path) == Some(&contents);
         let [_, content] = contents.clone();
         Version {
-            commit: self.id.to_string(),
+            commit: CommitId::new(self.id.to_string()),
             author,
             time,
-            content,
+            content: content.map(ContentId::new),
             entry: record.filter(is_that_change).and_then(entry),
         }
     }

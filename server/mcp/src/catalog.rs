@@ -7,7 +7,7 @@ use std::{
 };
 
 use rmcp::model::{JsonObject, Prompt, PromptArgument, Resource, ServerCapabilities, Tool, ToolAnnotations};
-use tabellion_runtime::{Contract, PromptSpec, ResourceSpec, Shape, ToolSpec};
+use tabellion_runtime::{Contract, PromptSpec, ResourceSpec, Schema, ToolSpec};
 
 /// Two contracts have something of the same name, so that a request could mean either.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -226,6 +226,6 @@ fn listed_prompt(spec: &PromptSpec) -> Prompt {
     Prompt::new(spec.name, Some(spec.description), arguments)
 }
 
-fn object(shape: &Shape) -> Arc<JsonObject> {
+fn object(shape: &Schema) -> Arc<JsonObject> {
     Arc::new(serde_json::from_str(shape.wire).expect("generated schemas are JSON objects"))
 }

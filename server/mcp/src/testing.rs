@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Annotations, Answer, Approval, BoxFuture, CallContext, Contract, ContractSpec, ErrorAnswer, ErrorChannel,
-    ErrorSpec, Failure, Progress, Rejection, Shape, ToolSpec,
+    ErrorSpec, Failure, Progress, Rejection, Schema, ToolSpec,
 };
 use tokio::sync::{Semaphore, watch};
 
@@ -197,8 +197,8 @@ pub const fn tool_with(name: &'static str, mutating: bool, approval: Option<Appr
         rate_limit: None,
         errors: &["INVALID_REQUEST", "NOT_FOUND"],
         effects: &[],
-        input: Shape::new(INPUT, INPUT, &[]),
-        output: Shape::new(OUTPUT, OUTPUT, &[]),
+        input: Schema::new(INPUT, INPUT, &[]),
+        output: Schema::new(OUTPUT, OUTPUT, &[]),
         examples: &[],
     }
 }

@@ -20,8 +20,8 @@ use tabellion_runtime::{
     Annotations, Answer, ArgumentSpec, BoxFuture, CallContext, Contract, ContractError,
     ContractSpec, Effect, EffectKind, ErrorAnswer, ErrorChannel, ErrorSpec, Example,
     Failure, FailureKind, Guarantee, LogSpec, PreviewPair, PromptSpec, RateLimit,
-    RateLimits, ReadCx, Rejection, ResourceSpec, Rule, Shape, Staged, Store, ToolSpec,
-    When, WriteCx, dispatch, offer,
+    RateLimits, ReadCx, Rejection, ResourceSpec, Rule, Schema, Staged, Store, ToolSpec,
+    When, WriteCx, dispatch, resources_and_prompts,
 };
 
 /// Notes: the tools, one method each. Implementors write `async fn`.
@@ -172,7 +172,7 @@ impl ToolError {
 
 impl From<Failure> for ToolError {
     fn from(failure: Failure) -> Self {
-        let Failure { kind, message: detail, data } = failure;
+        let Failure { kind, message: detail, data, .. } = failure;
         match kind {
             FailureKind::Invalid => Self::Invalid { detail, data },
             FailureKind::NotFound => Self::NotFound { detail, data },
@@ -329,7 +329,7 @@ impl<S: Notes> Contract for Service<S> {
         Box::pin(async move {
             match name {
                 "today" => {
-                    offer::resource(
+                    resources_and_prompts::resource(
                             &RESOURCES[0],
                             implementation,
                             &**store,
@@ -351,7 +351,7 @@ impl<S: Notes> Contract for Service<S> {
         Box::pin(async move {
             match name {
                 "today" => {
-                    offer::version(
+                    resources_and_prompts::version(
                             implementation,
                             &**store,
                             &CallContext::default(),
@@ -374,7 +374,7 @@ impl<S: Notes> Contract for Service<S> {
         Box::pin(async move {
             match name {
                 "tidy_note" => {
-                    offer::prompt(
+                    resources_and_prompts::prompt(
                             &PROMPTS[0],
                             implementation,
                             &**store,
@@ -402,7 +402,7 @@ impl<S: Notes> Contract for Service<S> {
         Box::pin(async move {
             match (prompt, argument) {
                 ("tidy_note", "name") => {
-                    offer::completion(
+                    resources_and_prompts::completion(
                             implementation,
                             &**store,
                             call,
@@ -413,7 +413,7 @@ impl<S: Notes> Contract for Service<S> {
                         )
                         .await
                 }
-                _ => offer::without_values(&CONTRACT, prompt, argument),
+                _ => resources_and_prompts::without_values(&CONTRACT, prompt, argument),
             }
         })
     }
@@ -615,7 +615,7 @@ pub static TOOLS: [ToolSpec; 4] = [
         rate_limit: None,
         errors: &["INVALID", "NOT_FOUND", "FAILED"],
         effects: &[],
-        input: Shape::new(
+        input: Schema::new(
             schema::READ_NOTE_INPUT,
             schema::READ_NOTE_INPUT_ENFORCED,
             &[
@@ -626,7 +626,7 @@ pub static TOOLS: [ToolSpec; 4] = [
                 },
             ],
         ),
-        output: Shape::new(schema::READ_NOTE_OUTPUT, schema::READ_NOTE_OUTPUT, &[]),
+        output: Schema::new(schema::READ_NOTE_OUTPUT, schema::READ_NOTE_OUTPUT, &[]),
         examples: &[
             Example {
                 name: "by name",
@@ -669,7 +669,7 @@ pub static TOOLS: [ToolSpec; 4] = [
         rate_limit: None,
         errors: &["INVALID", "NOT_FOUND", "FAILED"],
         effects: &[],
-        input: Shape::new(
+        input: Schema::new(
             schema::PREVIEW_CHANGE_INPUT,
             schema::PREVIEW_CHANGE_INPUT_ENFORCED,
             &[
@@ -695,7 +695,7 @@ pub static TOOLS: [ToolSpec; 4] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::PREVIEW_CHANGE_OUTPUT,
             schema::PREVIEW_CHANGE_OUTPUT,
             &[],
@@ -782,7 +782,7 @@ pub static TOOLS: [ToolSpec; 4] = [
                 position: None,
             },
         ],
-        input: Shape::new(
+        input: Schema::new(
             schema::CHANGE_NOTE_INPUT,
             schema::CHANGE_NOTE_INPUT_ENFORCED,
             &[
@@ -808,7 +808,7 @@ pub static TOOLS: [ToolSpec; 4] = [
                 },
             ],
         ),
-        output: Shape::new(
+        output: Schema::new(
             schema::CHANGE_NOTE_OUTPUT,
             schema::CHANGE_NOTE_OUTPUT_ENFORCED,
             &[
@@ -889,8 +889,8 @@ pub static TOOLS: [ToolSpec; 4] = [
         rate_limit: Some("looking-back"),
         errors: &["INVALID", "TOO_OFTEN", "FAILED"],
         effects: &[],
-        input: Shape::new(schema::READ_LOG_INPUT, schema::READ_LOG_INPUT, &[]),
-        output: Shape::new(schema::READ_LOG_OUTPUT, schema::READ_LOG_OUTPUT, &[]),
+        input: Schema::new(schema::READ_LOG_INPUT, schema::READ_LOG_INPUT, &[]),
+        output: Schema::new(schema::READ_LOG_OUTPUT, schema::READ_LOG_OUTPUT, &[]),
         examples: &[],
     },
 ];
@@ -912,7 +912,7 @@ pub static RESOURCES: [ResourceSpec; 1] = [
         title: "Today",
         description: "The note called `today`.",
         mime_type: "application/json",
-        shape: Shape::new(
+        schema: Schema::new(
             schema::TODAY_RESOURCE,
             schema::TODAY_RESOURCE_ENFORCED,
             &[

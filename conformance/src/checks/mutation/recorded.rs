@@ -42,7 +42,7 @@ fn resource(subject: &Subject) -> Option<&'static ResourceSpec> {
         })
     };
     let mut resources = subject.contract.resources.iter();
-    resources.find(|resource| has_times(&resource.shape.wire()))
+    resources.find(|resource| has_times(&resource.schema.wire()))
 }
 
 /// What the log has.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tabellion_runtime::shape;
+use tabellion_runtime::schema::compile;
 
 use super::{id, library, native_only, short, tool, valid_calls};
 use crate::{
@@ -93,7 +93,7 @@ fn structured(bench: &Bench<'_>, case: &Case, schema: &Value, result: &Value) ->
         });
     };
     if !schema.is_null() {
-        let validator = shape::build(schema);
+        let validator = compile(schema);
         let validator =
             validator.map_err(|why| fail(format!("the output schema that is listed is none: {why}")))?;
         ensure(validator.is_valid(structured), || {

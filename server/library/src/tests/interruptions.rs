@@ -2,7 +2,7 @@
 
 use super::support::{Bench, change, make};
 use crate::checkpoint::{Checkpoint, Interruption, Watch};
-use tabellion_runtime::{Change, Failure, FailureKind, Setback};
+use tabellion_runtime::{Change, Failure, FailureKind, StoreError};
 
 const STEPS: [Checkpoint; 6] = [
     Checkpoint::Written,
@@ -48,7 +48,10 @@ fn stop_at(step: Checkpoint, how: fn() -> Interruption) -> Watch {
 }
 
 fn an_error() -> Interruption {
-    Interruption::Failed(Setback::Failure(Failure::new(FailureKind::Io, "no space left")))
+    Interruption::Failed(StoreError::Failure(Failure::new(
+        FailureKind::Io,
+        "no space left",
+    )))
 }
 
 #[track_caller]

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tabellion_runtime::{CallContext, Entry, Setback, Store};
+use tabellion_runtime::{CallContext, Entry, IdempotencyKey, Store, StoreError};
 
 use super::support::{Bench, begin, change, make, path, prepare, wait};
 use crate::{
@@ -25,7 +25,7 @@ fn a_save_between_reading_and_publishing_is_seen() {
         session.read("notes/a.md").unwrap();
         bench.write("notes/a.md", "mine\n");
         prepare(&mut *session, &change("notes/a.md", content)).unwrap();
-        assert_eq!(wait(session.publish()), Err(Setback::Moved));
+        assert_eq!(wait(session.publish()), Err(StoreError::Conflict));
         assert_eq!(bench.read("notes/a.md").as_deref(), Some("mine\n"));
         assert_eq!(bench.status(), " M notes/a.md");
         bench.assert_sound();
@@ -77,7 +77,7 @@ fn whoever_comes_in_between_wins() {
             });
             let library = bench.watched(watch);
             let outcome = make(&library, &change("notes/a.md", content));
-            assert_eq!(outcome, Err(Setback::Moved), "{shown}");
+            assert_eq!(outcome, Err(StoreError::Conflict), "{shown}");
             let left = bench.read("notes/a.md");
             let expected = match shown {
                 "deletes" => None,
@@ -133,7 +133,7 @@ fn append(library: &Library, line: &str) {
         let text = String::from_utf8(old.bytes).unwrap() + line + "\n";
         let prepared = match prepare(&mut *session, &change("notes/a.md", Some(&text))) {
             Ok(prepared) => prepared,
-            Err(Setback::Moved) => continue,
+            Err(StoreError::Conflict) => continue,
             Err(other) => panic!("{other:?}"),
         };
         match wait(session.publish()) {
@@ -141,7 +141,7 @@ fn append(library: &Library, line: &str) {
                 assert_eq!(prepared.commit.len(), 40);
                 return;
             }
-            Err(Setback::Moved) => {}
+            Err(StoreError::Conflict) => {}
             Err(other) => panic!("{other:?}"),
         }
     }
@@ -179,7 +179,7 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
     let bench = Bench::new();
     bench.write("notes/a.md", "dirty\n");
     let call = CallContext {
-        idempotency_key: Some("k-1".into()),
+        idempotency_key: Some(IdempotencyKey::parse("k-1").unwrap()),
         ..CallContext::default()
     };
     let entry = Entry {
@@ -191,7 +191,12 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
     let commit = {
         let library = bench.library();
         let mut session = begin(&library);
-        assert!(session.replay("k-1", "{\"a\":1}").unwrap().is_none());
+        assert!(
+            session
+                .replay(&IdempotencyKey::parse("k-1").unwrap(), "{\"a\":1}")
+                .unwrap()
+                .is_none()
+        );
         let commit = session
             .prepare(&change("notes/a.md", Some("new\n")), &entry)
             .unwrap()
@@ -204,16 +209,23 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
     let library = bench.library();
     make(&library, &change("notes/a.md", Some("newer\n"))).unwrap();
     let session = begin(&library);
-    let replay = session.replay("k-1", "{\"a\":1}").unwrap().unwrap();
+    let replay = session
+        .replay(&IdempotencyKey::parse("k-1").unwrap(), "{\"a\":1}")
+        .unwrap()
+        .unwrap();
     assert_eq!(replay.commit, commit);
     assert_eq!(
         replay.before.read("notes/a.md").unwrap().unwrap().bytes,
         b"dirty\n"
     );
     assert_eq!(replay.before.read("nothing.md").unwrap(), None);
-    match session.replay("k-1", "{\"a\":2}").err().unwrap() {
-        Setback::Failure(failure) => assert_eq!(failure.kind, tabellion_runtime::FailureKind::Conflict),
-        Setback::Moved => panic!("it can be told"),
+    match session
+        .replay(&IdempotencyKey::parse("k-1").unwrap(), "{\"a\":2}")
+        .err()
+        .unwrap()
+    {
+        StoreError::Failure(failure) => assert_eq!(failure.kind, tabellion_runtime::FailureKind::Conflict),
+        StoreError::Conflict => panic!("it can be told"),
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use tabellion_runtime::{CallContext, Change, Content, Entry, Failure, Prepared, Session, Setback, Store};
+use tabellion_runtime::{CallContext, Change, Content, Entry, Failure, Prepared, Session, Store, StoreError};
 use tempfile::TempDir;
 
 use crate::{Library, Options, checkpoint::Watch, path::LibraryPath};
@@ -213,7 +213,7 @@ pub(crate) fn begin(library: &Library) -> Box<dyn Session + '_> {
 }
 
 /// Prepares in `session`.
-pub(crate) fn prepare(session: &mut dyn Session, change: &Change) -> Result<Prepared, Setback> {
+pub(crate) fn prepare(session: &mut dyn Session, change: &Change) -> Result<Prepared, StoreError> {
     let call = CallContext {
         client: Some("test/1".into()),
         ..CallContext::default()
@@ -230,18 +230,18 @@ pub(crate) fn prepare(session: &mut dyn Session, change: &Change) -> Result<Prep
 }
 
 /// Makes a change as the runtime does, once.
-pub(crate) fn make(library: &Library, change: &Change) -> Result<String, Setback> {
-    let mut session = wait(library.begin(0)).map_err(Setback::Failure)?;
+pub(crate) fn make(library: &Library, change: &Change) -> Result<String, StoreError> {
+    let mut session = wait(library.begin(0)).map_err(StoreError::Failure)?;
     let prepared = prepare(&mut *session, change)?;
     wait(session.publish())?;
-    Ok(prepared.commit)
+    Ok(prepared.commit.into())
 }
 
 /// Why a change was not made.
 #[track_caller]
 pub(crate) fn refusal(library: &Library, change: &Change) -> Failure {
     match make(library, change) {
-        Err(Setback::Failure(failure)) => failure,
+        Err(StoreError::Failure(failure)) => failure,
         other => panic!("{other:?}"),
     }
 }

@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use tabellion_runtime::{Change, Session, Setback, Store};
+use tabellion_runtime::{Change, Session, Store, StoreError};
 
 use super::support::{Bench, begin, change, prepare};
 use crate::{
@@ -17,12 +17,12 @@ use crate::{
 };
 
 /// A call that is polled by hand, so that many wait at once.
-type Call<'a> = std::pin::Pin<Box<dyn Future<Output = Result<String, Setback>> + 'a>>;
+type Call<'a> = std::pin::Pin<Box<dyn Future<Output = Result<String, StoreError>> + 'a>>;
 
 /// Makes the change that `plan` makes of the document's text, as the runtime does, once.
 fn call<'a>(library: &'a Library, path: &'a str, plan: impl Fn(&str) -> Option<String> + 'a) -> Call<'a> {
     Box::pin(async move {
-        let mut session: Box<dyn Session> = library.begin(0).await.map_err(Setback::Failure)?;
+        let mut session: Box<dyn Session> = library.begin(0).await.map_err(StoreError::Failure)?;
         let old = session
             .read(path)?
             .map(|document| document.bytes)
@@ -30,12 +30,12 @@ fn call<'a>(library: &'a Library, path: &'a str, plan: impl Fn(&str) -> Option<S
         let new = plan(std::str::from_utf8(&old).unwrap());
         let prepared = prepare(&mut *session, &change(path, new.as_deref()))?;
         session.publish().await?;
-        Ok(prepared.commit)
+        Ok(prepared.commit.into())
     })
 }
 
 /// Begins all while somebody else has a turn, then polls them until all are done.
-fn all(library: &Library, mut calls: Vec<Call<'_>>) -> Vec<Result<String, Setback>> {
+fn all(library: &Library, mut calls: Vec<Call<'_>>) -> Vec<Result<String, StoreError>> {
     let mut context = Context::from_waker(Waker::noop());
     let turn = begin(library);
     for call in &mut calls {
@@ -173,7 +173,11 @@ fn what_fails_for_one_is_told_to_all_as_a_reason_to_try_again() {
     );
     assert_eq!(
         outcomes,
-        [Err(Setback::Moved), Err(Setback::Moved), Err(Setback::Moved)]
+        [
+            Err(StoreError::Conflict),
+            Err(StoreError::Conflict),
+            Err(StoreError::Conflict)
+        ]
     );
     assert_eq!(bench.read("notes/a.md").as_deref(), Some("mine\n"));
     assert_eq!(bench.read("plan.md").as_deref(), Some("old plan\n"));
@@ -208,11 +212,11 @@ fn callers_that_go_away_hold_up_nobody() {
 
 #[test]
 fn a_key_that_waits_is_not_used_twice() {
-    use tabellion_runtime::{CallContext, Entry};
+    use tabellion_runtime::{CallContext, Entry, IdempotencyKey};
     let bench = Bench::new();
     let library = bench.library();
     let keyed = CallContext {
-        idempotency_key: Some("k".into()),
+        idempotency_key: Some(IdempotencyKey::parse("k").unwrap()),
         ..CallContext::default()
     };
     let entry = Entry {
@@ -228,13 +232,13 @@ fn a_key_that_waits_is_not_used_twice() {
             .map(|_| {
                 let (library, made) = (&library, &made);
                 Box::pin(async move {
-                    let mut session = library.begin(0).await.map_err(Setback::Failure)?;
-                    if let Some(replay) = session.replay("k", "{}")? {
-                        return Ok(replay.commit);
+                    let mut session = library.begin(0).await.map_err(StoreError::Failure)?;
+                    if let Some(replay) = session.replay(&IdempotencyKey::parse("k").unwrap(), "{}")? {
+                        return Ok(replay.commit.into());
                     }
                     let prepared = session.prepare(made, &entry)?;
                     session.publish().await?;
-                    Ok(prepared.commit)
+                    Ok(prepared.commit.into())
                 }) as Call<'_>
             })
             .collect(),

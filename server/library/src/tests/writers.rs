@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tabellion_runtime::{FailureKind, Setback};
+use tabellion_runtime::{FailureKind, StoreError};
 
 use super::support::{Bench, change, make, refusal};
 use crate::checkpoint::{Checkpoint, Watch};
@@ -107,7 +107,7 @@ fn who_opens_the_old_document_in_the_last_instant_loses_nothing() {
             assert_eq!(bench.read(&late).as_deref(), Some("mine\n"), "{step:?}");
             std::fs::remove_file(bench.path(&late)).unwrap();
         } else {
-            assert_eq!(outcome, Err(Setback::Moved), "{step:?}");
+            assert_eq!(outcome, Err(StoreError::Conflict), "{step:?}");
             assert_eq!(bench.read("notes/a.md").as_deref(), Some("mine\n"), "{step:?}");
         }
         bench.assert_sound();

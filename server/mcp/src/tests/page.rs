@@ -8,7 +8,7 @@ use std::sync::{
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Answer, Approval, ArgumentSpec, BoxFuture, CallContext, Contract, ContractSpec, Decision, ErrorChannel,
-    PromptSpec, Proposal, Rejection, ResourceSpec, Shape, Shows, ToolSpec,
+    PromptSpec, Proposal, Rejection, ResourceSpec, Schema, Shows, ToolSpec,
 };
 
 use crate::testing::{declared, spec, tool, tool_with};
@@ -183,7 +183,7 @@ const fn resource(name: &'static str, uri: &'static str) -> ResourceSpec {
         title: "A page",
         description: "All that it says.",
         mime_type: "application/json",
-        shape: Shape::new(TEXT, TEXT, &[]),
+        schema: Schema::new(TEXT, TEXT, &[]),
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use chrono::{DateTime, FixedOffset};
 use serde_json::{Map, Value};
-use tabellion_runtime::{Failure, Past, store};
+use tabellion_runtime::{DocumentHistory, Failure, store};
 
 use tabellion_markdown::lineage::{Lineage, Step, Version};
 
@@ -52,9 +52,9 @@ impl Known {
     pub(super) fn follow(
         &self,
         path: &str,
-        read: impl FnOnce(&dyn Fn(&str) -> bool) -> Result<Past, Failure>,
+        read: impl FnOnce(&dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure>,
         load: impl Fn(&str) -> Result<Vec<u8>, Failure>,
-    ) -> Result<(Past, Arc<Followed>), Failure> {
+    ) -> Result<(DocumentHistory, Arc<Followed>), Failure> {
         let known: Vec<_> = self.lock().iter().cloned().collect();
         let at = |commit: &str| known.iter().find(|(state, _)| state == commit);
         let past = read(&|commit| at(commit).is_some())?;
@@ -114,7 +114,7 @@ impl Followed {
                 self.operations.push_back(Arc::new(Operation {
                     tool: entry.tool.clone(),
                     time: version.time,
-                    commit: version.commit.clone(),
+                    commit: String::from(&version.commit),
                     details: entry.details.clone(),
                 }));
             }
@@ -124,8 +124,8 @@ impl Followed {
         let versions: Vec<Version> = versions
             .iter()
             .map(|version| Version {
-                commit: version.commit.clone(),
-                content: version.content.clone(),
+                commit: String::from(&version.commit),
+                content: version.content.as_ref().map(String::from),
                 step: version
                     .entry
                     .as_ref()

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use tabellion_contracts::safe_markdown_editor::{MetadataResource, ToolError};
-use tabellion_runtime::{Failure, FailureKind, ReadCx, store::Content};
+use tabellion_runtime::{ContentId, Failure, FailureKind, ReadCx, store::Content};
 
 use super::{
     Editor, errors, front_matter,
@@ -34,7 +34,7 @@ pub(super) struct Seen<'e> {
     /// Whether the history keeps its line endings otherwise than the file.
     converted: bool,
     /// Id of its content, as the history would keep it.
-    now: Option<String>,
+    now: Option<ContentId>,
     followed: Arc<Followed>,
 }
 
@@ -44,7 +44,7 @@ impl<'e> Seen<'e> {
         let path = &editor.path;
         let (past, followed) = editor.known.follow(
             path.as_str(),
-            |known| cx.past(path.as_str(), known),
+            |known| cx.history(path.as_str(), known),
             |content| cx.past_content(path.as_str(), content),
         )?;
         let exists = past.document.is_some();

@@ -1,6 +1,6 @@
 //! Exact validation of requests and responses.
 //!
-//! A [`Shape`] has two views of one schema: *wire*, which clients see, and *enforced*, which adds the contract's
+//! A [`Schema`] has two views of one schema: *wire*, which clients see, and *enforced*, which adds the contract's
 //! `x-enforce` clauses. Each violation has a rule's id, a JSON pointer and a sentence for people; it never quotes
 //! the value, which may be a whole document.
 
@@ -10,12 +10,12 @@ use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde::Serialize;
 use serde_json::Value;
 
-/// No more violations than these are said of one value.
-const MOST: usize = 8;
+/// Number of violations that are reported for one value.
+const MAX_VIOLATIONS: usize = 8;
 
-/// A schema's two views, as JSON texts, and its validator.
+/// The two views of a schema, as JSON texts, and its validator.
 #[derive(Debug)]
-pub struct Shape {
+pub struct Schema {
     /// What clients see.
     pub wire: &'static str,
     /// What is enforced: `wire` and the contract's own clauses.
@@ -58,8 +58,8 @@ impl fmt::Display for Violation {
     }
 }
 
-impl Shape {
-    /// A shape from the texts that generated code holds.
+impl Schema {
+    /// Wraps the texts of generated code.
     pub const fn new(wire: &'static str, enforced: &'static str, rules: &'static [Rule]) -> Self {
         Self {
             wire,
@@ -84,18 +84,18 @@ impl Shape {
     pub fn check(&self, value: &Value) -> Result<(), Vec<Violation>> {
         let validator = self.validator.get_or_init(|| {
             let schema = serde_json::from_str(self.enforced).expect("generated schemas are JSON");
-            build(&schema).expect("generated schemas compile")
+            compile(&schema).expect("generated schemas compile")
         });
         if validator.is_valid(value) {
             return Ok(());
         }
-        let mut violations = Vec::with_capacity(MOST);
+        let mut violations = Vec::with_capacity(MAX_VIOLATIONS);
         for error in validator.iter_errors(value) {
             let violation = self.violation(&error);
             if !violations.contains(&violation) {
                 violations.push(violation);
             }
-            if violations.len() == MOST {
+            if violations.len() == MAX_VIOLATIONS {
                 break;
             }
         }
@@ -130,11 +130,11 @@ impl Shape {
     }
 }
 
-/// Compiles a schema the way every shape is compiled: draft 2020-12, formats checked, patterns in linear time.
+/// Compiles a schema as draft 2020-12, formats checked, patterns in linear time.
 ///
 /// # Errors
 /// When it is not a schema.
-pub fn build(schema: &Value) -> Result<Validator, String> {
+pub fn compile(schema: &Value) -> Result<Validator, String> {
     jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)
         .should_validate_formats(true)

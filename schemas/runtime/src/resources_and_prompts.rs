@@ -12,7 +12,7 @@ use crate::{
     context::CallContext,
     failure::{ContractError, Failure},
     future::BoxFuture,
-    shape::Violation,
+    schema::Violation,
     spec::{ContractSpec, PromptSpec, ResourceSpec},
     store::Snapshot,
 };
@@ -49,7 +49,7 @@ where
     let response = method(service, &cx).await.map_err(declared)?;
     let response = serde_json::to_value(response).map_err(|error| Rejection::breach(resource.name, error))?;
     resource
-        .shape
+        .schema
         .check(&response)
         .map_err(|violations| Rejection::breach(resource.name, Failure::violations(&violations)))?;
     Ok(Answer {
