@@ -85,8 +85,11 @@ fn expected() -> Outcome<BTreeMap<PathBuf, String>> {
         let code = tabellion_codegen::generate(&contracts)?;
         files.extend(code.into_iter().map(|(name, text)| (generated.join(name), text)));
     }
-    let path = root().join("README.md");
-    files.insert(path.clone(), readme::with_tables(&fs::read_to_string(path)?)?);
+    for contract in tabellion_codegen::load_all(&schemas())? {
+        let path = schemas().join(&contract.folder).join("README.md");
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", shown(&path)))?;
+        files.insert(path, readme::with_tables(&contract, &text)?);
+    }
     Ok(files)
 }
 

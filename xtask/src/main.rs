@@ -34,7 +34,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Write everything that follows from the contracts: Rust, and the tables in the README
+    /// Write everything that follows from the contracts: Rust, and the tables in the contracts' READMEs
     Codegen {
         /// Change nothing; fail if anything is not what the contracts say
         #[arg(long)]
