@@ -10,7 +10,7 @@ use hyper::{
 };
 use serde_json::json;
 
-use super::Place;
+use super::Mount;
 use crate::{
     keys::{Holder, KeyGrant, Ring, Scope, Secret, Standing},
     oauth::{Denied, PublicUrl, Tokens, WELL_KNOWN},
@@ -50,7 +50,7 @@ pub(super) struct Caller {
 }
 
 /// What is served at which path.
-type Places = BTreeMap<String, Place>;
+type Mounts = BTreeMap<String, Mount>;
 
 impl Credentials {
     /// Whether it can be known whose tokens are good.
@@ -63,12 +63,12 @@ impl Credentials {
     /// # Errors
     /// With 400 when there is more than one credential or one in the query, with 401 when there is none that is good, and
     /// with 503 when nobody can say whether it is.
-    pub(super) async fn caller(&self, head: &Parts, places: &Places) -> Result<Option<Caller>, Refusal> {
+    pub(super) async fn caller(&self, head: &Parts, mounts: &Mounts) -> Result<Option<Caller>, Refusal> {
         if self.keys.is_none() && self.oauth.is_none() {
             return Ok(None);
         }
         // Of a path where nothing is, nothing is said.
-        let path = Some(head.uri.path()).filter(|path| places.contains_key(*path));
+        let path = Some(head.uri.path()).filter(|path| mounts.contains_key(*path));
         let mut parts = head.uri.query().into_iter().flat_map(|query| query.split('&'));
         if parts.any(|part| part.starts_with(IN_QUERY)) {
             let why = "a token in a URL is read by others: send it as `Authorization: Bearer TOKEN`, and a new one, since \
@@ -95,7 +95,7 @@ impl Credentials {
         let token = token.ok_or_else(|| bad("this key is not good, or no longer"))?;
         let resources: Vec<_> = match path {
             Some(path) => vec![oauth.url.at(path)],
-            None => places.keys().map(|path| oauth.url.at(path)).collect(),
+            None => mounts.keys().map(|path| oauth.url.at(path)).collect(),
         };
         match oauth.tokens.bearer(token, &resources).await {
             Ok(bearer) => Ok(Some(Caller {
@@ -136,15 +136,15 @@ impl Credentials {
     ///
     /// # Errors
     /// With 404 where there is no such library, and with 405 for other methods than `GET`.
-    pub(super) fn metadata(&self, head: &Parts, places: &Places) -> Option<Result<Response<Body>, Refusal>> {
+    pub(super) fn metadata(&self, head: &Parts, mounts: &Mounts) -> Option<Result<Response<Body>, Refusal>> {
         let oauth = self.oauth.as_ref()?;
         let path = head.uri.path().strip_prefix(WELL_KNOWN)?;
-        let only = places
+        let only = mounts
             .keys()
             .next()
-            .filter(|_| path.is_empty() && places.len() == 1);
+            .filter(|_| path.is_empty() && mounts.len() == 1);
         let path = only.map_or(path, String::as_str);
-        Some(match (places.contains_key(path), &head.method) {
+        Some(match (mounts.contains_key(path), &head.method) {
             (false, _) => Err(Refusal::new(
                 StatusCode::NOT_FOUND,
                 "nothing is served at that path",

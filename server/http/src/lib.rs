@@ -31,7 +31,7 @@ pub use connection::{listen, serve};
 pub use credentials::{Credentials, OAuth};
 pub use guard::{BadEntry, Guard};
 pub use metrics::LibraryCounts;
-pub use site::{Place, Site};
+pub use site::{Mount, Site};
 
 /// How much a server takes upon itself, and how long it waits.
 #[derive(Debug, Clone, Copy)]

@@ -49,7 +49,7 @@ const READY: &str = "/readyz";
 const METRICS: &str = "/metrics";
 
 /// One library, as it is served.
-pub struct Place {
+pub struct Mount {
     /// What it is called; empty where it is the only one.
     pub name: String,
     /// Its folder.
@@ -64,7 +64,7 @@ pub struct Place {
 pub struct Site {
     guard: Guard,
     credentials: Credentials,
-    places: BTreeMap<String, Place>,
+    mounts: BTreeMap<String, Mount>,
     uploads: Uploads,
     rates: Arc<Rates>,
     failures: Failures,
@@ -82,11 +82,11 @@ struct Seen {
 }
 
 impl Site {
-    /// Serves each of `places` at its path, to whom `guard` admits, and whose `credentials` are good.
+    /// Serves each of `mounts` at its path, to whom `guard` admits, and whose `credentials` are good.
     pub fn new(
         guard: Guard,
         credentials: Credentials,
-        places: BTreeMap<String, Place>,
+        mounts: BTreeMap<String, Mount>,
         limits: Limits,
     ) -> Self {
         let mut start = [0; 8];
@@ -94,7 +94,7 @@ impl Site {
         Self {
             guard,
             credentials,
-            places,
+            mounts,
             uploads: Uploads::new(limits),
             rates: Arc::new(Rates::new(limits.reads, limits.writes)),
             failures: Failures::new(limits.failures),
@@ -105,13 +105,13 @@ impl Site {
 
     /// Takes no more calls.
     pub(super) fn end(&self) {
-        self.places.values().for_each(|place| place.endpoint.end());
+        self.mounts.values().for_each(|mount| mount.endpoint.end());
     }
 
     /// Waits until no call is in flight.
     pub(super) async fn idle(&self) {
-        for place in self.places.values() {
-            place.endpoint.idle().await;
+        for mount in self.mounts.values() {
+            mount.endpoint.idle().await;
         }
     }
 
@@ -156,8 +156,8 @@ impl Site {
         let is_well = match head.uri.path() {
             ALIVE => true,
             READY => {
-                let mut places = self.places.values();
-                let are_well = places.all(|place| place.endpoint.is_open() && place.folder.is_dir());
+                let mut mounts = self.mounts.values();
+                let are_well = mounts.all(|mount| mount.endpoint.is_open() && mount.folder.is_dir());
                 are_well && self.credentials.are_ready()
             }
             _ => return None,
@@ -183,13 +183,13 @@ impl Site {
             return Ok(options());
         }
         // Who has no token yet asks where to get one.
-        if let Some(metadata) = self.credentials.metadata(head, &self.places) {
+        if let Some(metadata) = self.credentials.metadata(head, &self.mounts) {
             return metadata;
         }
         seen.caller = self.caller(head, seen.from).await?;
         if head.uri.path() == METRICS {
             return match head.method {
-                Method::GET => Ok(metrics::response(self.places.values(), &self.refused())),
+                Method::GET => Ok(metrics::response(self.mounts.values(), &self.refused())),
                 _ => Err(Refusal::method_not_allowed("GET")),
             };
         }
@@ -204,7 +204,7 @@ impl Site {
             let why = "too many keys or tokens from your address were bad; try again later";
             return Err(Refusal::too_many(why, wait));
         }
-        let caller = self.credentials.caller(head, &self.places).await;
+        let caller = self.credentials.caller(head, &self.mounts).await;
         if let Err(refusal) = &caller
             && is_counted
             && refusal.status() == StatusCode::UNAUTHORIZED
@@ -231,8 +231,8 @@ impl Site {
         seen: &Seen,
     ) -> Result<Response<Body>, Refusal> {
         let path = head.uri.path();
-        let place = self.places.get(path).ok_or_else(|| {
-            let paths: Vec<_> = self.places.keys().map(String::as_str).collect();
+        let mount = self.mounts.get(path).ok_or_else(|| {
+            let paths: Vec<_> = self.mounts.keys().map(String::as_str).collect();
             let why = format!("nothing is served here, but at {}", paths.join(", "));
             Refusal::new(StatusCode::NOT_FOUND, why)
         })?;
@@ -242,7 +242,7 @@ impl Site {
         };
         let grant = match seen.caller.clone() {
             Some(caller) => {
-                let grant = self.credentials.grant(caller, path, &place.name)?;
+                let grant = self.credentials.grant(caller, path, &mount.name)?;
                 Some(Arc::new(grant) as Arc<dyn Grant>)
             }
             None => None,
@@ -256,7 +256,7 @@ impl Site {
         };
         let request = Request::from_parts(head.clone(), body);
         let budget = CallerBudget::new(self.rates.clone(), who);
-        let answer = place
+        let answer = mount
             .endpoint
             .answer(request, name.clone(), grant, Some(Arc::new(budget)));
         let mut response = answer.await;

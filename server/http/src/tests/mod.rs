@@ -16,7 +16,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Credentials, Guard, Limits, OAuth, Place, Site, serve};
+use super::{Credentials, Guard, Limits, Mount, OAuth, Site, serve};
 use crate::{keys::Ring, tls::Certificates};
 use tabellion_mcp::{
     ApprovalPolicy,
@@ -68,7 +68,7 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let guard = Guard::new(address, &[], &["https://app.example".into()]).unwrap();
         let folder = TempDir::new().unwrap();
-        let place = Place {
+        let mount = Mount {
             name: "notes".into(),
             folder: folder.path().into(),
             counts: Box::new(Default::default),
@@ -77,7 +77,7 @@ impl Server {
         let site = Site::new(
             guard,
             credentials(folder.path()),
-            BTreeMap::from([("/mcp".into(), place)]),
+            BTreeMap::from([("/mcp".into(), mount)]),
             limits,
         );
         let (stop, stopped) = oneshot::channel();
