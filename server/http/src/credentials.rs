@@ -4,18 +4,17 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use hyper::{
-    HeaderMap, Method, Response, StatusCode,
-    header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE},
-    http::request::Parts,
+    HeaderMap, StatusCode, Uri,
+    header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Mount;
 use crate::{
     keys::{Holder, KeyGrant, Ring, Scope, Secret, Standing},
-    oauth::{Denied, PublicUrl, Tokens, WELL_KNOWN},
+    oauth::{Denied, PublicUrl, Tokens},
 };
-use tabellion_mcp::streamable::{Body, Refusal};
+use tabellion_mcp::streamable::Refusal;
 
 const API_KEY: &str = "x-api-key";
 /// What an access token would be called in a query (RFC 6750, section 2.3), where it may not be.
@@ -63,19 +62,24 @@ impl Credentials {
     /// # Errors
     /// With 400 when there is more than one credential or one in the query, with 401 when there is none that is good, and
     /// with 503 when nobody can say whether it is.
-    pub(super) async fn caller(&self, head: &Parts, mounts: &Mounts) -> Result<Option<Caller>, Refusal> {
+    pub(super) async fn caller(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        mounts: &Mounts,
+    ) -> Result<Option<Caller>, Refusal> {
         if self.keys.is_none() && self.oauth.is_none() {
             return Ok(None);
         }
         // Of a path where nothing is, nothing is said.
-        let path = Some(head.uri.path()).filter(|path| mounts.contains_key(*path));
-        let mut parts = head.uri.query().into_iter().flat_map(|query| query.split('&'));
+        let path = Some(uri.path()).filter(|path| mounts.contains_key(*path));
+        let mut parts = uri.query().into_iter().flat_map(|query| query.split('&'));
         if parts.any(|part| part.starts_with(IN_QUERY)) {
             let why = "a token in a URL is read by others: send it as `Authorization: Bearer TOKEN`, and a new one, since \
                        this one is known now";
             return Err(self.refused(StatusCode::BAD_REQUEST, "invalid_request", why, path));
         }
-        let (bearer, key) = sent(&head.headers)?;
+        let (bearer, key) = sent(headers)?;
         if bearer.is_none() && key.is_none() {
             return Err(self.unknown(path));
         }
@@ -131,29 +135,6 @@ impl Credentials {
         }
     }
 
-    /// Says which tokens are good (RFC 9728), if that is what is asked: for the library at the path behind the well-known
-    /// one, which may be left out where there is one library only.
-    ///
-    /// # Errors
-    /// With 404 where there is no such library, and with 405 for other methods than `GET`.
-    pub(super) fn metadata(&self, head: &Parts, mounts: &Mounts) -> Option<Result<Response<Body>, Refusal>> {
-        let oauth = self.oauth.as_ref()?;
-        let path = head.uri.path().strip_prefix(WELL_KNOWN)?;
-        let only = mounts
-            .keys()
-            .next()
-            .filter(|_| path.is_empty() && mounts.len() == 1);
-        let path = only.map_or(path, String::as_str);
-        Some(match (mounts.contains_key(path), &head.method) {
-            (false, _) => Err(Refusal::new(
-                StatusCode::NOT_FOUND,
-                "nothing is served at that path",
-            )),
-            (true, &Method::GET) => Ok(oauth.metadata(path)),
-            (true, _) => Err(Refusal::method_not_allowed("GET")),
-        })
-    }
-
     /// The answer to who doesn't say who they are.
     fn unknown(&self, path: Option<&str>) -> Refusal {
         let by_key =
@@ -183,18 +164,15 @@ impl Credentials {
 }
 
 impl OAuth {
-    fn metadata(&self, path: &str) -> Response<Body> {
-        let text = json!({
+    /// Returns the metadata of the library at `path` (RFC 9728): which tokens are accepted for it, and who issues them.
+    pub(super) fn metadata(&self, path: &str) -> Value {
+        json!({
             "resource": self.url.at(path),
             "authorization_servers": [self.tokens.issuer()],
             "scopes_supported": SCOPES,
             "bearer_methods_supported": ["header"],
             "resource_name": "Tabellion",
-        });
-        let mut response = Response::new(Body::whole(text.to_string()));
-        let media = HeaderValue::from_static("application/json");
-        response.headers_mut().insert(CONTENT_TYPE, media);
-        response
+        })
     }
 }
 

@@ -3,16 +3,11 @@
 
 use std::fmt::{Display, Write as _};
 
-use hyper::{
-    Response,
-    header::{CONTENT_TYPE, HeaderValue},
-};
-
 use super::site::Mount;
-use tabellion_mcp::{calls::BOUNDS, streamable::Body};
+use tabellion_mcp::calls::BOUNDS;
 
 /// The media type of the text.
-const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub(super) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// What a library has done since it was opened.
 #[derive(Debug, Clone, Copy, Default)]
@@ -81,17 +76,7 @@ const NUMBERS: [Number; 5] = [
 ];
 
 /// All numbers of all `mounts`, and how often somebody was told to wait, by what for.
-pub(super) fn response<'a>(
-    mounts: impl Iterator<Item = &'a Mount> + Clone,
-    refused: &[(&str, u64)],
-) -> Response<Body> {
-    let mut response = Response::new(Body::whole(text(mounts, refused)));
-    let media = HeaderValue::from_static(MEDIA);
-    response.headers_mut().insert(CONTENT_TYPE, media);
-    response
-}
-
-fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused: &[(&str, u64)]) -> String {
+pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused: &[(&str, u64)]) -> String {
     let mut text = Text::default();
     let (calls, took) = ("tabellion_calls_total", "tabellion_call_seconds");
     let tallies = || {

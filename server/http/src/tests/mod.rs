@@ -4,6 +4,7 @@
 mod credentials;
 mod limits;
 mod requests;
+mod routes;
 mod tls;
 
 use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
