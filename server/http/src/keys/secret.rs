@@ -1,8 +1,10 @@
 //! A key as its holder has it.
 
-use std::{fmt, hint::black_box};
+use std::fmt;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
 
 /// What keys begin with, so that people and scanners know one when they see it.
 const MARK: &str = "tbl";
@@ -22,8 +24,8 @@ impl Secret {
         getrandom::fill(&mut bytes).expect("the system gives random bytes");
         let (id, secret) = bytes.split_at(ID_DIGITS / 2);
         Self {
-            id: hex(id),
-            secret: hex(secret),
+            id: HEXLOWER.encode(id),
+            secret: HEXLOWER.encode(secret),
         }
     }
 
@@ -46,15 +48,12 @@ impl Secret {
 
     /// What is kept of it.
     pub fn digest(&self) -> String {
-        hex(&Sha256::digest(self.secret.as_bytes()))
+        HEXLOWER.encode(&Sha256::digest(self.secret.as_bytes()))
     }
 
     /// Whether that is what was kept of it. How long this takes says nothing of where they differ.
     pub fn is_of(&self, digest: &str) -> bool {
-        let own = self.digest();
-        let pairs = own.bytes().zip(digest.bytes());
-        let difference = pairs.fold(0, |sum, (a, b)| black_box(sum | (a ^ b)));
-        own.len() == digest.len() && difference == 0
+        self.digest().as_bytes().ct_eq(digest.as_bytes()).into()
     }
 
     /// The whole key, for its holder.
@@ -67,8 +66,4 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{MARK}_{}_…", self.id)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
