@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Mount;
 use crate::{
-    keys::{Holder, KeyGrant, Ring, Scope, Secret, Standing},
+    keys::{ApiKey, KeyGrant, KeyRing, Principal, Scope, Validity},
     oauth::{Denied, PublicUrl, Tokens},
 };
 use tabellion_mcp::streamable::Refusal;
@@ -25,7 +25,7 @@ const SCOPES: [&str; 2] = ["read", "write"];
 #[derive(Debug, Default)]
 pub struct Credentials {
     /// By one of these API keys.
-    pub keys: Option<Arc<Ring>>,
+    pub keys: Option<Arc<KeyRing>>,
     /// By one of these access tokens.
     pub oauth: Option<OAuth>,
 }
@@ -44,8 +44,8 @@ pub struct OAuth {
 /// Whoever makes a request, and for how long that is good.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
-    pub(super) holder: Arc<Holder>,
-    standing: Standing,
+    pub(super) principal: Arc<Principal>,
+    validity: Validity,
 }
 
 /// What is served at which path.
@@ -83,10 +83,10 @@ impl Credentials {
         if bearer.is_none() && key.is_none() {
             return Err(self.unknown(path));
         }
-        let by_key = |keys: &Arc<Ring>| {
-            let holder = keys.holder(bearer.or(key)??)?;
-            let standing = Standing::Key(keys.clone());
-            Some(Caller { holder, standing })
+        let by_key = |keys: &Arc<KeyRing>| {
+            let principal = keys.principal(bearer.or(key)??)?;
+            let validity = Validity::WhileKeyExists(keys.clone());
+            Some(Caller { principal, validity })
         };
         if let Some(caller) = self.keys.as_ref().and_then(by_key) {
             return Ok(Some(caller));
@@ -95,7 +95,7 @@ impl Credentials {
         let Some(oauth) = &self.oauth else {
             return Err(bad("this key is not good, or no longer"));
         };
-        let token = bearer.flatten().filter(|text| Secret::parse(text).is_none());
+        let token = bearer.flatten().filter(|text| ApiKey::parse(text).is_none());
         let token = token.ok_or_else(|| bad("this key is not good, or no longer"))?;
         let resources: Vec<_> = match path {
             Some(path) => vec![oauth.url.at(path)],
@@ -103,8 +103,8 @@ impl Credentials {
         };
         match oauth.tokens.bearer(token, &resources).await {
             Ok(bearer) => Ok(Some(Caller {
-                holder: bearer.holder,
-                standing: Standing::Until(bearer.until),
+                principal: bearer.principal,
+                validity: Validity::Until(bearer.until),
             })),
             Err(Denied::Bad(why)) => Err(bad(&why.to_string())),
             Err(error @ Denied::NoKeys) => Err(Refusal::busy(error.to_string())),
@@ -116,9 +116,9 @@ impl Credentials {
     /// # Errors
     /// With 403 when that is nothing.
     pub(super) fn grant(&self, caller: Caller, path: &str, library: &str) -> Result<KeyGrant, Refusal> {
-        let Caller { holder, standing } = caller;
-        holder.at(library, standing).ok_or_else(|| {
-            let why = format!("{} may do nothing in this library", holder.name);
+        let Caller { principal, validity } = caller;
+        principal.grant_at(library, validity).ok_or_else(|| {
+            let why = format!("{} may do nothing in this library", principal.name);
             self.refused(StatusCode::FORBIDDEN, "insufficient_scope", &why, Some(path))
         })
     }

@@ -50,7 +50,7 @@ pub(super) async fn log(State(site): State<Arc<Site>>, mut request: Request, nex
         id = %id,
         method = %method,
         path = uri.path(),
-        caller = caller.map(|caller| caller.holder.id.clone()),
+        caller = caller.map(|caller| caller.principal.id.clone()),
         status = response.status().as_u16(),
         ms = begun.elapsed().as_millis() as u64,
         "answered"

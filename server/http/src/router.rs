@@ -133,7 +133,7 @@ async fn library(
         return Err(not_found(State(site)).await);
     };
     let budget_of = match &caller {
-        Some(caller) => caller.holder.id.as_str().into(),
+        Some(caller) => caller.principal.id.as_str().into(),
         None => rates::address(address),
     };
     let grant = match caller {

@@ -9,7 +9,7 @@ use super::{HttpOptions, Opened};
 use crate::console::say;
 use tabellion_http::{
     self as http, Credentials, Guard, LibraryCounts, Mount, OAuth, Site,
-    keys::{KeyFile, Ring},
+    keys::{KeyFile, KeyRing},
     oauth::{Pace, Source, Tokens},
     rates::Rate,
     tls::Certificates,
@@ -88,7 +88,7 @@ pub(super) async fn serve(
 
 /// How callers say who they are.
 fn credentials(options: &HttpOptions) -> Result<Credentials, Box<dyn Error>> {
-    let keys = options.keys.as_ref().map(|file| Ring::new(KeyFile::at(file)));
+    let keys = options.keys.as_ref().map(|file| KeyRing::new(KeyFile::at(file)));
     let oauth = match (&options.oauth, &options.public_url) {
         (Some(oauth), Some(url)) => {
             let source = Source::new(&oauth.jwks, Pace::default())?;

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::{BadToken, Bearer, LEEWAY, resource};
-use crate::keys::{self, Holder, Scope};
+use crate::keys::{self, Principal, Scope};
 
 /// The longest name of a subject or client, in bytes. OpenID Connect has 255 for the first.
 const LONGEST: usize = 255;
@@ -109,14 +109,14 @@ impl Claims {
         let email = self
             .email
             .unwrap_or_else(|| format!("oauth-{short}@tabellion.localhost"));
-        let holder = Holder {
+        let principal = Principal {
             id,
             name,
             email,
             scopes: self.scopes,
         };
         Bearer {
-            holder: Arc::new(holder),
+            principal: Arc::new(principal),
             until: UNIX_EPOCH + self.expires + LEEWAY,
         }
     }

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{Credentials, Guard, Limits, Mount, OAuth, Site, serve};
-use crate::{keys::Ring, tls::Certificates};
+use crate::{keys::KeyRing, tls::Certificates};
 use tabellion_mcp::{
     ApprovalPolicy,
     streamable::{self, Endpoint},
@@ -43,7 +43,7 @@ impl Server {
     }
 
     /// A server that asks for keys of a file, which are made in the folder.
-    async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<Ring>) -> Self {
+    async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<KeyRing>) -> Self {
         let credentials = |folder: &Path| Credentials {
             keys: keys(folder).map(Arc::new),
             ..Credentials::default()

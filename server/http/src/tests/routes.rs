@@ -13,7 +13,7 @@ use tracing::{
 };
 
 use super::{Limits, Server, status};
-use crate::keys::{KeyFile, Ring};
+use crate::keys::{KeyFile, KeyRing};
 
 /// Returns a server that asks for a key, and a key that may read.
 async fn server() -> (Server, String) {
@@ -21,7 +21,7 @@ async fn server() -> (Server, String) {
     let server = Server::with_keys(Limits::default(), |folder| {
         let file = KeyFile::at(folder.join("keys.json"));
         key = Some(file.create("Ada", None, vec!["read".parse().unwrap()]).unwrap());
-        Some(Ring::new(file).unwrap())
+        Some(KeyRing::new(file).unwrap())
     })
     .await;
     (server, key.unwrap().reveal())

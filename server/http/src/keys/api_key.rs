@@ -1,4 +1,4 @@
-//! A key as its holder has it.
+//! API keys as their owners have them.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// What keys begin with, so that people and scanners know one when they see it.
-const MARK: &str = "tbl";
+/// Prefix of keys, by which people and secret scanners recognise one.
+const PREFIX: &str = "tbl";
 const ID_DIGITS: usize = 16;
 const SECRET_DIGITS: usize = 64;
 
-/// A key as its holder has it: `tbl_ID_SECRET`, both in hexadecimal. It is not shown by mistake.
-pub struct Secret {
+/// A key as its owner has it: `tbl_ID_SECRET`, both in hexadecimal. Its `Debug` output leaves out the secret.
+pub struct ApiKey {
     id: String,
     secret: String,
 }
 
-impl Secret {
-    /// A new one, which nobody can guess.
+impl ApiKey {
+    /// Returns a new random key.
     pub fn random() -> Self {
         let mut bytes = [0; (ID_DIGITS + SECRET_DIGITS) / 2];
         getrandom::fill(&mut bytes).expect("the system gives random bytes");
@@ -29,9 +29,9 @@ impl Secret {
         }
     }
 
-    /// Reads one; `None` where that is none.
+    /// Parses a key; `None` if `text` is not one.
     pub fn parse(text: &str) -> Option<Self> {
-        let (id, secret) = text.strip_prefix(MARK)?.strip_prefix('_')?.split_once('_')?;
+        let (id, secret) = text.strip_prefix(PREFIX)?.strip_prefix('_')?.split_once('_')?;
         let is_hex = |text: &str, digits| {
             text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         };
@@ -41,29 +41,29 @@ impl Secret {
         })
     }
 
-    /// Which key it claims to be. That part is no secret.
+    /// Returns the key's id, which is no secret.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// What is kept of it.
+    /// Returns the SHA-256 of the secret, in hexadecimal: what the file of keys holds.
     pub fn digest(&self) -> String {
         HEXLOWER.encode(&Sha256::digest(self.secret.as_bytes()))
     }
 
-    /// Whether that is what was kept of it. How long this takes says nothing of where they differ.
-    pub fn is_of(&self, digest: &str) -> bool {
+    /// Returns whether the secret has this digest, in constant time.
+    pub fn matches(&self, digest: &str) -> bool {
         self.digest().as_bytes().ct_eq(digest.as_bytes()).into()
     }
 
-    /// The whole key, for its holder.
+    /// Returns the whole key, to show it to its owner.
     pub fn reveal(&self) -> String {
-        format!("{MARK}_{}_{}", self.id, self.secret)
+        format!("{PREFIX}_{}_{}", self.id, self.secret)
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{MARK}_{}_…", self.id)
+        write!(f, "{PREFIX}_{}_…", self.id)
     }
 }
