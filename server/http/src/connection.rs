@@ -1,9 +1,26 @@
-//! Connections, from the first byte to the last.
+//! Connections: accepts them within limits, speaks TLS and HTTP/1.1 on them, and closes them gracefully at the end.
+//!
+//! `axum::serve` is not used because it can't keep these limits: it bounds neither connections nor the time for a TLS
+//! handshake, the head of a request or the client's reading, and it waits without limit for open connections at the end.
 
-use std::{convert::Infallible, io, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
-use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use axum::Router;
+use hyper::{
+    Request,
+    body::Incoming,
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -11,168 +28,187 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{Site, patient::Patient};
+use super::{Limits, Site, layers::ClientAddress, patient::Patient, router::router};
 use crate::tls::Certificates;
 
-/// How long to wait where the system gives no connection, which mostly is because it has no more of them.
-const PAUSE: Duration = Duration::from_millis(100);
-/// The longest head of a request, in bytes.
-const LONGEST_HEAD: usize = 64 << 10;
-/// What one connection too many is told.
-const FULL: &[u8] =
+/// Pause after a failed `accept`, which mostly means that the process has no file descriptors left.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
+/// How long a client that is turned away may take to close the connection.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
+/// Maximum size of a request's head, in bytes.
+const MAX_HEAD: usize = 64 << 10;
+/// The answer to one connection too many.
+const TOO_MANY_CONNECTIONS: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-
-/// What is told who speaks in the clear where TLS is spoken.
-const CLEAR: &[u8] =
+/// The answer to plain HTTP where TLS is spoken.
+const USE_HTTPS: &[u8] =
     b"HTTP/1.1 400 Bad Request\r\nContent-Length: 26\r\nConnection: close\r\n\r\nuse https, not http, here\n";
 
-/// Serves `site` until `until` is over, over TLS where there are `certificates`. Then nothing more is taken, and what is in flight is finished, within the
-/// grace that the site's limits name.
+/// Binds a listener to `address`.
+///
+/// # Errors
+/// Those of the system, with the address.
+pub async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| io::Error::new(error.kind(), format!("can't listen on {address}: {error}")))
+}
+
+/// Serves `site` until `shutdown` completes; over TLS if there are `certificates`.
+///
+/// Then accepts nothing more and finishes what is in flight, within the grace period of the site's limits.
 pub async fn serve(
     listener: TcpListener,
     site: Arc<Site>,
     certificates: Option<Arc<Certificates>>,
-    until: impl Future<Output = ()>,
+    shutdown: impl Future<Output = ()>,
 ) {
-    let (ending, ended) = watch::channel(false);
+    let (shutting_down, _) = watch::channel(false);
+    let server = Server {
+        router: router(site.clone()),
+        limits: site.limits,
+        certificates,
+        shutdown: shutting_down.subscribe(),
+    };
+    let slots = Arc::new(Semaphore::new(site.limits.connections));
     let mut connections = JoinSet::new();
-    let places = Arc::new(Semaphore::new(site.limits.connections));
-    let mut until = std::pin::pin!(until);
+    let mut shutdown = std::pin::pin!(shutdown);
     loop {
-        let (stream, from) = tokio::select! {
+        let (stream, address) = tokio::select! {
             accepted = accept(&listener) => accepted,
             Some(_) = connections.join_next() => continue,
-            () = &mut until => break,
+            () = &mut shutdown => break,
         };
-        match places.clone().try_acquire_owned() {
-            Ok(place) => {
-                let (site, ended) = (site.clone(), ended.clone());
-                let certificates = certificates.clone();
+        match slots.clone().try_acquire_owned() {
+            Ok(slot) => {
+                let server = server.clone();
                 connections.spawn(async move {
-                    match certificates {
-                        Some(certificates) => secure(stream, from, &certificates, site, ended).await,
-                        None => connection(patient(stream, &site), from, site, ended).await,
-                    }
-                    drop(place);
+                    server.connection(stream, address).await;
+                    drop(slot);
                 });
             }
-            Err(_) if certificates.is_some() => drop(stream),
+            Err(_) if server.certificates.is_some() => drop(stream),
             Err(_) => turn_away(stream),
         }
     }
     drop(listener);
     site.end();
-    ending.send_replace(true);
-    let all = async {
+    shutting_down.send_replace(true);
+    let finished = async {
         while connections.join_next().await.is_some() {}
         site.idle().await;
     };
-    if tokio::time::timeout(site.limits.grace, all).await.is_err() {
+    if tokio::time::timeout(site.limits.grace, finished).await.is_err() {
         tracing::warn!("calls were still running when the service ended");
     }
 }
 
-/// The next connection, and whose it is.
+/// Accepts the next connection; returns it with the client's address.
 async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
     loop {
         match listener.accept().await {
-            Ok((stream, from)) => return (stream, from.ip()),
+            Ok((stream, address)) => return (stream, address.ip()),
             Err(error) => {
-                tracing::warn!(%error, "no connection");
-                tokio::time::sleep(PAUSE).await;
+                tracing::warn!(%error, "could not accept a connection");
+                tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
             }
         }
     }
 }
 
-/// Says that there are too many. Who doesn't take that at once is not waited for.
-fn turn_away(stream: TcpStream) {
-    let _ = stream.try_write(FULL);
+/// Answers one connection too many, without waiting for a client that does not read.
+fn turn_away(mut stream: TcpStream) {
+    let _ = stream.try_write(TOO_MANY_CONNECTIONS);
     tokio::spawn(async move {
-        let mut stream = stream;
-        drop(tokio::time::timeout(PAUSE, stream.shutdown()).await);
+        drop(tokio::time::timeout(CLOSE_TIMEOUT, stream.shutdown()).await);
     });
 }
 
-/// A stream whose other side has to read.
-fn patient(stream: TcpStream, site: &Site) -> Patient<TcpStream> {
-    // Answers are small, and somebody waits for each.
-    let _ = stream.set_nodelay(true);
-    Patient::new(stream, site.limits.unread)
+/// What each connection needs of the server.
+#[derive(Clone)]
+struct Server {
+    router: Router,
+    limits: Limits,
+    certificates: Option<Arc<Certificates>>,
+    /// Becomes true when the server shuts down.
+    shutdown: watch::Receiver<bool>,
 }
 
-/// Agrees on how to be secret, within the time that the head of a request may take, and goes on.
-async fn secure(
-    stream: TcpStream,
-    from: IpAddr,
-    certificates: &Certificates,
-    site: Arc<Site>,
-    mut ended: watch::Receiver<bool>,
-) {
-    let acceptor = certificates.acceptor();
-    let agreed = async {
-        let mut first = [0];
-        stream.peek(&mut first).await?;
-        // A record of TLS begins with a control character.
-        if first[0].is_ascii_alphabetic() {
-            speaks_in_the_clear(stream).await;
-            return Err(io::Error::from(io::ErrorKind::InvalidData));
+impl Server {
+    async fn connection(self, stream: TcpStream, address: IpAddr) {
+        match self.certificates.clone() {
+            Some(certificates) => self.tls(stream, address, &certificates).await,
+            None => {
+                let stream = self.with_write_timeout(stream);
+                self.http(stream, address).await;
+            }
         }
-        acceptor.accept(patient(stream, &site)).await
-    };
-    let agreed = tokio::select! {
-        agreed = tokio::time::timeout(site.limits.head, agreed) => agreed,
-        _ = ended.wait_for(|ended| *ended) => return,
-    };
-    match agreed {
-        Ok(Ok(stream)) => connection(stream, from, site, ended).await,
-        Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
-        Err(_) => tracing::debug!("TLS took too long"),
+    }
+
+    /// Does the TLS handshake, within the time for a request's head, and serves HTTP.
+    async fn tls(self, stream: TcpStream, address: IpAddr, certificates: &Certificates) {
+        let acceptor = certificates.acceptor();
+        let handshake = async {
+            let mut first = [0];
+            stream.peek(&mut first).await?;
+            // A TLS record begins with a control character.
+            if first[0].is_ascii_alphabetic() {
+                answer_plain_http(stream).await;
+                return Err(io::Error::from(io::ErrorKind::InvalidData));
+            }
+            let stream = self.with_write_timeout(stream);
+            acceptor.accept(stream).await
+        };
+        let mut shutdown = self.shutdown.clone();
+        let handshake = tokio::select! {
+            result = tokio::time::timeout(self.limits.head, handshake) => result,
+            _ = shutdown.wait_for(|is_shutdown| *is_shutdown) => return,
+        };
+        match handshake {
+            Ok(Ok(stream)) => self.http(stream, address).await,
+            Ok(Err(error)) => tracing::debug!(%error, "the TLS handshake failed"),
+            Err(_) => tracing::debug!("the TLS handshake took too long"),
+        }
+    }
+
+    async fn http(mut self, stream: impl AsyncRead + AsyncWrite + Unpin, address: IpAddr) {
+        let router = TowerToHyperService::new(self.router);
+        let service = service_fn(|mut request: Request<Incoming>| {
+            request.extensions_mut().insert(ClientAddress(address));
+            router.call(request)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.head)
+            .max_buf_size(MAX_HEAD)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
+        let shutdown = async { drop(self.shutdown.wait_for(|is_shutdown| *is_shutdown).await) };
+        let served = tokio::select! {
+            served = &mut connection => served,
+            () = shutdown => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = served {
+            tracing::debug!(%error, "the connection broke");
+        }
+    }
+
+    fn with_write_timeout(&self, stream: TcpStream) -> Patient<TcpStream> {
+        // Answers are small and clients wait for them.
+        let _ = stream.set_nodelay(true);
+        Patient::new(stream, self.limits.unread)
     }
 }
 
-/// Tells who doesn't speak TLS. What they said is read, or they would not hear the answer.
-async fn speaks_in_the_clear(mut stream: TcpStream) {
-    let _ = stream.try_write(CLEAR);
-    let gone = async {
+/// Answers a client that speaks plain HTTP on a TLS port. Its request is read first, or it would not see the answer.
+async fn answer_plain_http(mut stream: TcpStream) {
+    let _ = stream.try_write(USE_HTTPS);
+    let closed = async {
         let _ = stream.shutdown().await;
         let mut unread = [0; 4096];
         while stream.read(&mut unread).await.is_ok_and(|read| read > 0) {}
     };
-    drop(tokio::time::timeout(PAUSE, gone).await);
-}
-
-async fn connection<S>(stream: S, from: IpAddr, site: Arc<Site>, mut ended: watch::Receiver<bool>)
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    let limits = site.limits;
-    let answer =
-        service_fn(async |request: Request<Incoming>| Ok::<_, Infallible>(site.answer(request, from).await));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
-        .max_buf_size(LONGEST_HEAD)
-        .serve_connection(TokioIo::new(stream), answer);
-    let mut connection = std::pin::pin!(connection);
-    let ended = async { drop(ended.wait_for(|ended| *ended).await) };
-    let served = tokio::select! {
-        served = &mut connection => served,
-        () = ended => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = served {
-        tracing::debug!(%error, "a connection broke off");
-    }
-}
-
-/// Where `address` says to listen.
-///
-/// # Errors
-/// When the system doesn't let us; the error says where.
-pub async fn listen(address: std::net::SocketAddr) -> io::Result<TcpListener> {
-    let listener = TcpListener::bind(address).await;
-    listener.map_err(|error| io::Error::new(error.kind(), format!("can't listen on {address}: {error}")))
+    drop(tokio::time::timeout(CLOSE_TIMEOUT, closed).await);
 }

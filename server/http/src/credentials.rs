@@ -4,18 +4,17 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use hyper::{
-    HeaderMap, Method, Response, StatusCode,
-    header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE},
-    http::request::Parts,
+    HeaderMap, StatusCode, Uri,
+    header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Place;
+use super::Mount;
 use crate::{
-    keys::{Holder, KeyGrant, Ring, Scope, Secret, Standing},
-    oauth::{Denied, PublicUrl, Tokens, WELL_KNOWN},
+    keys::{ApiKey, KeyGrant, KeyRing, Principal, Scope, Validity},
+    oauth::{Denied, PublicUrl, Tokens},
 };
-use tabellion_mcp::streamable::{Body, Refusal};
+use tabellion_mcp::streamable::Refusal;
 
 const API_KEY: &str = "x-api-key";
 /// What an access token would be called in a query (RFC 6750, section 2.3), where it may not be.
@@ -26,7 +25,7 @@ const SCOPES: [&str; 2] = ["read", "write"];
 #[derive(Debug, Default)]
 pub struct Credentials {
     /// By one of these API keys.
-    pub keys: Option<Arc<Ring>>,
+    pub keys: Option<Arc<KeyRing>>,
     /// By one of these access tokens.
     pub oauth: Option<OAuth>,
 }
@@ -45,12 +44,12 @@ pub struct OAuth {
 /// Whoever makes a request, and for how long that is good.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
-    pub(super) holder: Arc<Holder>,
-    standing: Standing,
+    pub(super) principal: Arc<Principal>,
+    validity: Validity,
 }
 
 /// What is served at which path.
-type Places = BTreeMap<String, Place>;
+type Mounts = BTreeMap<String, Mount>;
 
 impl Credentials {
     /// Whether it can be known whose tokens are good.
@@ -63,26 +62,31 @@ impl Credentials {
     /// # Errors
     /// With 400 when there is more than one credential or one in the query, with 401 when there is none that is good, and
     /// with 503 when nobody can say whether it is.
-    pub(super) async fn caller(&self, head: &Parts, places: &Places) -> Result<Option<Caller>, Refusal> {
+    pub(super) async fn caller(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        mounts: &Mounts,
+    ) -> Result<Option<Caller>, Refusal> {
         if self.keys.is_none() && self.oauth.is_none() {
             return Ok(None);
         }
         // Of a path where nothing is, nothing is said.
-        let path = Some(head.uri.path()).filter(|path| places.contains_key(*path));
-        let mut parts = head.uri.query().into_iter().flat_map(|query| query.split('&'));
+        let path = Some(uri.path()).filter(|path| mounts.contains_key(*path));
+        let mut parts = uri.query().into_iter().flat_map(|query| query.split('&'));
         if parts.any(|part| part.starts_with(IN_QUERY)) {
             let why = "a token in a URL is read by others: send it as `Authorization: Bearer TOKEN`, and a new one, since \
                        this one is known now";
             return Err(self.refused(StatusCode::BAD_REQUEST, "invalid_request", why, path));
         }
-        let (bearer, key) = sent(&head.headers)?;
+        let (bearer, key) = sent(headers)?;
         if bearer.is_none() && key.is_none() {
             return Err(self.unknown(path));
         }
-        let by_key = |keys: &Arc<Ring>| {
-            let holder = keys.holder(bearer.or(key)??)?;
-            let standing = Standing::Key(keys.clone());
-            Some(Caller { holder, standing })
+        let by_key = |keys: &Arc<KeyRing>| {
+            let principal = keys.principal(bearer.or(key)??)?;
+            let validity = Validity::WhileKeyExists(keys.clone());
+            Some(Caller { principal, validity })
         };
         if let Some(caller) = self.keys.as_ref().and_then(by_key) {
             return Ok(Some(caller));
@@ -91,16 +95,16 @@ impl Credentials {
         let Some(oauth) = &self.oauth else {
             return Err(bad("this key is not good, or no longer"));
         };
-        let token = bearer.flatten().filter(|text| Secret::parse(text).is_none());
+        let token = bearer.flatten().filter(|text| ApiKey::parse(text).is_none());
         let token = token.ok_or_else(|| bad("this key is not good, or no longer"))?;
         let resources: Vec<_> = match path {
             Some(path) => vec![oauth.url.at(path)],
-            None => places.keys().map(|path| oauth.url.at(path)).collect(),
+            None => mounts.keys().map(|path| oauth.url.at(path)).collect(),
         };
         match oauth.tokens.bearer(token, &resources).await {
             Ok(bearer) => Ok(Some(Caller {
-                holder: bearer.holder,
-                standing: Standing::Until(bearer.until),
+                principal: bearer.principal,
+                validity: Validity::Until(bearer.until),
             })),
             Err(Denied::Bad(why)) => Err(bad(&why.to_string())),
             Err(error @ Denied::NoKeys) => Err(Refusal::busy(error.to_string())),
@@ -112,9 +116,9 @@ impl Credentials {
     /// # Errors
     /// With 403 when that is nothing.
     pub(super) fn grant(&self, caller: Caller, path: &str, library: &str) -> Result<KeyGrant, Refusal> {
-        let Caller { holder, standing } = caller;
-        holder.at(library, standing).ok_or_else(|| {
-            let why = format!("{} may do nothing in this library", holder.name);
+        let Caller { principal, validity } = caller;
+        principal.grant_at(library, validity).ok_or_else(|| {
+            let why = format!("{} may do nothing in this library", principal.name);
             self.refused(StatusCode::FORBIDDEN, "insufficient_scope", &why, Some(path))
         })
     }
@@ -129,29 +133,6 @@ impl Credentials {
                 oauth.url.metadata(path)
             ));
         }
-    }
-
-    /// Says which tokens are good (RFC 9728), if that is what is asked: for the library at the path behind the well-known
-    /// one, which may be left out where there is one library only.
-    ///
-    /// # Errors
-    /// With 404 where there is no such library, and with 405 for other methods than `GET`.
-    pub(super) fn metadata(&self, head: &Parts, places: &Places) -> Option<Result<Response<Body>, Refusal>> {
-        let oauth = self.oauth.as_ref()?;
-        let path = head.uri.path().strip_prefix(WELL_KNOWN)?;
-        let only = places
-            .keys()
-            .next()
-            .filter(|_| path.is_empty() && places.len() == 1);
-        let path = only.map_or(path, String::as_str);
-        Some(match (places.contains_key(path), &head.method) {
-            (false, _) => Err(Refusal::new(
-                StatusCode::NOT_FOUND,
-                "nothing is served at that path",
-            )),
-            (true, &Method::GET) => Ok(oauth.metadata(path)),
-            (true, _) => Err(Refusal::method_not_allowed("GET")),
-        })
     }
 
     /// The answer to who doesn't say who they are.
@@ -183,18 +164,15 @@ impl Credentials {
 }
 
 impl OAuth {
-    fn metadata(&self, path: &str) -> Response<Body> {
-        let text = json!({
+    /// Returns the metadata of the library at `path` (RFC 9728): which tokens are accepted for it, and who issues them.
+    pub(super) fn metadata(&self, path: &str) -> Value {
+        json!({
             "resource": self.url.at(path),
             "authorization_servers": [self.tokens.issuer()],
             "scopes_supported": SCOPES,
             "bearer_methods_supported": ["header"],
             "resource_name": "Tabellion",
-        });
-        let mut response = Response::new(Body::whole(text.to_string()));
-        let media = HeaderValue::from_static("application/json");
-        response.headers_mut().insert(CONTENT_TYPE, media);
-        response
+        })
     }
 }
 

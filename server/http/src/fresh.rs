@@ -3,10 +3,11 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::SystemTime,
 };
 
+use parking_lot::Mutex;
 use tabellion_platform::{FileId, file_id};
 
 /// By what a file is told from one that has taken its place, or was changed; `None` where there is none.
@@ -34,7 +35,7 @@ impl<T> Fresh<T> {
     /// What the files say now: `read` reads them when they have changed. Where it has nothing, what they said before stays
     /// until they change again.
     pub(crate) fn current(&self, read: impl FnOnce() -> Option<T>) -> Arc<T> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         let versions = versions(&self.paths);
         if versions != known.0 {
             known.0 = versions;

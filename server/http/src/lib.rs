@@ -1,22 +1,25 @@
-//! Serving over HTTP: sockets, who may speak, paths, limits. What a message means is [`tabellion_mcp::streamable`]'s.
+//! MCP over HTTP: sockets, TLS, limits, credentials and routes. What a message means is [`tabellion_mcp::streamable`]'s.
 //!
 //! ```text
-//! socket → connection → site (guard → credentials → path → body) → endpoint → …
+//! socket → connection → router (log → guard → authenticate → route) → endpoint → …
 //! ```
 //!
-//! Nobody holds others up: a connection that says nothing, sends slowly or reads nothing is closed after a while, and what
-//! all of them together may hold is bounded ([`Limits`]). [`serve`] ends gracefully: it finishes what is in flight and
-//! takes nothing new.
+//! A client can't block others: a connection that is idle, sends slowly or does not read is closed after a time, and what
+//! all clients together may hold is bounded ([`Limits`]). [`serve`] shuts down gracefully: it accepts nothing more and
+//! finishes what is in flight.
 
 mod connection;
 mod credentials;
 mod fresh;
 mod guard;
 pub mod keys;
+mod layers;
 mod metrics;
 pub mod oauth;
 mod patient;
 pub mod rates;
+mod response;
+mod router;
 mod site;
 #[cfg(test)]
 mod tests;
@@ -31,7 +34,7 @@ pub use connection::{listen, serve};
 pub use credentials::{Credentials, OAuth};
 pub use guard::{BadEntry, Guard};
 pub use metrics::LibraryCounts;
-pub use site::{Place, Site};
+pub use site::{Mount, Site};
 
 /// How much a server takes upon itself, and how long it waits.
 #[derive(Debug, Clone, Copy)]

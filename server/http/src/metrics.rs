@@ -3,16 +3,11 @@
 
 use std::fmt::{Display, Write as _};
 
-use hyper::{
-    Response,
-    header::{CONTENT_TYPE, HeaderValue},
-};
-
-use super::site::Place;
-use tabellion_mcp::{calls::BOUNDS, streamable::Body};
+use super::site::Mount;
+use tabellion_mcp::calls::BOUNDS;
 
 /// The media type of the text.
-const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub(super) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// What a library has done since it was opened.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,77 +40,67 @@ impl Text {
 }
 
 /// A number of each library: its name and kind, what it is, and how it is read.
-type Number = (&'static str, &'static str, &'static str, fn(&Place) -> u64);
+type Number = (&'static str, &'static str, &'static str, fn(&Mount) -> u64);
 
 const NUMBERS: [Number; 5] = [
     (
         "tabellion_commits_total",
         "counter",
         "Changes that were published, each with a commit.",
-        |place| (place.counts)().commits,
+        |mount| (mount.counts)().commits,
     ),
     (
         "tabellion_conflicts_total",
         "counter",
         "Changes that were planned again, since somebody else was faster.",
-        |place| (place.counts)().conflicts,
+        |mount| (mount.counts)().conflicts,
     ),
     (
         "tabellion_recoveries_total",
         "counter",
         "Changes of a process that died, which were finished or undone.",
-        |place| (place.counts)().recoveries,
+        |mount| (mount.counts)().recoveries,
     ),
     (
         "tabellion_requests_in_flight",
         "gauge",
         "Requests that are being answered.",
-        |place| place.endpoint.in_flight() as u64,
+        |mount| mount.endpoint.in_flight() as u64,
     ),
     (
         "tabellion_sessions",
         "gauge",
         "Sessions that are open.",
-        |place| place.endpoint.sessions() as u64,
+        |mount| mount.endpoint.sessions() as u64,
     ),
 ];
 
-/// All numbers of all `places`, and how often somebody was told to wait, by what for.
-pub(super) fn response<'a>(
-    places: impl Iterator<Item = &'a Place> + Clone,
-    refused: &[(&str, u64)],
-) -> Response<Body> {
-    let mut response = Response::new(Body::whole(text(places, refused)));
-    let media = HeaderValue::from_static(MEDIA);
-    response.headers_mut().insert(CONTENT_TYPE, media);
-    response
-}
-
-fn text<'a>(places: impl Iterator<Item = &'a Place> + Clone, refused: &[(&str, u64)]) -> String {
+/// All numbers of all `mounts`, and how often somebody was told to wait, by what for.
+pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused: &[(&str, u64)]) -> String {
     let mut text = Text::default();
     let (calls, took) = ("tabellion_calls_total", "tabellion_call_seconds");
     let tallies = || {
-        let all = places.clone();
-        all.flat_map(|place| {
-            place
+        let all = mounts.clone();
+        all.flat_map(|mount| {
+            mount
                 .endpoint
                 .calls()
                 .tallies()
                 .into_iter()
-                .map(move |it| (place, it))
+                .map(move |it| (mount, it))
         })
     };
     text.family(calls, "counter", "Calls of tools, by what became of them.");
-    for (place, (tool, tally)) in tallies() {
+    for (mount, (tool, tally)) in tallies() {
         for (outcome, count) in &tally.outcomes {
             let labels: [(_, &dyn Display); 3] =
-                [("library", &place.name), ("tool", &tool), ("outcome", outcome)];
+                [("library", &mount.name), ("tool", &tool), ("outcome", outcome)];
             text.sample(calls, &labels, count);
         }
     }
     text.family(took, "histogram", "How long calls of tools took.");
-    for (place, (tool, tally)) in tallies() {
-        let labels: [(_, &dyn Display); 2] = [("library", &place.name), ("tool", &tool)];
+    for (mount, (tool, tally)) in tallies() {
+        let labels: [(_, &dyn Display); 2] = [("library", &mount.name), ("tool", &tool)];
         let mut sum = 0;
         for (bound, count) in BOUNDS.iter().zip(tally.within) {
             sum += count;
@@ -136,8 +121,8 @@ fn text<'a>(places: impl Iterator<Item = &'a Place> + Clone, refused: &[(&str, u
     }
     for (name, kind, help, number) in NUMBERS {
         text.family(name, kind, help);
-        for place in places.clone() {
-            text.sample(name, &[("library", &place.name)], number(place));
+        for mount in mounts.clone() {
+            text.sample(name, &[("library", &mount.name)], number(mount));
         }
     }
     let waits = "tabellion_rate_limited_total";

@@ -1,4 +1,4 @@
-//! What is served at which path.
+//! What one server serves, and to whom.
 
 use std::{
     collections::BTreeMap,
@@ -8,85 +8,56 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Instant,
 };
 
-use hyper::{
-    HeaderMap, Method, Request, Response, StatusCode,
-    body::{Bytes, Incoming},
-    header::{
-        ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CONTENT_TYPE, HeaderValue, VARY,
-    },
-    http::request::Parts,
-};
+use hyper::{HeaderMap, StatusCode, Uri, header::HeaderValue};
 
 use super::{
     Credentials, Guard, Limits,
     credentials::{self, Caller},
-    metrics::{self, LibraryCounts},
+    metrics::LibraryCounts,
     upload::Uploads,
 };
-use crate::rates::{self, CallerBudget, Failures, Rates};
+use crate::rates::{Failures, Rates};
 use tabellion_mcp::{
-    Access, Grant,
-    streamable::{Body, Endpoint, Refusal},
+    Access,
+    streamable::{Endpoint, Refusal},
 };
 
-/// The header with a request's name in the log. A client may choose it.
-const REQUEST: &str = "x-request-id";
-const LONGEST_NAME: usize = 64;
-/// What pages of known origins may send and read.
-const METHODS: &str = "GET, POST, DELETE";
-const HEADERS: &str = "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-api-key, x-request-id";
-const READABLE: &str = "mcp-session-id, retry-after, www-authenticate, x-request-id";
-
-/// Whether the process answers. Whoever asks need not know by which name it is called.
-const ALIVE: &str = "/healthz";
-/// Whether it takes calls.
-const READY: &str = "/readyz";
-/// What it has done.
-const METRICS: &str = "/metrics";
+const MAX_REQUEST_ID: usize = 64;
 
 /// One library, as it is served.
-pub struct Place {
-    /// What it is called; empty where it is the only one.
+pub struct Mount {
+    /// Name of the library; empty where it is the only one.
     pub name: String,
-    /// Its folder.
+    /// Folder of the library.
     pub folder: PathBuf,
-    /// What it has done.
+    /// Returns what the library has done.
     pub counts: Box<dyn Fn() -> LibraryCounts + Send + Sync>,
-    /// Its MCP.
+    /// The library's MCP endpoint.
     pub endpoint: Endpoint,
 }
 
-/// Everything that one server has.
+/// Everything that one server serves: the state of its [router](super::router).
 pub struct Site {
-    guard: Guard,
-    credentials: Credentials,
-    places: BTreeMap<String, Place>,
-    uploads: Uploads,
-    rates: Arc<Rates>,
+    pub(super) guard: Guard,
+    pub(super) credentials: Credentials,
+    /// By path.
+    pub(super) mounts: BTreeMap<String, Mount>,
+    pub(super) uploads: Uploads,
+    pub(super) rates: Arc<Rates>,
     failures: Failures,
     pub(super) limits: Limits,
-    /// The number of the next request that has no name of its own.
-    next: AtomicU64,
-}
-
-/// What is known of who makes a request.
-struct Seen {
-    from: IpAddr,
-    /// The page that it comes from, if it comes from one.
-    page: Option<HeaderValue>,
-    caller: Option<Caller>,
+    /// Id of the next request that brings none.
+    next_id: AtomicU64,
 }
 
 impl Site {
-    /// Serves each of `places` at its path, to whom `guard` admits, and whose `credentials` are good.
+    /// Serves each of `mounts` at its path, to clients that `guard` admits and that have valid `credentials`.
     pub fn new(
         guard: Guard,
         credentials: Credentials,
-        places: BTreeMap<String, Place>,
+        mounts: BTreeMap<String, Mount>,
         limits: Limits,
     ) -> Self {
         let mut start = [0; 8];
@@ -94,128 +65,61 @@ impl Site {
         Self {
             guard,
             credentials,
-            places,
+            mounts,
             uploads: Uploads::new(limits),
             rates: Arc::new(Rates::new(limits.reads, limits.writes)),
             failures: Failures::new(limits.failures),
             limits,
-            next: AtomicU64::new(u64::from_be_bytes(start)),
+            next_id: AtomicU64::new(u64::from_be_bytes(start)),
         }
     }
 
     /// Takes no more calls.
     pub(super) fn end(&self) {
-        self.places.values().for_each(|place| place.endpoint.end());
+        self.mounts.values().for_each(|mount| mount.endpoint.end());
     }
 
     /// Waits until no call is in flight.
     pub(super) async fn idle(&self) {
-        for place in self.places.values() {
-            place.endpoint.idle().await;
+        for mount in self.mounts.values() {
+            mount.endpoint.idle().await;
         }
     }
 
-    /// Answers a request that comes from this address.
-    pub(super) async fn answer(&self, request: Request<Incoming>, from: IpAddr) -> Response<Body> {
-        let begun = Instant::now();
-        let (head, body) = request.into_parts();
-        let name = self.name(&head.headers);
-        let mut seen = Seen {
-            from,
-            page: None,
-            caller: None,
-        };
-        let answer = match self.health(&head) {
-            Some(health) => Ok(health),
-            None => self.admitted(&head, body, &name, &mut seen).await,
-        };
-        let mut response = answer.unwrap_or_else(Response::from);
-        let headers = response.headers_mut();
-        if let Some(page) = seen.page {
-            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
-            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(READABLE));
-            headers.insert(VARY, HeaderValue::from_static("origin"));
-        }
-        let name_again = HeaderValue::from_str(&name).expect("it is of visible ASCII");
-        headers.insert(REQUEST, name_again);
-        // Of a stream, this is when it begins. What a query or a header holds is nobody's business.
-        tracing::info!(
-            id = %name,
-            method = %head.method,
-            path = head.uri.path(),
-            caller = seen.caller.map(|caller| caller.holder.id.clone()),
-            status = response.status().as_u16(),
-            ms = begun.elapsed().as_millis() as u64,
-            "answered"
-        );
-        response
+    /// Returns whether calls can be answered: all libraries are there, and so are the keys that verify tokens.
+    pub(super) fn is_ready(&self) -> bool {
+        let mut mounts = self.mounts.values();
+        mounts.all(|mount| mount.endpoint.is_open() && mount.folder.is_dir()) && self.credentials.are_ready()
     }
 
-    /// Says whether the server is well, if that is what is asked.
-    fn health(&self, head: &Parts) -> Option<Response<Body>> {
-        let is_well = match head.uri.path() {
-            ALIVE => true,
-            READY => {
-                let mut places = self.places.values();
-                let are_well = places.all(|place| place.endpoint.is_open() && place.folder.is_dir());
-                are_well && self.credentials.are_ready()
-            }
-            _ => return None,
-        };
-        let mut response = text(if is_well { "ok\n" } else { "not ready\n" });
-        if !is_well {
-            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-        }
-        Some(response)
-    }
-
-    /// Answers who may be answered. `seen` is set to what is known of who asks.
-    async fn admitted(
+    /// Returns who makes a request; `None` where no credentials are asked for.
+    ///
+    /// # Errors
+    /// Those of [`Credentials::caller`], and 429 for an address that has sent too many invalid credentials lately.
+    pub(super) async fn caller(
         &self,
-        head: &Parts,
-        body: Incoming,
-        name: &Arc<str>,
-        seen: &mut Seen,
-    ) -> Result<Response<Body>, Refusal> {
-        seen.page = self.guard.admit(&head.uri, &head.headers)?;
-        // A browser asks without the key whether a page may send it.
-        if head.method == Method::OPTIONS {
-            return Ok(options());
-        }
-        // Who has no token yet asks where to get one.
-        if let Some(metadata) = self.credentials.metadata(head, &self.places) {
-            return metadata;
-        }
-        seen.caller = self.caller(head, seen.from).await?;
-        if head.uri.path() == METRICS {
-            return match head.method {
-                Method::GET => Ok(metrics::response(self.places.values(), &self.refused())),
-                _ => Err(Refusal::method_not_allowed("GET")),
-            };
-        }
-        self.route(head, body, name, seen).await
-    }
-
-    /// Who makes a request. From where too many were wrong about that, nobody is believed for a while.
-    async fn caller(&self, head: &Parts, from: IpAddr) -> Result<Option<Caller>, Refusal> {
-        let is_counted = credentials::are_sent(&head.headers)
-            && (self.limits.local_failures || !from.to_canonical().is_loopback());
-        if is_counted && let Err(wait) = self.failures.allow(from) {
+        uri: &Uri,
+        headers: &HeaderMap,
+        address: IpAddr,
+    ) -> Result<Option<Caller>, Refusal> {
+        let is_counted = credentials::are_sent(headers)
+            && (self.limits.local_failures || !address.to_canonical().is_loopback());
+        if is_counted && let Err(wait) = self.failures.allow(address) {
             let why = "too many keys or tokens from your address were bad; try again later";
             return Err(Refusal::too_many(why, wait));
         }
-        let caller = self.credentials.caller(head, &self.places).await;
+        let caller = self.credentials.caller(uri, headers, &self.mounts).await;
         if let Err(refusal) = &caller
             && is_counted
             && refusal.status() == StatusCode::UNAUTHORIZED
         {
-            self.failures.count(from);
+            self.failures.count(address);
         }
         caller
     }
 
-    /// How often somebody was told to wait, by what for.
-    fn refused(&self) -> [(&'static str, u64); 3] {
+    /// Returns how many requests were rate limited, by kind.
+    pub(super) fn refused(&self) -> [(&'static str, u64); 3] {
         [
             ("read", self.rates.refused(Access::Read)),
             ("write", self.rates.refused(Access::Write)),
@@ -223,75 +127,16 @@ impl Site {
         ]
     }
 
-    async fn route(
-        &self,
-        head: &Parts,
-        body: Incoming,
-        name: &Arc<str>,
-        seen: &Seen,
-    ) -> Result<Response<Body>, Refusal> {
-        let path = head.uri.path();
-        let place = self.places.get(path).ok_or_else(|| {
-            let paths: Vec<_> = self.places.keys().map(String::as_str).collect();
-            let why = format!("nothing is served here, but at {}", paths.join(", "));
-            Refusal::new(StatusCode::NOT_FOUND, why)
-        })?;
-        let who = match &seen.caller {
-            Some(caller) => caller.holder.id.as_str().into(),
-            None => rates::address(seen.from),
-        };
-        let grant = match seen.caller.clone() {
-            Some(caller) => {
-                let grant = self.credentials.grant(caller, path, &place.name)?;
-                Some(Arc::new(grant) as Arc<dyn Grant>)
-            }
-            None => None,
-        };
-        let (body, _room) = match head.method {
-            Method::POST => {
-                let (body, room) = self.uploads.receive(body).await?;
-                (body, Some(room))
-            }
-            _ => (Bytes::new(), None),
-        };
-        let request = Request::from_parts(head.clone(), body);
-        let budget = CallerBudget::new(self.rates.clone(), who);
-        let answer = place
-            .endpoint
-            .answer(request, name.clone(), grant, Some(Arc::new(budget)));
-        let mut response = answer.await;
-        self.credentials.complete(response.headers_mut(), path);
-        Ok(response)
-    }
-
-    /// What the log calls a request.
-    fn name(&self, headers: &HeaderMap) -> Arc<str> {
-        let own = headers.get(REQUEST).and_then(|name| name.to_str().ok());
-        let is_fine = |name: &&str| {
+    /// Returns a request's id in the log: the client's own, or a new one where the client's is missing or unfit for a log.
+    pub(super) fn request_id(&self, own: Option<&HeaderValue>) -> Arc<str> {
+        let is_fit = |id: &&str| {
             let all = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-            (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(all)
+            (1..=MAX_REQUEST_ID).contains(&id.len()) && id.bytes().all(all)
         };
-        match own.filter(is_fine) {
-            Some(name) => name.into(),
-            None => format!("{:016x}", self.next.fetch_add(1, Ordering::Relaxed)).into(),
+        let own = own.and_then(|id| id.to_str().ok());
+        match own.filter(is_fit) {
+            Some(id) => id.into(),
+            None => format!("{:016x}", self.next_id.fetch_add(1, Ordering::Relaxed)).into(),
         }
     }
-}
-
-fn text(text: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::whole(text));
-    let media = HeaderValue::from_static("text/plain; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, media);
-    response
-}
-
-/// What a browser is told that asks whether a page may do what it wants to do. Which page that is has been looked at.
-fn options() -> Response<Body> {
-    let mut response = Response::new(Body::whole(""));
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    let headers = response.headers_mut();
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(HEADERS));
-    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    response
 }

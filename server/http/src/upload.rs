@@ -1,9 +1,10 @@
 //! The body of a request, received within limits.
 
+use axum::body::Body;
 use http_body_util::BodyExt as _;
 use hyper::{
     StatusCode,
-    body::{Body as _, Bytes, Incoming},
+    body::{Body as _, Bytes},
 };
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -30,7 +31,7 @@ impl Uploads {
     ///
     /// # Errors
     /// When it is too long or takes too long, or when there are too many.
-    pub(super) async fn receive(&self, body: Incoming) -> Result<(Bytes, SemaphorePermit<'_>), Refusal> {
+    pub(super) async fn receive(&self, body: Body) -> Result<(Bytes, SemaphorePermit<'_>), Refusal> {
         let received = tokio::time::timeout(self.limits.upload, self.whole(body)).await;
         received.unwrap_or_else(|_| {
             let why = format!("the body took longer than {:?}", self.limits.upload);
@@ -38,7 +39,7 @@ impl Uploads {
         })
     }
 
-    async fn whole(&self, mut body: Incoming) -> Result<(Bytes, SemaphorePermit<'_>), Refusal> {
+    async fn whole(&self, mut body: Body) -> Result<(Bytes, SemaphorePermit<'_>), Refusal> {
         if body.size_hint().lower() > self.limits.body as u64 {
             return Err(self.too_long());
         }

@@ -84,8 +84,8 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
             }
         }
         Command::Revoke(old) => {
-            let holder = KeyFile::at(&old.file.keys).revoke(&old.id)?;
-            writeln!(out, "{}\t{} <{}>", holder.id, holder.name, holder.email)?;
+            let principal = KeyFile::at(&old.file.keys).revoke(&old.id)?;
+            writeln!(out, "{}\t{} <{}>", principal.id, principal.name, principal.email)?;
         }
     }
     Ok(())

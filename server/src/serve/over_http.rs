@@ -8,8 +8,8 @@ use tokio::sync::oneshot;
 use super::{HttpOptions, Opened};
 use crate::console::say;
 use tabellion_http::{
-    self as http, Credentials, Guard, LibraryCounts, OAuth, Place, Site,
-    keys::{KeyFile, Ring},
+    self as http, Credentials, Guard, LibraryCounts, Mount, OAuth, Site,
+    keys::{KeyFile, KeyRing},
     oauth::{Pace, Source, Tokens},
     rates::Rate,
     tls::Certificates,
@@ -46,11 +46,11 @@ pub(super) async fn serve(
     let refreshing = tokens.map(|tokens| tokio::spawn(async move { tokens.keep_fresh().await }));
     let beside = libraries.first().filter(|_| options.stdio);
     let beside = beside.map(|library| library.adapter.for_another());
-    let places: BTreeMap<_, _> = libraries.into_iter().map(place).collect();
-    for path in places.keys() {
+    let mounts: BTreeMap<_, _> = libraries.into_iter().map(mount).collect();
+    for path in mounts.keys() {
         say(format_args!("listening on {scheme}://{address}{path}"));
     }
-    let site = Site::new(guard, credentials, places, limits);
+    let site = Site::new(guard, credentials, mounts, limits);
     let (running, gone) = oneshot::channel::<Infallible>();
     let ending = ending.shared();
     let until = async {
@@ -88,7 +88,7 @@ pub(super) async fn serve(
 
 /// How callers say who they are.
 fn credentials(options: &HttpOptions) -> Result<Credentials, Box<dyn Error>> {
-    let keys = options.keys.as_ref().map(|file| Ring::new(KeyFile::at(file)));
+    let keys = options.keys.as_ref().map(|file| KeyRing::new(KeyFile::at(file)));
     let oauth = match (&options.oauth, &options.public_url) {
         (Some(oauth), Some(url)) => {
             let source = Source::new(&oauth.jwks, Pace::default())?;
@@ -135,14 +135,14 @@ fn check_address(address: SocketAddr) -> Result<(), String> {
     ))
 }
 
-fn place(library: Opened) -> (String, Place) {
-    let place = Place {
+fn mount(library: Opened) -> (String, Mount) {
+    let mount = Mount {
         name: library.named.name.clone().unwrap_or_default(),
         folder: library.named.folder.clone(),
         counts: counts(library.library.counts()),
         endpoint: streamable::Endpoint::new(library.adapter, streamable::Limits::default()),
     };
-    (library.named.path(), place)
+    (library.named.path(), mount)
 }
 
 /// Returns how to ask for the counts of a library.

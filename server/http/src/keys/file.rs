@@ -1,4 +1,4 @@
-//! The file of keys: JSON, without their secrets, for its owner alone.
+//! The file of keys: JSON that only its owner may read, with the hashes of the keys.
 
 use std::{
     collections::BTreeSet,
@@ -10,44 +10,55 @@ use std::{
 use chrono::{SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{Holder, Scope, Secret};
+use super::{ApiKey, Principal, Scope};
 use tabellion_platform::{self as platform, FileLock};
 
-/// The longest name of a holder, in characters.
-const LONGEST_NAME: usize = 64;
+/// Maximum length of a principal's name, in characters.
+const MAX_NAME: usize = 64;
+/// Maximum length of an e-mail address, in characters (RFC 5321).
+const MAX_EMAIL: usize = 254;
 
-/// Why a file of keys can't be used.
+/// Why a file of keys can't be used or changed.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
-    /// The system doesn't let us.
+pub enum KeyFileError {
+    /// The system refuses to read or write a file.
     #[error("`{}`: {error}", path.display())]
     Io {
-        /// Of what.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// Others than its owner may read or change it.
-    #[error("`{}` can be read or changed by others than its owner; take that away with `chmod 600`", .0.display())]
-    Open(PathBuf),
-    /// It holds something else.
-    #[error("`{}` is no file of keys: {why}", path.display())]
-    Broken {
-        /// Which.
+    /// Other users may read or change the file.
+    #[error("other users can read or change `{}`; forbid that with `chmod 600`", .0.display())]
+    Permissions(PathBuf),
+    /// The file is not JSON, or not of the expected form.
+    #[error("`{}` is not a file of keys: {error}", path.display())]
+    Json {
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong with it.
-        why: String,
+        #[source]
+        error: serde_json::Error,
     },
-    /// No name for a holder.
-    #[error("`{}` is no name for a key's holder; it has 1 to {LONGEST_NAME} characters, all of which can be seen", .0.escape_debug())]
+    /// Two keys of the file have the same id.
+    #[error("`{}` is not a file of keys: there are two keys `{id}`", path.display())]
+    DuplicateId {
+        /// Path of the file.
+        path: PathBuf,
+        /// The id.
+        id: String,
+    },
+    /// The name can't stand in a commit's author line.
+    #[error("`{}` can't be the name of a key's owner; a name has 1 to {MAX_NAME} visible characters, without `<` and `>`", .0.escape_debug())]
     Name(String),
-    /// No address for commits.
-    #[error("`{}` is no e-mail address", .0.escape_debug())]
+    /// The address can't stand in a commit's author line.
+    #[error("`{}` is not an e-mail address", .0.escape_debug())]
     Email(String),
-    /// There is no such key.
-    #[error("there is no key `{}`; `tabellion key list` shows those that there are", .0.escape_debug())]
-    Unknown(String),
+    /// The file has no such key.
+    #[error("there is no key `{}`; `tabellion key list` shows all keys", .0.escape_debug())]
+    UnknownKey(String),
 }
 
 /// A file of keys.
@@ -56,34 +67,34 @@ pub struct KeyFile {
     path: PathBuf,
 }
 
-/// What a file of keys holds.
+/// Content of a file of keys.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
-    keys: Vec<Entry>,
+    keys: Vec<StoredKey>,
 }
 
-/// A key, without its secret.
+/// A key as the file holds it, without its secret.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// Id of the key, which is no secret.
+pub struct StoredKey {
+    /// Id of the key. It is no secret.
     pub id: String,
     /// Name of its owner.
     pub name: String,
     /// Address of its owner.
     pub email: String,
-    /// What it permits.
+    /// What the key permits.
     pub scopes: Vec<Scope>,
-    /// When it was made, in RFC 3339.
+    /// When the key was created, in RFC 3339.
     pub created: String,
     /// SHA-256 of the secret, in hexadecimal.
     pub(super) sha256: String,
 }
 
-impl Entry {
-    pub(super) fn holder(&self) -> Holder {
-        Holder {
+impl StoredKey {
+    pub(super) fn principal(&self) -> Principal {
+        Principal {
             id: self.id.clone(),
             name: self.name.clone(),
             email: self.email.clone(),
@@ -93,97 +104,104 @@ impl Entry {
 }
 
 impl KeyFile {
-    /// The file at `path`, whether it is there or not.
+    /// Names the file at `path`, which need not exist.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The keys in it.
+    /// Reads the keys.
     ///
     /// # Errors
-    /// When it is not there, when others may read it, and when it holds something else.
-    pub fn read(&self) -> Result<Vec<Entry>, Trouble> {
+    /// If the file is missing, if other users may read it, or if it is not a file of keys.
+    pub fn read(&self) -> Result<Vec<StoredKey>, KeyFileError> {
         let mut file = File::open(&self.path).map_err(|error| self.io(error))?;
         let metadata = file.metadata().map_err(|error| self.io(error))?;
         if platform::is_for_others(&metadata) {
-            return Err(Trouble::Open(self.path.clone()));
+            return Err(KeyFileError::Permissions(self.path.clone()));
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|error| self.io(error))?;
-        let broken = |why: String| Trouble::Broken {
+        let content: Content = serde_json::from_str(&text).map_err(|error| KeyFileError::Json {
             path: self.path.clone(),
-            why,
-        };
-        let content: Content = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
+            error,
+        })?;
         let mut ids = BTreeSet::new();
         match content.keys.iter().find(|key| !ids.insert(&key.id)) {
-            Some(twice) => Err(broken(format!("there are two keys `{}`", twice.id))),
+            Some(duplicate) => Err(KeyFileError::DuplicateId {
+                path: self.path.clone(),
+                id: duplicate.id.clone(),
+            }),
             None => Ok(content.keys),
         }
     }
 
-    /// Makes a key, and the file where it is missing. The key is nowhere else.
+    /// Creates a key, and the file if it is missing. The returned key is stored nowhere.
     ///
     /// # Errors
-    /// As for reading the file, but for a file that is missing; also when `name` or `email` is none.
-    pub fn create(&self, name: &str, email: Option<&str>, scopes: Vec<Scope>) -> Result<Secret, Trouble> {
+    /// Those of [`read`](Self::read), except for a missing file; also if `name` or `email` can't stand in a commit.
+    pub fn create(
+        &self,
+        name: &str,
+        email: Option<&str>,
+        scopes: Vec<Scope>,
+    ) -> Result<ApiKey, KeyFileError> {
         if !is_name(name) {
-            return Err(Trouble::Name(name.into()));
+            return Err(KeyFileError::Name(name.into()));
         }
-        let secret = Secret::random();
+        let key = ApiKey::random();
         let email = match email {
             Some(email) if is_email(email) => email.into(),
-            Some(email) => return Err(Trouble::Email(email.into())),
-            None => format!("key-{}@tabellion.localhost", secret.id()),
+            Some(email) => return Err(KeyFileError::Email(email.into())),
+            None => format!("key-{}@tabellion.localhost", key.id()),
         };
         let _lock = self.lock()?;
         let mut keys = match self.read() {
-            Err(Trouble::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => vec![],
+            Err(KeyFileError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => vec![],
             keys => keys?,
         };
-        keys.push(Entry {
-            id: secret.id().into(),
+        keys.push(StoredKey {
+            id: key.id().into(),
             name: name.into(),
             email,
             scopes,
             created: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
-            sha256: secret.digest(),
+            sha256: key.digest(),
         });
         self.write(keys)?;
-        Ok(secret)
+        Ok(key)
     }
 
-    /// Takes a key away; whose it was.
+    /// Removes a key; returns who it belonged to.
     ///
     /// # Errors
-    /// As for reading the file, and when there is no such key.
-    pub fn revoke(&self, id: &str) -> Result<Holder, Trouble> {
+    /// Those of [`read`](Self::read), and if there is no such key.
+    pub fn revoke(&self, id: &str) -> Result<Principal, KeyFileError> {
         let _lock = self.lock()?;
         let mut keys = self.read()?;
-        let place = keys.iter().position(|key| key.id == id);
-        let place = place.ok_or_else(|| Trouble::Unknown(id.into()))?;
-        let holder = keys.remove(place).holder();
+        let index = keys.iter().position(|key| key.id == id);
+        let index = index.ok_or_else(|| KeyFileError::UnknownKey(id.into()))?;
+        let principal = keys.remove(index).principal();
         self.write(keys)?;
-        Ok(holder)
+        Ok(principal)
     }
 
-    /// Keeps out others who change it.
-    fn lock(&self) -> Result<FileLock, Trouble> {
+    /// Locks the file against other writers.
+    fn lock(&self) -> Result<FileLock, KeyFileError> {
         let path = self.beside("lock");
-        platform::lock_file(&path).map_err(|error| Trouble::Io { path, error })
+        platform::lock_file(&path).map_err(|error| KeyFileError::Io { path, error })
     }
 
-    /// Replaces the file: whoever reads it sees the keys before or those after.
-    fn write(&self, keys: Vec<Entry>) -> Result<(), Trouble> {
+    /// Replaces the file atomically: readers see the keys before or after.
+    fn write(&self, keys: Vec<StoredKey>) -> Result<(), KeyFileError> {
         let text = serde_json::to_string_pretty(&Content { keys }).expect("keys are JSON");
         let path = self.beside("new");
         let written = || {
-            // What a process that died has left.
+            // A process that died may have left one.
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -199,33 +217,34 @@ impl KeyFile {
         written().map_err(|error| self.io(error))
     }
 
-    fn beside(&self, what: &str) -> PathBuf {
+    /// Returns the file's path with an extension more.
+    fn beside(&self, extension: &str) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
-        name.push(format!(".{what}"));
+        name.push(format!(".{extension}"));
         name.into()
     }
 
-    fn io(&self, error: io::Error) -> Trouble {
-        Trouble::Io {
+    fn io(&self, error: io::Error) -> KeyFileError {
+        KeyFileError::Io {
             path: self.path.clone(),
             error,
         }
     }
 }
 
-/// Whether somebody can be called so.
+/// Returns whether `text` can be the name of a commit's author.
 pub(crate) fn is_name(text: &str) -> bool {
-    is_shown(text, LONGEST_NAME)
+    is_printable(text, MAX_NAME)
 }
 
-/// Whether that can be somebody's address.
+/// Returns whether `text` can be the address of a commit's author.
 pub(crate) fn is_email(text: &str) -> bool {
-    is_shown(text, 254) && text.contains('@') && !text.contains(' ')
+    is_printable(text, MAX_EMAIL) && text.contains('@') && !text.contains(' ')
 }
 
-/// Whether a text can stand in a commit's author line and be read there.
-fn is_shown(text: &str, longest: usize) -> bool {
+/// Returns whether `text` can stand in a commit's author line and be read there.
+fn is_printable(text: &str, max: usize) -> bool {
     let hides =
         |c: char| c.is_control() || matches!(c, '<' | '>') || tabellion_runtime::text::is_invisible(c);
-    (1..=longest).contains(&text.chars().count()) && text.trim() == text && !text.chars().any(hides)
+    (1..=max).contains(&text.chars().count()) && text.trim() == text && !text.chars().any(hides)
 }

@@ -1,17 +1,18 @@
-//! Who may call over HTTP, and what; and API keys, one way to say who it is.
+//! API keys, and what a key or an access token permits.
 //!
-//! A key is a secret of 256 random bits with a name, which becomes the author of what it changes. It is shown once, when it
-//! is made; the file has its hash only. As nobody can guess such a secret, one round of SHA-256 is enough to hide
-//! it. A [scope](Scope) says what a key may do; [`Ring`] knows who calls, and reads the file again when it has changed, so
-//! that a revoked key is of no use from then on.
+//! An API key is a secret of 256 random bits with the name of its owner, who is recorded as the author of commits made with
+//! it. It is shown once, when it is created; the file of keys holds only its SHA-256. One round is enough, because a random
+//! secret of that length can't be guessed. A [`Scope`] says what a key permits. [`KeyRing`] reads the file again when it
+//! changes, so that revoking a key takes effect at once.
 //!
-//! What `Authorization` and `X-API-Key` look like is HTTP's business; this knows keys as texts. Access tokens, the other way,
-//! are [`oauth`](crate::oauth)'s; what they allow is said here too.
+//! The headers that carry keys are [`credentials`](crate::credentials)' subject, access tokens are
+//! [`oauth`](crate::oauth)'s.
 
+mod api_key;
 mod file;
 mod ring;
 mod scope;
-mod secret;
+
 #[cfg(test)]
 mod tests;
 
@@ -20,65 +21,65 @@ use std::{sync::Arc, time::SystemTime};
 use tabellion_mcp::{Access, Grant};
 use tabellion_runtime::Author;
 
-pub use file::{Entry, KeyFile, Trouble};
+pub use api_key::ApiKey;
+pub use file::{KeyFile, KeyFileError, StoredKey};
 pub(crate) use file::{is_email, is_name};
-pub use ring::Ring;
-pub use scope::{BadScope, Scope};
-pub use secret::Secret;
+pub use ring::KeyRing;
+pub use scope::{Scope, ScopeError};
 
-/// Whoever has a key or a token.
+/// Who a key or a token belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
-    /// The key's id, or whose token it is. It is no secret.
+pub struct Principal {
+    /// The key's id, or the token's subject and client. It is no secret.
     pub id: String,
-    /// What the holder is called.
+    /// Author name of the principal's commits.
     pub name: String,
-    /// The address that commits of theirs have.
+    /// Author address of the principal's commits.
     pub email: String,
-    /// What it is good for.
+    /// What the key or token permits.
     pub scopes: Vec<Scope>,
 }
 
-impl Holder {
-    /// What it is good for in the library of this name, while it has that standing; `None` where that is nothing.
-    pub fn at(self: &Arc<Self>, library: &str, standing: Standing) -> Option<KeyGrant> {
-        let scopes = self.scopes.iter().filter(|scope| scope.is_at(library));
+impl Principal {
+    /// Returns what the principal may do in the library of this name; `None` if no scope covers that library.
+    pub fn grant_at(self: &Arc<Self>, library: &str, validity: Validity) -> Option<KeyGrant> {
+        let scopes = self.scopes.iter().filter(|scope| scope.covers(library));
         let scopes: Vec<_> = scopes.cloned().collect();
         (!scopes.is_empty()).then(|| KeyGrant {
-            holder: self.clone(),
+            principal: self.clone(),
             scopes,
-            standing,
+            validity,
         })
     }
 }
 
-/// For how long something is good.
+/// How long a key or a token is valid.
 #[derive(Debug, Clone)]
-pub enum Standing {
-    /// As long as the key is in its file.
-    Key(Arc<Ring>),
-    /// Until that time.
+pub enum Validity {
+    /// As long as the ring has the key.
+    WhileKeyExists(Arc<KeyRing>),
+    /// Until a point in time.
     Until(SystemTime),
 }
 
-/// What a key or a token is good for in one library.
+/// What a key or a token permits in one library.
 #[derive(Debug, Clone)]
 pub struct KeyGrant {
-    /// Whoever has it.
-    pub holder: Arc<Holder>,
+    /// Who the key or token belongs to.
+    pub principal: Arc<Principal>,
     scopes: Vec<Scope>,
-    standing: Standing,
+    validity: Validity,
 }
 
 impl Grant for KeyGrant {
     fn id(&self) -> &str {
-        &self.holder.id
+        &self.principal.id
     }
 
     fn author(&self) -> Author {
         Author {
-            name: self.holder.name.clone(),
-            email: self.holder.email.clone(),
+            name: self.principal.name.clone(),
+            email: self.principal.email.clone(),
         }
     }
 
@@ -87,9 +88,9 @@ impl Grant for KeyGrant {
     }
 
     fn is_valid(&self) -> bool {
-        match &self.standing {
-            Standing::Key(ring) => ring.has(&self.holder),
-            Standing::Until(end) => SystemTime::now() < *end,
+        match &self.validity {
+            Validity::WhileKeyExists(ring) => ring.has(&self.principal),
+            Validity::Until(end) => SystemTime::now() < *end,
         }
     }
 }

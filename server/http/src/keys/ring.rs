@@ -1,49 +1,56 @@
-//! The keys that are good now.
+//! The valid keys.
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{Holder, KeyFile, Secret, Trouble, file::Entry};
+use super::{ApiKey, KeyFile, KeyFileError, Principal, file::StoredKey};
 use crate::fresh::Fresh;
 
-/// The keys of a file, as they are now.
+/// The keys of a file, read again when the file changes.
 #[derive(Debug)]
-pub struct Ring {
+pub struct KeyRing {
     file: KeyFile,
     keys: Fresh<Keys>,
 }
 
-/// By the key's id: its digest, and who has it.
-type Keys = HashMap<String, (String, Arc<Holder>)>;
+/// By id.
+type Keys = HashMap<String, KnownKey>;
 
-impl Ring {
-    /// The keys of `file`.
+#[derive(Debug)]
+struct KnownKey {
+    digest: String,
+    principal: Arc<Principal>,
+}
+
+impl KeyRing {
+    /// Reads the keys of `file`.
     ///
     /// # Errors
-    /// When it can't be read, or has none.
-    pub fn new(file: KeyFile) -> Result<Self, Trouble> {
+    /// Those of [`KeyFile::read`].
+    pub fn new(file: KeyFile) -> Result<Self, KeyFileError> {
         let keys = Fresh::new(vec![file.path().into()], || file.read().map(by_id))?;
         Ok(Self { file, keys })
     }
 
-    /// Whoever has this key; `None` where nobody has. A file that can't be read any more has no keys.
-    pub fn holder(&self, key: &str) -> Option<Arc<Holder>> {
-        let secret = Secret::parse(key)?;
+    /// Returns who `key` belongs to; `None` if it is not valid. A file that can't be read any more has no valid keys.
+    pub fn principal(&self, key: &str) -> Option<Arc<Principal>> {
+        let key = ApiKey::parse(key)?;
         let keys = self.keys();
-        let (digest, holder) = keys.get(secret.id())?;
-        secret.is_of(digest).then(|| holder.clone())
+        let known = keys.get(key.id())?;
+        key.matches(&known.digest).then(|| known.principal.clone())
     }
 
-    /// Whether the key of `holder` is still there, as it was.
-    pub fn has(&self, holder: &Holder) -> bool {
+    /// Returns whether the key of `principal` is still there, and unchanged.
+    pub fn has(&self, principal: &Principal) -> bool {
         let keys = self.keys();
-        keys.get(&holder.id).is_some_and(|(_, now)| **now == *holder)
+        keys.get(&principal.id)
+            .is_some_and(|known| *known.principal == *principal)
     }
 
     fn keys(&self) -> Arc<Keys> {
         self.keys.current(|| {
             let keys = self.file.read().map(by_id);
             let none = |error| {
-                tracing::error!(%error, "no key is good until this is mended");
+                tracing::error!(%error, "no key is valid until the file of keys can be read again");
                 Keys::new()
             };
             Some(keys.unwrap_or_else(none))
@@ -51,8 +58,11 @@ impl Ring {
     }
 }
 
-fn by_id(keys: Vec<Entry>) -> Keys {
-    let keys = keys.into_iter();
-    keys.map(|key| (key.id.clone(), (key.sha256.clone(), Arc::new(key.holder()))))
-        .collect()
+fn by_id(keys: Vec<StoredKey>) -> Keys {
+    let known = |key: StoredKey| {
+        let principal = Arc::new(key.principal());
+        let digest = key.sha256;
+        (key.id, KnownKey { digest, principal })
+    };
+    keys.into_iter().map(known).collect()
 }

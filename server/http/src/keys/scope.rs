@@ -1,11 +1,11 @@
-//! What a key is good for.
+//! What a key or a token permits.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use tabellion_mcp::Access;
 
-/// `ACCESS[:CONTRACT][@LIBRARY]`: what is allowed, in one contract or in all, in one library or in all.
+/// A permission, written `ACCESS[:CONTRACT][@LIBRARY]`; without a contract or a library it covers all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Scope {
@@ -14,34 +14,34 @@ pub struct Scope {
     library: Option<String>,
 }
 
-/// A text that is no scope.
+/// Why a text is not a scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no scope; write `read` or `write`, then `:CONTRACT` for one contract, then `@LIBRARY` for one library"
+    "`{0}` is not a scope; write `read` or `write`, then `:CONTRACT` for one contract, then `@LIBRARY` for one library"
 )]
-pub struct BadScope(String);
+pub struct ScopeError(String);
 
 impl Scope {
-    /// Whether it is good for anything in the library of this name.
-    pub(super) fn is_at(&self, library: &str) -> bool {
-        self.library.as_deref().is_none_or(|own| own == library)
+    /// Returns whether the scope permits anything in the library of this name.
+    pub(super) fn covers(&self, library: &str) -> bool {
+        self.library.as_deref().is_none_or(|name| name == library)
     }
 
-    /// Whether it is good for this in the contract of that id.
+    /// Returns whether the scope permits `access` to the contract of this id.
     pub(super) fn allows(&self, contract: &str, access: Access) -> bool {
-        self.access >= access && self.contract.as_deref().is_none_or(|own| own == contract)
+        self.access >= access && self.contract.as_deref().is_none_or(|name| name == contract)
     }
 
-    /// The contract and the library that it names, where it does.
+    /// Returns the contract and the library that the scope names.
     pub fn names(&self) -> (Option<&str>, Option<&str>) {
         (self.contract.as_deref(), self.library.as_deref())
     }
 }
 
 impl FromStr for Scope {
-    type Err = BadScope;
+    type Err = ScopeError;
 
-    fn from_str(text: &str) -> Result<Self, BadScope> {
+    fn from_str(text: &str) -> Result<Self, ScopeError> {
         let (rest, library) = match text.split_once('@') {
             Some((rest, library)) => (rest, Some(library)),
             None => (text, None),
@@ -59,22 +59,22 @@ impl FromStr for Scope {
         let all_named = [contract, library].into_iter().flatten().all(is_name);
         let access = [Access::Read, Access::Write]
             .into_iter()
-            .find(|it| it.as_str() == access);
+            .find(|known| known.as_str() == access);
         match access.filter(|_| all_named) {
             Some(access) => Ok(Self {
                 access,
                 contract: contract.map(str::to_owned),
                 library: library.map(str::to_owned),
             }),
-            None => Err(BadScope(text.into())),
+            None => Err(ScopeError(text.into())),
         }
     }
 }
 
 impl TryFrom<String> for Scope {
-    type Error = BadScope;
+    type Error = ScopeError;
 
-    fn try_from(text: String) -> Result<Self, BadScope> {
+    fn try_from(text: String) -> Result<Self, ScopeError> {
         text.parse()
     }
 }

@@ -1,4 +1,4 @@
-//! Keys: what is kept of them, who they are, and what they are good for.
+//! Keys: what the file holds, which keys are valid, and what they permit.
 
 use std::{fs, sync::Arc};
 
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A file of keys in a folder of its own.
+/// Returns a file of keys in a folder of its own.
 fn file() -> (TempDir, KeyFile) {
     let dir = TempDir::new().unwrap();
     let file = KeyFile::at(dir.path().join("keys.json"));
@@ -18,39 +18,48 @@ fn scopes(texts: &[&str]) -> Vec<Scope> {
 }
 
 #[test]
-fn a_key_is_known_until_it_is_revoked() {
+fn a_key_is_valid_until_it_is_revoked() {
     let (_dir, file) = file();
     let first = file.create("Ada", None, scopes(&["write"])).unwrap();
-    let ring = Ring::new(file.clone()).unwrap();
+    let ring = KeyRing::new(file.clone()).unwrap();
     let second = file
         .create("Bert", Some("bert@example.org"), scopes(&["read"]))
         .unwrap();
-    let name = |secret: &Secret| ring.holder(&secret.reveal()).map(|holder| holder.name.clone());
+    let name = |secret: &ApiKey| {
+        ring.principal(&secret.reveal())
+            .map(|principal| principal.name.clone())
+    };
     assert_eq!(
         (name(&first).as_deref(), name(&second).as_deref()),
         (Some("Ada"), Some("Bert"))
     );
-    assert_eq!(ring.holder(&second.reveal()).unwrap().email, "bert@example.org");
+    assert_eq!(
+        ring.principal(&second.reveal()).unwrap().email,
+        "bert@example.org"
+    );
     file.revoke(first.id()).unwrap();
     assert_eq!((name(&first), name(&second).as_deref()), (None, Some("Bert")));
-    assert!(matches!(file.revoke(first.id()), Err(Trouble::Unknown(_))));
+    assert!(matches!(
+        file.revoke(first.id()),
+        Err(KeyFileError::UnknownKey(_))
+    ));
     fs::remove_file(file.path()).unwrap();
     assert_eq!(name(&second), None);
 }
 
 #[test]
-fn what_is_no_key_is_nobodys() {
+fn a_changed_key_is_invalid() {
     let (_dir, file) = file();
     let key = file.create("Ada", None, scopes(&["write"])).unwrap().reveal();
     let other = file.create("Bert", None, scopes(&["write"])).unwrap().reveal();
-    let ring = Ring::new(file).unwrap();
-    assert!(ring.holder(&key).is_some());
+    let ring = KeyRing::new(file).unwrap();
+    assert!(ring.principal(&key).is_some());
     let parts: Vec<_> = key.split('_').collect();
     let others: Vec<_> = other.split('_').collect();
     let swapped = format!("tbl_{}_{}", parts[1], others[2]);
     let last = if key.ends_with('0') { '1' } else { '0' };
     let changed = format!("{}{last}", &key[..key.len() - 1]);
-    let digest = Secret::parse(&key).unwrap().digest();
+    let digest = ApiKey::parse(&key).unwrap().digest();
     let by_digest = format!("tbl_{}_{digest}", parts[1]);
     for text in [
         "",
@@ -66,12 +75,12 @@ fn what_is_no_key_is_nobodys() {
         &key[..key.len() - 1],
         &format!("{key}0"),
     ] {
-        assert!(ring.holder(text).is_none(), "{text}");
+        assert!(ring.principal(text).is_none(), "{text}");
     }
 }
 
 #[test]
-fn the_file_holds_no_secret_and_is_for_its_owner() {
+fn the_file_holds_no_secret_and_only_its_owner_may_read_it() {
     let (dir, file) = file();
     let secret = file.create("Ada", None, scopes(&["write"])).unwrap();
     let (key, text) = (secret.reveal(), fs::read_to_string(file.path()).unwrap());
@@ -92,7 +101,7 @@ fn the_file_holds_no_secret_and_is_for_its_owner() {
         for mode in [0o604, 0o640, 0o620, 0o602] {
             fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
             assert!(
-                matches!(Ring::new(file.clone()), Err(Trouble::Open(_))),
+                matches!(KeyRing::new(file.clone()), Err(KeyFileError::Permissions(_))),
                 "{mode:o}"
             );
         }
@@ -100,13 +109,13 @@ fn the_file_holds_no_secret_and_is_for_its_owner() {
 }
 
 #[test]
-fn a_file_of_something_else_is_left_as_it_is() {
+fn creating_a_key_leaves_a_file_of_something_else_unchanged() {
     for text in ["", "[]", "{}", r#"{"keys":[{}]}"#, r#"{"keys":[],"more":1}"#] {
         let (_dir, file) = file();
         file.create("Ada", None, vec![]).unwrap();
         fs::write(file.path(), text).unwrap();
         assert!(
-            matches!(file.create("Bert", None, vec![]), Err(Trouble::Broken { .. })),
+            matches!(file.create("Bert", None, vec![]), Err(KeyFileError::Json { .. })),
             "{text}"
         );
         assert_eq!(fs::read_to_string(file.path()).unwrap(), text);
@@ -114,7 +123,7 @@ fn a_file_of_something_else_is_left_as_it_is() {
 }
 
 #[test]
-fn names_can_stand_in_a_commit() {
+fn only_names_and_addresses_that_fit_a_commit_are_accepted() {
     let (_dir, file) = file();
     for name in [
         "",
@@ -126,13 +135,13 @@ fn names_can_stand_in_a_commit() {
         &"a".repeat(65),
     ] {
         assert!(
-            matches!(file.create(name, None, vec![]), Err(Trouble::Name(_))),
+            matches!(file.create(name, None, vec![]), Err(KeyFileError::Name(_))),
             "{name:?}"
         );
     }
     for email in ["", "ada", "a@b c", "<a@b>", "a@b\n"] {
         let made = file.create("Ada", Some(email), vec![]);
-        assert!(matches!(made, Err(Trouble::Email(_))), "{email:?}");
+        assert!(matches!(made, Err(KeyFileError::Email(_))), "{email:?}");
     }
     assert!(!file.path().exists());
     file.create("Ada Überall", Some("ada@example.org"), vec![])
@@ -140,7 +149,7 @@ fn names_can_stand_in_a_commit() {
 }
 
 #[test]
-fn scopes_allow_what_they_say() {
+fn scopes_permit_what_they_name() {
     use Access::{Read, Write};
 
     for (scope, library, contract, access, allowed) in [
@@ -158,13 +167,13 @@ fn scopes_allow_what_they_say() {
         ("read:a@x", "x", "b", Read, false),
         ("read:a@x", "y", "a", Read, false),
     ] {
-        let holder = Arc::new(Holder {
+        let principal = Arc::new(Principal {
             id: "1".into(),
             name: "Ada".into(),
             email: "a@b".into(),
             scopes: scopes(&[scope]),
         });
-        let grant = holder.at(library, Standing::Until(SystemTime::now()));
+        let grant = principal.grant_at(library, Validity::Until(SystemTime::now()));
         let found = grant.is_some_and(|grant| grant.allows(contract, access));
         assert_eq!(found, allowed, "{scope}: {access:?} of {contract} in {library}");
         assert_eq!(scope.parse::<Scope>().unwrap().to_string(), scope);

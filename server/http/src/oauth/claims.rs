@@ -1,19 +1,30 @@
 //! What a token says, once it is known who signed it: for whom it is, until when, whose it is, and what it allows.
 
 use std::{
-    fmt::Write as _,
     sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
 
+use data_encoding::HEXLOWER;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::{BadToken, Bearer, LEEWAY, resource};
-use crate::keys::{self, Holder, Scope};
+use crate::keys::{self, Principal, Scope};
 
 /// The longest name of a subject or client, in bytes. OpenID Connect has 255 for the first.
 const LONGEST: usize = 255;
+
+/// Bytes that are percent-encoded in ids, so that a subject and a client can be joined by `/` and read in a log.
+const UNSAFE_IN_ID: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'@')
+    .remove(b':')
+    .remove(b'|');
 
 /// What is known of a token's bearer.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,26 +97,26 @@ impl Claims {
 
     /// Whose token it is.
     pub(super) fn bearer(self) -> Bearer {
-        let id = format!("oauth:{}/{}", plain(&self.subject), plain(&self.client));
+        let id = format!(
+            "oauth:{}/{}",
+            percent_encode(&self.subject),
+            percent_encode(&self.client)
+        );
         let digest = Sha256::digest(id.as_bytes());
-        let short = digest.iter().take(8).fold(String::new(), |mut text, byte| {
-            // Writing to a string does not fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
+        let short = HEXLOWER.encode(&digest[..8]);
         let subject = Some(self.subject).filter(|subject| keys::is_name(subject));
         let name = self.name.or(subject).unwrap_or_else(|| format!("oauth-{short}"));
         let email = self
             .email
             .unwrap_or_else(|| format!("oauth-{short}@tabellion.localhost"));
-        let holder = Holder {
+        let principal = Principal {
             id,
             name,
             email,
             scopes: self.scopes,
         };
         Bearer {
-            holder: Arc::new(holder),
+            principal: Arc::new(principal),
             until: UNIX_EPOCH + self.expires + LEEWAY,
         }
     }
@@ -141,17 +152,6 @@ fn scopes(payload: &Map<String, Value>) -> Result<Vec<Scope>, BadToken> {
     Ok(words.filter_map(|word| word.parse().ok()).collect())
 }
 
-/// A text in which nothing but letters, digits and a few signs stand for themselves, so that two of them can be put together
-/// and read in a log.
-fn plain(text: &str) -> String {
-    let mut plain = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~@:|".contains(&byte) {
-            plain.push(byte.into());
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(plain, "%{byte:02X}");
-        }
-    }
-    plain
+fn percent_encode(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, UNSAFE_IN_ID)
 }

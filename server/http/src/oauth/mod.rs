@@ -7,7 +7,7 @@
 //! ([`keys`](crate::keys)).
 //!
 //! ```text
-//! Authorization → Token (jws) → KeySet (jwks ← source ← file | https) → Claims → Holder
+//! Authorization → Token (jws) → KeySet (jwks ← source ← file | https) → Claims → Principal
 //! ```
 //!
 //! How a token is sent and asked for is HTTP's business. Tokens are not made here.
@@ -27,7 +27,7 @@ use std::{
 };
 
 use self::{claims::Claims, jws::Token};
-use crate::keys::Holder;
+use crate::keys::Principal;
 
 pub use jwks::{BadSet, KeySet};
 pub(crate) use resource::WELL_KNOWN;
@@ -87,7 +87,7 @@ pub enum Denied {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearer {
     /// Who it is, and what they may do.
-    pub holder: Arc<Holder>,
+    pub principal: Arc<Principal>,
     /// When the token is no longer good.
     pub until: SystemTime,
 }

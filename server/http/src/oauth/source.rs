@@ -5,11 +5,12 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use hyper::Uri;
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 use tokio_rustls::rustls::ClientConfig;
 
@@ -180,14 +181,13 @@ impl Source {
 
 impl Remote {
     fn known(&self) -> Option<Arc<KeySet>> {
-        self.set.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.set.lock().clone()
     }
 
     async fn ask(&self) {
         match fetch::get(&self.url, self.tls.as_ref(), self.pace.patience).await {
             Ok(set) => {
-                let mut known = self.set.lock().unwrap_or_else(PoisonError::into_inner);
-                *known = Some(Arc::new(set));
+                *self.set.lock() = Some(Arc::new(set));
             }
             Err(error) => {
                 let url = &self.url;

@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 
 use super::{Credentials, Limits, OAuth, Server, call, get, status};
 use crate::{
-    keys::{KeyFile, Ring},
+    keys::{KeyFile, KeyRing},
     oauth::{
         Pace, Source, Tokens,
         tests::authority::{Authority, ISSUER, claims},
@@ -28,7 +28,7 @@ async fn who_has_no_key_is_not_served() {
             new("stranger", &["write@plans"]),
             new("gone", &["write"]),
         ];
-        let ring = Ring::new(file.clone()).unwrap();
+        let ring = KeyRing::new(file.clone()).unwrap();
         file.revoke(keys[3].split('_').nth(1).unwrap()).unwrap();
         made = Some(keys);
         Some(ring)
@@ -103,7 +103,7 @@ async fn who_has_no_token_is_told_where_to_get_one() {
         let key = keys.create("Bert", None, vec!["write".parse().unwrap()]).unwrap();
         made = Some(key.reveal());
         Credentials {
-            keys: Some(Arc::new(Ring::new(keys).unwrap())),
+            keys: Some(Arc::new(KeyRing::new(keys).unwrap())),
             oauth: Some(oauth(jwks.to_str().unwrap())),
         }
     })
@@ -244,7 +244,7 @@ async fn who_is_wrong_too_often_is_not_believed_for_a_while() {
                     .unwrap()
                     .reveal(),
             );
-            Some(Ring::new(file).unwrap())
+            Some(KeyRing::new(file).unwrap())
         })
         .await;
         let good = made.unwrap();

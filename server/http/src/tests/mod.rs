@@ -4,6 +4,7 @@
 mod credentials;
 mod limits;
 mod requests;
+mod routes;
 mod tls;
 
 use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
@@ -16,8 +17,8 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Credentials, Guard, Limits, OAuth, Place, Site, serve};
-use crate::{keys::Ring, tls::Certificates};
+use super::{Credentials, Guard, Limits, Mount, OAuth, Site, serve};
+use crate::{keys::KeyRing, tls::Certificates};
 use tabellion_mcp::{
     ApprovalPolicy,
     streamable::{self, Endpoint},
@@ -42,7 +43,7 @@ impl Server {
     }
 
     /// A server that asks for keys of a file, which are made in the folder.
-    async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<Ring>) -> Self {
+    async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<KeyRing>) -> Self {
         let credentials = |folder: &Path| Credentials {
             keys: keys(folder).map(Arc::new),
             ..Credentials::default()
@@ -68,7 +69,7 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let guard = Guard::new(address, &[], &["https://app.example".into()]).unwrap();
         let folder = TempDir::new().unwrap();
-        let place = Place {
+        let mount = Mount {
             name: "notes".into(),
             folder: folder.path().into(),
             counts: Box::new(Default::default),
@@ -77,7 +78,7 @@ impl Server {
         let site = Site::new(
             guard,
             credentials(folder.path()),
-            BTreeMap::from([("/mcp".into(), place)]),
+            BTreeMap::from([("/mcp".into(), mount)]),
             limits,
         );
         let (stop, stopped) = oneshot::channel();

@@ -8,7 +8,7 @@ use super::{
 };
 use tabellion_mcp::{Access, Grant as _};
 
-use crate::keys::Standing;
+use crate::keys::Validity;
 
 const HERE: &str = "https://notes.example/mcp";
 
@@ -99,9 +99,9 @@ async fn a_token_is_for_this_server_and_for_now() {
 async fn a_token_has_somebody_with_scopes() {
     let (authority, folder) = (Authority::new(), tempfile::TempDir::new().unwrap());
     let tokens = tokens(&authority, &folder, &[]);
-    let holder = async |changes: Value| {
+    let principal = async |changes: Value| {
         let token = authority.token(&changed(&changes));
-        tokens.bearer(&token, &[HERE.into()]).await.unwrap().holder
+        tokens.bearer(&token, &[HERE.into()]).await.unwrap().principal
     };
     for (changes, id, name) in [
         (json!({}), "oauth:ada/agent", "ada"),
@@ -123,10 +123,14 @@ async fn a_token_has_somebody_with_scopes() {
         (json!({ "sub": "a", "client_id": "b/c" }), "oauth:a/b%2Fc", "a"),
         (json!({ "sub": "a\n\u{fc}" }), "oauth:a%0A%C3%BC/agent", "oauth-"),
     ] {
-        let holder = holder(changes.clone()).await;
-        assert_eq!(holder.id, id, "{changes}");
-        assert!(holder.name.starts_with(name), "{changes}: {}", holder.name);
-        assert!(holder.email.ends_with("@tabellion.localhost"), "{}", holder.email);
+        let principal = principal(changes.clone()).await;
+        assert_eq!(principal.id, id, "{changes}");
+        assert!(principal.name.starts_with(name), "{changes}: {}", principal.name);
+        assert!(
+            principal.email.ends_with("@tabellion.localhost"),
+            "{}",
+            principal.email
+        );
     }
     for (changes, email) in [
         (
@@ -143,7 +147,7 @@ async fn a_token_has_somebody_with_scopes() {
             None,
         ),
     ] {
-        let found = holder(changes.clone()).await.email.clone();
+        let found = principal(changes.clone()).await.email.clone();
         assert_eq!(
             email.is_some_and(|email| email == found),
             email.is_some(),
@@ -153,9 +157,9 @@ async fn a_token_has_somebody_with_scopes() {
     }
     // Two who differ in anything are two authors.
     let emails = [
-        holder(json!({})).await.email.clone(),
-        holder(json!({ "client_id": "b" })).await.email.clone(),
-        holder(json!({ "sub": "b" })).await.email.clone(),
+        principal(json!({})).await.email.clone(),
+        principal(json!({ "client_id": "b" })).await.email.clone(),
+        principal(json!({ "sub": "b" })).await.email.clone(),
     ];
     assert!(emails[0] != emails[1] && emails[0] != emails[2] && emails[1] != emails[2]);
 
@@ -185,9 +189,9 @@ async fn a_token_has_somebody_with_scopes() {
         ),
         (json!({ "scope": "write@other" }), "plans", Access::Read, false),
     ] {
-        let grant = holder(changes.clone())
+        let grant = principal(changes.clone())
             .await
-            .at("", Standing::Until(SystemTime::now()));
+            .grant_at("", Validity::Until(SystemTime::now()));
         let found = grant.is_some_and(|grant| grant.allows(contract, access));
         assert_eq!(found, allowed, "{changes}: {access:?} of {contract}");
     }

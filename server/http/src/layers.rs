@@ -1,0 +1,116 @@
+//! The layers that a request passes before its handler. [`router`](super::router) says in which order.
+
+use std::{net::IpAddr, sync::Arc, time::Instant};
+
+use axum::{
+    Extension,
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use hyper::{
+    Method, StatusCode,
+    header::{
+        ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HeaderValue, VARY,
+    },
+};
+
+use super::{credentials::Caller, response::ErrorResponse, site::Site};
+use tabellion_mcp::streamable::Refusal;
+
+/// The header that holds a request's id. A client may choose the id.
+const REQUEST_ID: &str = "x-request-id";
+
+/// What pages of allowed origins may send (`METHODS`, `HEADERS`) and read (`READABLE`).
+const METHODS: &str = "GET, POST, DELETE";
+const HEADERS: &str = "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-api-key, x-request-id";
+const READABLE: &str = "mcp-session-id, retry-after, www-authenticate, x-request-id";
+
+/// Request extension: the address of the client's end of the connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ClientAddress(pub(super) IpAddr);
+
+/// Request extension: the request's id in the log.
+#[derive(Debug, Clone)]
+pub(super) struct RequestId(pub(super) Arc<str>);
+
+/// Gives the request an id and writes the access log.
+pub(super) async fn log(State(site): State<Arc<Site>>, mut request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let id = site.request_id(request.headers().get(REQUEST_ID));
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let mut response = next.run(request).await;
+    let value = HeaderValue::from_str(&id).expect("an id is visible ASCII");
+    response.headers_mut().insert(REQUEST_ID, value);
+    let caller = response.extensions().get::<Caller>();
+    // A stream is logged when it begins. Queries and headers may hold secrets and are never logged.
+    tracing::info!(
+        id = %id,
+        method = %method,
+        path = uri.path(),
+        caller = caller.map(|caller| caller.principal.id.clone()),
+        status = response.status().as_u16(),
+        ms = begun.elapsed().as_millis() as u64,
+        "answered"
+    );
+    response
+}
+
+/// Refuses requests with an unknown `Host` or `Origin`, and answers pages of allowed origins (CORS).
+pub(super) async fn guard(
+    State(site): State<Arc<Site>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ErrorResponse> {
+    let origin = site.guard.admit(request.uri(), request.headers())?;
+    // A browser's preflight request carries no credentials, so it is answered here.
+    let mut response = if request.method() == Method::OPTIONS {
+        preflight()
+    } else {
+        next.run(request).await
+    };
+    if let Some(origin) = origin {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(READABLE));
+        headers.insert(VARY, HeaderValue::from_static("origin"));
+    }
+    Ok(response)
+}
+
+fn preflight() -> Response {
+    let headers = [
+        (ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS)),
+        (ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(HEADERS)),
+        (ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600")),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
+}
+
+/// Refuses requests without valid credentials, where credentials are asked for. Handlers find the caller as the extension
+/// `Option<Caller>`; the access log finds it among the response's extensions.
+pub(super) async fn authenticate(
+    State(site): State<Arc<Site>>,
+    Extension(ClientAddress(address)): Extension<ClientAddress>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, ErrorResponse> {
+    let caller = site.caller(request.uri(), request.headers(), address).await?;
+    request.extensions_mut().insert(caller.clone());
+    let mut response = next.run(request).await;
+    if let Some(caller) = caller {
+        response.extensions_mut().insert(caller);
+    }
+    Ok(response)
+}
+
+/// Answers every method but GET with 405.
+pub(super) async fn only_get(request: Request, next: Next) -> Result<Response, ErrorResponse> {
+    if request.method() == Method::GET {
+        Ok(next.run(request).await)
+    } else {
+        Err(Refusal::method_not_allowed("GET").into())
+    }
+}
