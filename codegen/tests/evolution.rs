@@ -173,6 +173,7 @@ fn an_implementation_has_to_follow_its_contract() {
         "reading_tool_stages",
         "forged_receipt",
         "made_receipt",
+        "other_ground",
     ] {
         cases.compile_fail(format!("tests/ui/{name}.rs"));
     }

@@ -55,12 +55,9 @@ impl Notes for Plain {
         req: ChangeNoteRequest,
     ) -> Result<Staged<ChangeNoteResponse>, ToolError> {
         let old = text(cx.read(&req.name)?.map(|document| document.bytes))?.unwrap_or_default();
-        let change = Change {
-            content: Content::Write(plan(&old, req.change)?.into_bytes()),
-            operation: "change",
-            summary: format!("change {}", req.name),
-            path: req.name,
-        };
+        let content = Content::Write(plan(&old, req.change)?.into_bytes());
+        let summary = format!("change {}", req.name);
+        let change = Change::one(req.name, content, "change", summary);
         Ok(cx.stage(change, |receipt| ChangeNoteResponse {
             commit: receipt.commit().into(),
         }))

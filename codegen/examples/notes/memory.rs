@@ -23,9 +23,13 @@ struct State {
 impl State {
     fn document(&self, path: &str) -> Option<Document> {
         let bytes = self.documents.get(path)?.clone();
-        let id = ContentId::new(format!("{bytes:x?}"));
+        let id = id(&bytes);
         Some(Document { bytes, id })
     }
+}
+
+fn id(bytes: &[u8]) -> ContentId {
+    ContentId::new(format!("{bytes:x?}"))
 }
 
 impl Memory {
@@ -46,9 +50,14 @@ impl Store for Memory {
         Box::pin(async move { Ok(Box::new(Turn { memory: self, change }) as Box<dyn Session>) })
     }
 
-    fn difference(&self, path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
-        let [old, new] = [old, new].map(|side| String::from_utf8_lossy(side.unwrap_or_default()));
-        format!("{path}\n--- {old}\n+++ {new}\n")
+    fn difference(&self, before: &Vec<Option<Document>>, change: &Change) -> String {
+        let edits = before.iter().zip(change.edits()).map(|(old, edit)| {
+            let old = old.as_ref().map(|document| document.bytes.as_slice());
+            let [old, new] =
+                [old, edit.content.bytes()].map(|side| String::from_utf8_lossy(side.unwrap_or_default()));
+            format!("{}\n--- {old}\n+++ {new}\n", edit.path)
+        });
+        edits.collect()
     }
 }
 
@@ -72,14 +81,11 @@ impl Session for Turn<'_> {
     fn prepare(&mut self, change: &Change, _: &Entry<'_>) -> Result<Prepared, StoreError> {
         let state = self.memory.state();
         self.change = Some(change.clone());
-        let content = match &change.content {
-            Content::Write(bytes) => Some(ContentId::new(format!("{bytes:x?}"))),
-            Content::Delete => None,
-        };
+        let first = &change.edits()[0];
         Ok(Prepared {
             commit: CommitId::new(format!("c{}", state.commits + 1)),
-            base: state.document(&change.path).map(|document| document.id),
-            content,
+            base: state.document(&first.path).map(|document| document.id),
+            content: first.content.bytes().map(id),
         })
     }
 
@@ -90,10 +96,12 @@ impl Session for Turn<'_> {
         Box::pin(async move {
             let mut state = self.memory.state();
             if let Some(change) = self.change {
-                match change.content {
-                    Content::Write(bytes) => state.documents.insert(change.path, bytes),
-                    Content::Delete => state.documents.remove(&change.path),
-                };
+                for edit in change.edits() {
+                    match &edit.content {
+                        Content::Write(bytes) => state.documents.insert(edit.path.clone(), bytes.clone()),
+                        Content::Delete => state.documents.remove(&edit.path),
+                    };
+                }
                 state.commits += 1;
             }
             Ok(())

@@ -1,14 +1,9 @@
-//! Nobody but the runtime makes a receipt or a staged change.
+//! An implementation makes no receipt and no staged change.
 
-use tabellion_runtime::{Change, Content, Receipt, Staged};
+use tabellion_runtime::{Change, CommitId, Content, Receipt, Staged};
 
 fn main() {
-    let receipt = Receipt { commit: "made up".into() };
-    let change = Change {
-        path: "note".into(),
-        content: Content::Delete,
-        operation: "delete",
-        summary: receipt.commit().into(),
-    };
-    let _ = Staged { change, details: Default::default(), respond: Box::new(|_| ()) };
+    let receipt = Receipt { commit: CommitId::new("made up") };
+    let change = Change::one("note", Content::Delete, "delete", receipt.commit().to_string());
+    let _: Staged<()> = Staged { change, details: Default::default(), respond: Box::new(|_| ()) };
 }

@@ -25,12 +25,8 @@ impl Notes for Server {
         cx: &WriteCx<'_>,
         req: ChangeNoteRequest,
     ) -> Result<Staged<ChangeNoteResponse>, ToolError> {
-        let change = Change {
-            path: req.name,
-            content: Content::Write(plan(req.change).into_bytes()),
-            operation: "change",
-            summary: "changed".into(),
-        };
+        let content = Content::Write(plan(req.change).into_bytes());
+        let change = Change::one(req.name, content, "change", "changed");
         Ok(cx.stage(change, |receipt| ChangeNoteResponse {
             commit: receipt.commit().into(),
         }))

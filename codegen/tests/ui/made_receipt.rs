@@ -1,7 +1,7 @@
-//! Nor does anybody get one made.
+//! Nor does it have one made.
 
-use tabellion_runtime::Receipt;
+use tabellion_runtime::{CommitId, Receipt};
 
 fn main() {
-    let _ = Receipt::new("made up".into());
+    let _ = Receipt::new(CommitId::new("made up"));
 }

@@ -10,12 +10,7 @@ struct Server;
 
 impl Notes for Server {
     async fn read_note(&self, cx: &ReadCx<'_>, _: ReadNoteRequest) -> Result<ReadNoteResponse, ToolError> {
-        let change = Change {
-            path: "note".into(),
-            content: Content::Delete,
-            operation: "delete",
-            summary: "deleted".into(),
-        };
+        let change = Change::one("note", Content::Delete, "delete", "deleted");
         cx.stage(change, |_| ());
         unreachable!()
     }

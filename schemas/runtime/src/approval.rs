@@ -1,19 +1,19 @@
 //! A person's approval of exactly what a call is about to change.
 //!
-//! The runtime works out the change, lets others have their turns, shows it, and waits. Only then does it take a turn
-//! again and work the change out once more; what would be published must be what was shown, byte for byte, else the
-//! caller is told to repeat. Who is asked, and how, is an [`Approver`]'s affair.
+//! The runtime works out the change, ends its session, and waits for the [`Approver`]. Then it begins a session and works
+//! the change out again: what would be published must be what was shown, byte for byte, else the caller is told to repeat.
 
 use sha2::{Digest, Sha256};
 
 use crate::{
     approver::{Approver, Proposal},
     failure::{Failure, FailureKind},
+    ground::Ground,
     spec::{Shows, ToolSpec},
-    store::{Change, Content, Store},
+    store::Store,
 };
 
-/// What is to be shown of a call of `tool`; `None` where nobody need approve.
+/// Returns what an approver is shown of a call of `tool`; `None` where no approval is needed.
 pub(crate) fn needed(tool: &ToolSpec, approver: Option<&dyn Approver>) -> Option<Shows> {
     match tool.approval {
         Some(approval) => Some(approval.shows),
@@ -23,55 +23,46 @@ pub(crate) fn needed(tool: &ToolSpec, approver: Option<&dyn Approver>) -> Option
     }
 }
 
-/// The proposal to make `change` of a document that has the bytes `old`.
+/// Makes the proposal to `change` what is `before`.
 ///
 /// # Errors
-/// How the change does more than append, where only that may be done.
-pub(crate) fn proposal(
+/// How the change does more than append, where the tool may only do that.
+pub(crate) fn proposal<G: Ground>(
     tool: &'static ToolSpec,
     shows: Shows,
-    store: &dyn Store,
-    old: Option<&[u8]>,
-    change: &Change,
+    store: &dyn Store<G>,
+    before: &G::Before,
+    change: &G::Change,
 ) -> Result<Proposal, String> {
     let shown = match shows {
-        Shows::Appended => str::from_utf8(appended(old, change)?)
-            .map_err(|_| "what is appended is no text")?
-            .to_owned(),
-        Shows::Diff => store.difference(&change.path, old, bytes(change)),
+        Shows::Appended => G::appended(before, change)?,
+        Shows::Diff => store.difference(before, change),
     };
     Ok(Proposal {
         tool: tool.name,
-        path: change.path.clone(),
+        path: G::names(change).join(", "),
         shown,
-        digest: digest(tool, shows, old, change)?,
+        digest: digest::<G>(tool, shows, before, change)?,
     })
 }
 
-/// The digest of that proposal. Of an appended text it is the same whatever the text comes after.
+/// Returns the digest of that proposal. That of an appended text does not depend on what it is appended to.
 ///
 /// # Errors
 /// As [`proposal`].
-pub(crate) fn digest(
+pub(crate) fn digest<G: Ground>(
     tool: &ToolSpec,
     shows: Shows,
-    old: Option<&[u8]>,
-    change: &Change,
+    before: &G::Before,
+    change: &G::Change,
 ) -> Result<String, String> {
+    let mut parts = vec![Some(tool.name.as_bytes())];
+    parts.extend(G::approved(before, change, shows)?);
     let mut digest = Sha256::new();
-    let mut add = |part: Option<&[u8]>| {
-        // Absent and empty are two things.
+    for part in parts {
+        // Absent differs from empty.
         digest.update(part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
         digest.update(part.unwrap_or_default());
-    };
-    add(Some(tool.name.as_bytes()));
-    add(Some(change.path.as_bytes()));
-    match shows {
-        Shows::Appended => add(Some(appended(old, change)?)),
-        Shows::Diff => {
-            add(old);
-            add(bytes(change));
-        }
     }
     Ok(digest
         .finalize()
@@ -80,33 +71,13 @@ pub(crate) fn digest(
         .collect())
 }
 
-fn bytes(change: &Change) -> Option<&[u8]> {
-    match &change.content {
-        Content::Write(bytes) => Some(bytes),
-        Content::Delete => None,
-    }
-}
-
-/// The text that is added. A line ending that only ends the last line of before is no part of it, so that it is the same
-/// whether or not somebody has ended that line meanwhile.
-fn appended<'c>(old: Option<&[u8]>, change: &'c Change) -> Result<&'c [u8], String> {
-    let old = old.unwrap_or_default();
-    let added = bytes(change)
-        .and_then(|new| new.strip_prefix(old))
-        .ok_or("a tool that may only append changes what was there")?;
-    let is_open = !old.is_empty() && !old.ends_with(b"\n");
-    let ending = [&b"\r\n"[..], b"\n"];
-    let ended = ending.iter().find_map(|ending| added.strip_prefix(*ending));
-    Ok(ended.filter(|_| is_open).unwrap_or(added))
-}
-
-/// Of a call that was not approved of.
+/// The failure for a declined call.
 pub(crate) fn declined(proposal: &Proposal, why: &str) -> Failure {
     Failure::new(FailureKind::Declined, format!("nothing was changed: {why}"))
         .with("path", proposal.path.as_str())
 }
 
-/// Of a call whose change has become another one while somebody was asked.
+/// The failure for a call whose change has become a different one while a person was asked.
 pub(crate) fn outdated(path: &str) -> Failure {
     let message = format!(
         "`{path}` has changed since approval was asked for, and what was shown is not what would happen now; repeat the \

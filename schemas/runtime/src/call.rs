@@ -9,61 +9,39 @@ use crate::{
     context::CallContext,
     failure::Failure,
     future::BoxFuture,
+    ground::{Documents, Ground},
     ids::CommitId,
-    store::{Change, Document, DocumentHistory, Snapshot},
+    snapshot::{Document, DocumentHistory},
 };
 
 /// A reading tool's method on an implementation `S`, its future on the heap.
-pub type ReadingMethod<S, Request, Response, Error> =
-    for<'c> fn(&'c S, &'c ReadCx<'c>, Request) -> BoxFuture<'c, Result<Response, Error>>;
+pub type ReadingMethod<S, Request, Response, Error, G = Documents> =
+    for<'c> fn(&'c S, &'c ReadCx<'c, G>, Request) -> BoxFuture<'c, Result<Response, Error>>;
 
 /// A mutating tool's method on an implementation `S`, its future on the heap.
-pub type MutatingMethod<S, Request, Response, Error> =
-    for<'c> fn(&'c S, &'c WriteCx<'c>, Request) -> BoxFuture<'c, Result<Staged<Response>, Error>>;
+pub type MutatingMethod<S, Request, Response, Error, G = Documents> =
+    for<'c> fn(&'c S, &'c WriteCx<'c, G>, Request) -> BoxFuture<'c, Result<Staged<Response, G>, Error>>;
 
 /// The context of a reading tool's method. It can't change anything.
-pub struct ReadCx<'a> {
+pub struct ReadCx<'a, G: Ground = Documents> {
     call: &'a CallContext,
-    snapshot: &'a dyn Snapshot,
+    view: G::View<'a>,
     notes: &'a Notes,
 }
 
-impl<'a> ReadCx<'a> {
-    pub(crate) fn new(call: &'a CallContext, snapshot: &'a dyn Snapshot, notes: &'a Notes) -> Self {
-        Self {
-            call,
-            snapshot,
-            notes,
-        }
+impl<'a, G: Ground> ReadCx<'a, G> {
+    pub(crate) fn new(call: &'a CallContext, view: G::View<'a>, notes: &'a Notes) -> Self {
+        Self { call, view, notes }
+    }
+
+    /// What the method reads through.
+    pub fn view(&self) -> G::View<'a> {
+        self.view
     }
 
     /// Who calls, and under which conditions.
     pub fn call(&self) -> &CallContext {
         self.call
-    }
-
-    /// The document at `path`, or `None` where there is none.
-    ///
-    /// # Errors
-    /// When `path` is not one of the store's, or the document can't be read.
-    pub fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
-        self.snapshot.read(path)
-    }
-
-    /// The document at `path` and how it became what it is; see [`Snapshot::history`].
-    ///
-    /// # Errors
-    /// When the store keeps no history, or it can't be read.
-    pub fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
-        self.snapshot.history(path, known)
-    }
-
-    /// The bytes of one of the contents that the document at `path` has had.
-    ///
-    /// # Errors
-    /// When there is no such content, or it can't be read.
-    pub fn past_content(&self, path: &str, id: &str) -> Result<Vec<u8>, Failure> {
-        self.snapshot.past_content(path, id)
     }
 
     /// Whether the caller has given up waiting: whatever takes long should end, its answer is not sent.
@@ -87,7 +65,33 @@ impl<'a> ReadCx<'a> {
     }
 }
 
-impl fmt::Debug for ReadCx<'_> {
+impl ReadCx<'_> {
+    /// The document at `path`, or `None` where there is none.
+    ///
+    /// # Errors
+    /// When `path` is not one of the store's, or the document can't be read.
+    pub fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
+        self.view.read(path)
+    }
+
+    /// The document at `path` and how it became what it is; see [`Snapshot::history`](crate::Snapshot::history).
+    ///
+    /// # Errors
+    /// When the store keeps no history, or it can't be read.
+    pub fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
+        self.view.history(path, known)
+    }
+
+    /// The bytes of one of the contents that the document at `path` has had.
+    ///
+    /// # Errors
+    /// When there is no such content, or it can't be read.
+    pub fn past_content(&self, path: &str, id: &str) -> Result<Vec<u8>, Failure> {
+        self.view.past_content(path, id)
+    }
+}
+
+impl<G: Ground> fmt::Debug for ReadCx<'_, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReadCx")
             .field("call", self.call)
@@ -97,29 +101,19 @@ impl fmt::Debug for ReadCx<'_> {
 
 /// The context of a mutating tool's method: a [`ReadCx`] that can also stage a change.
 #[derive(Debug)]
-pub struct WriteCx<'a>(ReadCx<'a>);
+pub struct WriteCx<'a, G: Ground = Documents>(ReadCx<'a, G>);
 
-impl<'a> WriteCx<'a> {
-    pub(crate) fn new(call: &'a CallContext, snapshot: &'a dyn Snapshot, notes: &'a Notes) -> Self {
-        Self(ReadCx::new(call, snapshot, notes))
+impl<'a, G: Ground> WriteCx<'a, G> {
+    pub(crate) fn new(call: &'a CallContext, view: G::View<'a>, notes: &'a Notes) -> Self {
+        Self(ReadCx::new(call, view, notes))
     }
-}
 
-impl<'a> Deref for WriteCx<'a> {
-    type Target = ReadCx<'a>;
-
-    fn deref(&self) -> &ReadCx<'a> {
-        &self.0
-    }
-}
-
-impl WriteCx<'_> {
     /// Stages `change`; `respond` makes the answer once the commit is known.
     pub fn stage<T>(
         &self,
-        change: Change,
+        change: G::Change,
         respond: impl FnOnce(&Receipt) -> T + Send + 'static,
-    ) -> Staged<T> {
+    ) -> Staged<T, G> {
         Staged {
             change,
             details: Map::new(),
@@ -128,24 +122,31 @@ impl WriteCx<'_> {
     }
 }
 
-/// A change that a handler wants, and the response that will be true when it has been made.
+impl<'a, G: Ground> Deref for WriteCx<'a, G> {
+    type Target = ReadCx<'a, G>;
+
+    fn deref(&self) -> &ReadCx<'a, G> {
+        &self.0
+    }
+}
+
+/// A change that a method wants made, and the response that is true once it is.
 #[must_use = "a change that is not returned is not made"]
-pub struct Staged<T> {
-    pub(crate) change: Change,
+pub struct Staged<T, G: Ground = Documents> {
+    pub(crate) change: G::Change,
     pub(crate) details: Map<String, Value>,
     pub(crate) respond: Box<dyn FnOnce(&Receipt) -> T + Send>,
 }
 
-impl<T> Staged<T> {
-    /// The same, with what the log is to keep of it for programs: it is found again in the document's
-    /// [past](ReadCx::history).
+impl<T, G: Ground> Staged<T, G> {
+    /// The same, with details that the log keeps for programs; [`ReadCx::history`] has them again.
     pub fn with_details(mut self, details: Map<String, Value>) -> Self {
         self.details = details;
         self
     }
 }
 
-impl<T> fmt::Debug for Staged<T> {
+impl<T, G: Ground> fmt::Debug for Staged<T, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Staged")
             .field("change", &self.change)

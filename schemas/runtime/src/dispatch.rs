@@ -14,9 +14,10 @@ use crate::{
     call::{MutatingMethod, Notes, ReadCx, ReadingMethod},
     context::CallContext,
     failure::{ContractError, Failure, FailureKind},
+    ground::Ground,
     mutation::Mutation,
     spec::ToolSpec,
-    store::{Snapshot, Store},
+    store::Store,
 };
 
 pub use crate::mutation::MAX_ATTEMPTS;
@@ -25,18 +26,19 @@ pub use crate::mutation::MAX_ATTEMPTS;
 ///
 /// # Errors
 /// See [`Rejection`].
-pub async fn read<S, Request, Response, Error>(
+pub async fn read<S, Request, Response, Error, G>(
     tool: &'static ToolSpec,
     service: &S,
-    snapshot: &dyn Snapshot,
+    store: &dyn Store<G>,
     call: &CallContext,
     arguments: Value,
-    method: ReadingMethod<S, Request, Response, Error>,
+    method: ReadingMethod<S, Request, Response, Error, G>,
 ) -> Result<Answer, Rejection>
 where
     Request: DeserializeOwned,
     Response: Serialize,
     Error: ContractError,
+    G: Ground,
 {
     if call.if_base.is_some() || call.idempotency_key.is_some() {
         let message =
@@ -45,7 +47,7 @@ where
     }
     let request = decode::<Request, Error>(tool, arguments)?;
     let notes = Notes::default();
-    let response = method(service, &ReadCx::new(call, snapshot, &notes), request).await;
+    let response = method(service, &ReadCx::new(call, store.view(), &notes), request).await;
     let response = response.map_err(|error| declared(tool, error.answer()))?;
     Ok(Answer {
         response: encode(tool, response)?,
@@ -58,18 +60,19 @@ where
 ///
 /// # Errors
 /// See [`Rejection`]. After any of them, nothing has changed.
-pub async fn mutate<S, Request, Response, Error>(
+pub async fn mutate<S, Request, Response, Error, G>(
     tool: &'static ToolSpec,
     service: &S,
-    store: &dyn Store,
+    store: &dyn Store<G>,
     call: &CallContext,
     arguments: Value,
-    method: MutatingMethod<S, Request, Response, Error>,
+    method: MutatingMethod<S, Request, Response, Error, G>,
 ) -> Result<Answer, Rejection>
 where
     Request: DeserializeOwned + Serialize + Clone,
     Response: Serialize,
     Error: ContractError,
+    G: Ground,
 {
     let request = decode::<Request, Error>(tool, arguments)?;
     Mutation::new(tool, service, store, call, request, method)?

@@ -1,9 +1,9 @@
 //! The runtime that every contract's generated code calls.
 //!
 //! A contract's JSON is the only place where its tools are declared; `tabellion-codegen` turns it into types, one trait
-//! and a table of tools. The behaviour that all contracts share is here: [`shape`] validates, [`dispatch`] leads a
-//! request to the trait's method and back, [`rates`], [`policy`] and [`approval`] can refuse it, [`offer`] does the same
-//! for resources and prompts, and [`store`] declares what a store of documents must implement.
+//! and a table of tools. The behaviour that all contracts share is here: [`dispatch`] leads a request to the trait's method
+//! and back, [`schema`] validates, [`rates`], [`policy`] and an [`Approver`] can reject it, [`resources_and_prompts`] does
+//! the same for resources and prompts, [`ground`] says what contracts change, and [`store`] what a store must implement.
 //!
 //! This crate knows no contract by name, no file system, no git and no MCP library.
 
@@ -13,17 +13,20 @@ pub mod approver;
 mod boundary;
 pub mod call;
 pub mod caller;
+pub mod change;
 pub mod context;
 pub mod contract;
 pub mod dispatch;
 pub mod failure;
 pub mod future;
+pub mod ground;
 pub mod ids;
 mod mutation;
 pub mod policy;
 pub mod rates;
 pub mod resources_and_prompts;
 pub mod schema;
+pub mod snapshot;
 pub mod spec;
 pub mod store;
 pub mod text;
@@ -33,19 +36,19 @@ pub use answer::{Answer, Rejection};
 pub use approver::{Approver, Decision, Proposal};
 pub use call::{ReadCx, Receipt, Staged, WriteCx};
 pub use caller::{Caller, Progress};
+pub use change::{Change, ChangeError, Content, Edit};
 pub use context::{Author, CallContext};
 pub use contract::Contract;
 pub use failure::{ContractError, ErrorAnswer, Failure, FailureKind};
 pub use future::BoxFuture;
+pub use ground::{Documents, Ground, HasView};
 pub use ids::{CommitId, ContentId, IdempotencyKey, IdempotencyKeyError, Precondition};
 pub use policy::PathPolicy;
 pub use rates::RateLimits;
 pub use schema::{Rule, Schema, Violation};
+pub use snapshot::{Document, DocumentHistory, Snapshot, Version, VersionEntry};
 pub use spec::{
     Annotations, Approval, ArgumentSpec, ContractSpec, Effect, EffectKind, ErrorChannel, ErrorSpec, Example,
     Guarantee, LogSpec, PreviewPair, PromptSpec, RateLimit, ResourceSpec, Shows, ToolSpec, When,
 };
-pub use store::{
-    Change, Content, Document, DocumentHistory, Entry, Prepared, Replay, Session, Snapshot, Store,
-    StoreError, Version, VersionEntry,
-};
+pub use store::{Entry, Prepared, Replay, Session, Store, StoreError};

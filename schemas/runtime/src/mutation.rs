@@ -11,26 +11,27 @@ use crate::{
     call::{MutatingMethod, Notes, Receipt, Staged, WriteCx},
     context::{BASE, COMMIT, CallContext, REPLAYED},
     failure::{ContractError, Failure, FailureKind},
+    ground::{Ground, HasView},
     ids::{ContentId, Precondition},
     spec::{Shows, ToolSpec},
-    store::{Entry, Prepared, Replay, Session, Snapshot, Store, StoreError},
+    store::{Entry, Prepared, Replay, Session, Store, StoreError},
 };
 
 /// How often a change is worked out again after another change was published first.
 pub const MAX_ATTEMPTS: u32 = 10;
 
 /// A call of a mutating tool.
-pub(crate) struct Mutation<'a, S, Request, Response, Error> {
+pub(crate) struct Mutation<'a, S, Request, Response, Error, G: Ground> {
     tool: &'static ToolSpec,
     service: &'a S,
-    store: &'a dyn Store,
+    store: &'a dyn Store<G>,
     call: &'a CallContext,
     request: Request,
     /// The request in its normal form, where the call carries an idempotency key.
     normal: Option<String>,
     /// What a person must be shown, where the call needs approval.
     shows: Option<Shows>,
-    method: MutatingMethod<S, Request, Response, Error>,
+    method: MutatingMethod<S, Request, Response, Error, G>,
 }
 
 /// Why an attempt did not answer.
@@ -46,19 +47,20 @@ impl From<Rejection> for AttemptError {
     }
 }
 
-impl<'a, S, Request, Response, Error> Mutation<'a, S, Request, Response, Error>
+impl<'a, S, Request, Response, Error, G> Mutation<'a, S, Request, Response, Error, G>
 where
     Request: Serialize + Clone,
     Response: Serialize,
     Error: ContractError,
+    G: Ground,
 {
     pub(crate) fn new(
         tool: &'static ToolSpec,
         service: &'a S,
-        store: &'a dyn Store,
+        store: &'a dyn Store<G>,
         call: &'a CallContext,
         request: Request,
-        method: MutatingMethod<S, Request, Response, Error>,
+        method: MutatingMethod<S, Request, Response, Error, G>,
     ) -> Result<Self, Rejection> {
         let normal = match call.idempotency_key {
             Some(_) => Some(normal_form(tool, &request)?),
@@ -139,16 +141,13 @@ where
             Err(AttemptError::Rejection(rejection)) => return Err(rejection),
         }
         let Staged { change, .. } = self.stage(&*session, &Notes::default()).await?;
-        let old = session
-            .read(&change.path)
-            .map_err(|failure| self.failed(failure))?;
-        self.check_base(&change.path, old.as_ref().map(|document| &document.id))?;
-        let old = old.as_ref().map(|document| document.bytes.as_slice());
-        let proposal = approval::proposal(self.tool, shows, self.store, old, &change);
+        let before = self.before(&*session, &change)?;
+        self.check_base(&change, G::base(&before))?;
+        let proposal = approval::proposal(self.tool, shows, self.store, &before, &change);
         proposal.map(Some).map_err(|detail| self.breach(detail))
     }
 
-    async fn begin(&self, attempt: u32) -> Result<Box<dyn Session + 'a>, Rejection> {
+    async fn begin(&self, attempt: u32) -> Result<Box<dyn Session<G> + 'a>, Rejection> {
         let session = self.store.begin(attempt).await;
         let session = session.map_err(|failure| self.failed(failure))?;
         self.check_cancelled()?;
@@ -156,7 +155,7 @@ where
     }
 
     /// Looks for an earlier call with the same idempotency key.
-    fn replay(&self, session: &dyn Session) -> Result<Option<Replay>, AttemptError> {
+    fn replay(&self, session: &dyn Session<G>) -> Result<Option<Replay<G>>, AttemptError> {
         let (Some(key), Some(normal)) = (&self.call.idempotency_key, &self.normal) else {
             return Ok(None);
         };
@@ -166,7 +165,7 @@ where
     }
 
     /// Answers a repeated call as the first one was answered, on the documents that the first one found.
-    async fn answer_again(&self, replay: Replay) -> Result<Answer, Rejection> {
+    async fn answer_again(&self, replay: Replay<G>) -> Result<Answer, Rejection> {
         let notes = Notes::default();
         let staged = self.stage(&*replay.before, &notes).await?;
         let receipt = Receipt::new(replay.commit);
@@ -179,9 +178,9 @@ where
         })
     }
 
-    /// Calls the method.
-    async fn stage(&self, snapshot: &dyn Snapshot, notes: &Notes) -> Result<Staged<Response>, Rejection> {
-        let cx = WriteCx::new(self.call, snapshot, notes);
+    /// Calls the method on `state`.
+    async fn stage(&self, state: &dyn HasView<G>, notes: &Notes) -> Result<Staged<Response, G>, Rejection> {
+        let cx = WriteCx::new(self.call, state.view(), notes);
         let staged = (self.method)(self.service, &cx, self.request.clone()).await;
         staged.map_err(|error| declared(self.tool, error.answer()))
     }
@@ -189,28 +188,25 @@ where
     /// Checks that the change is the one that was approved.
     fn check_approved(
         &self,
-        session: &dyn Session,
-        staged: &Staged<Response>,
+        session: &dyn Session<G>,
+        staged: &Staged<Response, G>,
         approved: Option<&Proposal>,
     ) -> Result<(), Rejection> {
         let Some(shows) = self.shows else { return Ok(()) };
-        let change = &staged.change;
-        let old = session
-            .read(&change.path)
-            .map_err(|failure| self.failed(failure))?;
-        let old = old.as_ref().map(|document| document.bytes.as_slice());
-        let digest = approval::digest(self.tool, shows, old, change).map_err(|detail| self.breach(detail))?;
+        let before = self.before(session, &staged.change)?;
+        let digest = approval::digest::<G>(self.tool, shows, &before, &staged.change);
+        let digest = digest.map_err(|detail| self.breach(detail))?;
         if approved.is_some_and(|approved| approved.digest == digest) {
             return Ok(());
         }
-        Err(self.failed(approval::outdated(&change.path)))
+        Err(self.failed(approval::outdated(&G::names(&staged.change).join(", "))))
     }
 
     /// Works out the commit, and checks that the document is the one that the caller meant.
     fn prepare(
         &self,
-        session: &mut dyn Session,
-        staged: &Staged<Response>,
+        session: &mut dyn Session<G>,
+        staged: &Staged<Response, G>,
     ) -> Result<Prepared, AttemptError> {
         let entry = Entry {
             tool: self.tool.name,
@@ -220,14 +216,14 @@ where
         };
         let prepared = session.prepare(&staged.change, &entry);
         let prepared = prepared.map_err(|error| self.store_error(error))?;
-        self.check_base(&staged.change.path, prepared.base.as_ref())?;
+        self.check_base(&staged.change, prepared.base.as_ref())?;
         Ok(prepared)
     }
 
     /// Makes the answer and validates it. A commit that it names must be the prepared one.
     fn respond(
         &self,
-        staged: Staged<Response>,
+        staged: Staged<Response, G>,
         receipt: &Receipt,
         notes: &Notes,
     ) -> Result<Value, Rejection> {
@@ -243,7 +239,7 @@ where
         Ok(response)
     }
 
-    async fn publish(&self, session: Box<dyn Session + 'a>) -> Result<(), AttemptError> {
+    async fn publish(&self, session: Box<dyn Session<G> + 'a>) -> Result<(), AttemptError> {
         self.check_cancelled()?;
         session.publish().await.map_err(|error| self.store_error(error))
     }
@@ -255,11 +251,19 @@ where
         }
     }
 
-    fn check_base(&self, path: &str, found: Option<&ContentId>) -> Result<(), Rejection> {
+    /// Checks that what is changed first has the content that the caller expects.
+    fn check_base(&self, change: &G::Change, found: Option<&ContentId>) -> Result<(), Rejection> {
         match &self.call.if_base {
-            Some(expected) if !expected.is_met_by(found) => Err(self.failed(stale(path, expected, found))),
+            Some(expected) if !expected.is_met_by(found) => {
+                let first = G::names(change).into_iter().next().unwrap_or_default();
+                Err(self.failed(stale(first, expected, found)))
+            }
             _ => Ok(()),
         }
+    }
+
+    fn before(&self, session: &dyn Session<G>, change: &G::Change) -> Result<G::Before, Rejection> {
+        G::before(session.view(), change).map_err(|failure| self.failed(failure))
     }
 
     fn check_cancelled(&self) -> Result<(), Rejection> {

@@ -12,40 +12,42 @@ use crate::{
     context::CallContext,
     failure::{ContractError, Failure},
     future::BoxFuture,
+    ground::{Documents, Ground},
     schema::Violation,
     spec::{ContractSpec, PromptSpec, ResourceSpec},
-    store::Snapshot,
+    store::Store,
 };
 
 /// A method without arguments on an implementation `S`, its future on the heap.
-pub type ResourceMethod<S, Response, Error> =
-    for<'c> fn(&'c S, &'c ReadCx<'c>) -> BoxFuture<'c, Result<Response, Error>>;
+pub type ResourceMethod<S, Response, Error, G = Documents> =
+    for<'c> fn(&'c S, &'c ReadCx<'c, G>) -> BoxFuture<'c, Result<Response, Error>>;
 
 /// A prompt's method on an implementation `S`: from what a client says to what the template lacks.
-pub type PromptMethod<S, Arguments, Values, Error> =
-    for<'c> fn(&'c S, &'c ReadCx<'c>, Arguments) -> BoxFuture<'c, Result<Values, Error>>;
+pub type PromptMethod<S, Arguments, Values, Error, G = Documents> =
+    for<'c> fn(&'c S, &'c ReadCx<'c, G>, Arguments) -> BoxFuture<'c, Result<Values, Error>>;
 
 /// A completion's method on an implementation `S`: from what has been typed to what might be meant, best first.
-pub type CompletionMethod<S, Error> =
-    for<'c> fn(&'c S, &'c ReadCx<'c>, &'c str) -> BoxFuture<'c, Result<Vec<String>, Error>>;
+pub type CompletionMethod<S, Error, G = Documents> =
+    for<'c> fn(&'c S, &'c ReadCx<'c, G>, &'c str) -> BoxFuture<'c, Result<Vec<String>, Error>>;
 
 /// Calls a resource's method.
 ///
 /// # Errors
 /// See [`Rejection`].
-pub async fn resource<S, Response, Error>(
+pub async fn resource<S, Response, Error, G>(
     resource: &'static ResourceSpec,
     service: &S,
-    snapshot: &dyn Snapshot,
+    store: &dyn Store<G>,
     call: &CallContext,
-    method: ResourceMethod<S, Response, Error>,
+    method: ResourceMethod<S, Response, Error, G>,
 ) -> Result<Answer, Rejection>
 where
     Response: Serialize,
     Error: ContractError,
+    G: Ground,
 {
     let notes = Notes::default();
-    let cx = ReadCx::new(call, snapshot, &notes);
+    let cx = ReadCx::new(call, store.view(), &notes);
     let response = method(service, &cx).await.map_err(declared)?;
     let response = serde_json::to_value(response).map_err(|error| Rejection::breach(resource.name, error))?;
     resource
@@ -62,14 +64,14 @@ where
 ///
 /// # Errors
 /// See [`Rejection`].
-pub async fn version<S, Error: ContractError>(
+pub async fn version<S, Error: ContractError, G: Ground>(
     service: &S,
-    snapshot: &dyn Snapshot,
+    store: &dyn Store<G>,
     call: &CallContext,
-    method: ResourceMethod<S, String, Error>,
+    method: ResourceMethod<S, String, Error, G>,
 ) -> Result<String, Rejection> {
     let notes = Notes::default();
-    let cx = ReadCx::new(call, snapshot, &notes);
+    let cx = ReadCx::new(call, store.view(), &notes);
     method(service, &cx).await.map_err(declared)
 }
 
@@ -77,18 +79,19 @@ pub async fn version<S, Error: ContractError>(
 ///
 /// # Errors
 /// See [`Rejection`].
-pub async fn prompt<S, Arguments, Values, Error>(
+pub async fn prompt<S, Arguments, Values, Error, G>(
     prompt: &'static PromptSpec,
     service: &S,
-    snapshot: &dyn Snapshot,
+    store: &dyn Store<G>,
     call: &CallContext,
     arguments: Value,
-    method: PromptMethod<S, Arguments, Values, Error>,
+    method: PromptMethod<S, Arguments, Values, Error, G>,
 ) -> Result<String, Rejection>
 where
     Arguments: DeserializeOwned,
     Values: Serialize,
     Error: ContractError,
+    G: Ground,
 {
     let violations = violations(prompt, &arguments);
     if !violations.is_empty() {
@@ -97,7 +100,7 @@ where
     let arguments =
         Arguments::deserialize(arguments).map_err(|error| Rejection::breach(prompt.name, error))?;
     let notes = Notes::default();
-    let cx = ReadCx::new(call, snapshot, &notes);
+    let cx = ReadCx::new(call, store.view(), &notes);
     let values = method(service, &cx, arguments).await.map_err(declared)?;
     let values = serde_json::to_value(values).map_err(|error| Rejection::breach(prompt.name, error))?;
     render(prompt.template, &values)
@@ -108,15 +111,15 @@ where
 ///
 /// # Errors
 /// See [`Rejection`].
-pub async fn completion<S, Error: ContractError>(
+pub async fn completion<S, Error: ContractError, G: Ground>(
     service: &S,
-    snapshot: &dyn Snapshot,
+    store: &dyn Store<G>,
     call: &CallContext,
     value: &str,
-    method: CompletionMethod<S, Error>,
+    method: CompletionMethod<S, Error, G>,
 ) -> Result<Vec<String>, Rejection> {
     let notes = Notes::default();
-    let cx = ReadCx::new(call, snapshot, &notes);
+    let cx = ReadCx::new(call, store.view(), &notes);
     method(service, &cx, value).await.map_err(declared)
 }
 

@@ -11,9 +11,9 @@ use std::{
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Annotations, Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, CommitId, Content,
-    ContentId, ContractError, Decision, Document, Entry, ErrorAnswer, Failure, FailureKind, IdempotencyKey,
-    PathPolicy, Prepared, Progress, Proposal, Rejection, Replay, Rule, Schema, Session, Shows, Snapshot,
-    Store, StoreError, ToolSpec, WriteCx, call,
+    ContentId, ContractError, Decision, Document, Edit, Entry, ErrorAnswer, Failure, FailureKind,
+    IdempotencyKey, PathPolicy, Prepared, Progress, Proposal, Rejection, Replay, Rule, Schema, Session,
+    Shows, Snapshot, Store, StoreError, ToolSpec, WriteCx, call,
     context::{BASE, COMMIT, REPLAYED},
     dispatch,
 };
@@ -192,9 +192,14 @@ impl Snapshot for Memory {
 }
 
 impl Store for Memory {
-    fn difference(&self, path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
-        let [old, new] = [old, new].map(|side| side.map_or("-".into(), String::from_utf8_lossy));
-        format!("{path}: {old} > {new}")
+    fn difference(&self, before: &Vec<Option<Document>>, change: &Change) -> String {
+        let edits = before.iter().zip(change.edits()).map(|(old, edit)| {
+            let old = old.as_ref().map(|document| document.bytes.as_slice());
+            let [old, new] =
+                [old, edit.content.bytes()].map(|side| side.map_or("-".into(), String::from_utf8_lossy));
+            format!("{}: {old} > {new}", edit.path)
+        });
+        edits.collect::<Vec<_>>().join("; ")
     }
 
     fn begin<'a>(&'a self, _: u32) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
@@ -246,17 +251,15 @@ impl Session for Turn<'_> {
             request: entry.request.map(String::from),
             before: self.before.documents.clone(),
         });
-        let content = match &change.content {
-            Content::Write(bytes) => {
-                next.documents.insert(change.path.clone(), bytes.clone());
-                Some(id(bytes))
-            }
-            Content::Delete => {
-                next.documents.remove(&change.path);
-                None
-            }
-        };
-        let base = self.before.documents.get(&change.path).map(|bytes| id(bytes));
+        for edit in change.edits() {
+            match &edit.content {
+                Content::Write(bytes) => next.documents.insert(edit.path.clone(), bytes.clone()),
+                Content::Delete => next.documents.remove(&edit.path),
+            };
+        }
+        let first = &change.edits()[0];
+        let content = first.content.bytes().map(id);
+        let base = self.before.documents.get(&first.path).map(|bytes| id(bytes));
         self.next = Some(next);
         Ok(Prepared {
             commit: CommitId::new(format!("c{}", self.before.commits.len())),
@@ -290,12 +293,7 @@ fn appended<'c>(cx: &'c WriteCx<'c>, request: Request) -> Result<Change, Error> 
         .map(|document| document.bytes)
         .unwrap_or_default();
     (0..request.times).for_each(|_| bytes.extend(request.text.as_bytes()));
-    Ok(Change {
-        path: request.path,
-        content: Content::Write(bytes),
-        operation: "append",
-        summary: String::new(),
-    })
+    Ok(Change::one(request.path, Content::Write(bytes), "append", ""))
 }
 
 const GOOD: Method = |(), cx, request| {
@@ -768,12 +766,8 @@ fn a_digest_stands_for_tool_path_and_bytes() {
 fn what_may_only_append_breaks_its_contract_otherwise() {
     const REPLACES: Method = |(), cx, request| {
         Box::pin(async move {
-            let change = Change {
-                path: request.path,
-                content: Content::Write(request.text.into_bytes()),
-                operation: "append",
-                summary: String::new(),
-            };
+            let content = Content::Write(request.text.into_bytes());
+            let change = Change::one(request.path, content, "append", "");
             Ok(cx.stage(change, |receipt| Response {
                 commit: receipt.commit().into(),
                 length: 1,
@@ -819,4 +813,90 @@ fn a_commit_without_a_place_in_the_response_is_in_meta() {
     let arguments = json!({ "path": "a", "text": "x" });
     let answer = call_tool(&SILENT, &store, GOOD, arguments, CallContext::default()).expect("made");
     assert_eq!(answer.meta[COMMIT], "c0");
+}
+
+/// Appends to the document at `path` and to the one at `b`.
+const CHANGES_TWO: Method = |(), cx, request| {
+    Box::pin(async move {
+        let second = Request {
+            path: "b".into(),
+            ..request.clone()
+        };
+        let changes = [appended(cx, request)?, appended(cx, second)?];
+        let edits: Vec<Edit> = changes
+            .iter()
+            .flat_map(|change| change.edits().iter().cloned())
+            .collect();
+        Ok(
+            cx.stage(Change::new(edits, "append", "").unwrap(), |receipt| Response {
+                commit: receipt.commit().into(),
+                length: 2,
+            }),
+        )
+    })
+};
+
+#[test]
+fn two_documents_change_in_one_commit_or_not_at_all() {
+    let request = json!({ "path": "a", "text": "x" });
+    let both = |store: &Memory| {
+        let read = |path| store.read(path).unwrap().map(|document| document.id);
+        [read("a"), read("b")]
+    };
+    let id = |text: &str| Some(id(text.as_bytes()));
+
+    let store = Memory::default();
+    let answer = call(&store, CHANGES_TWO, request.clone(), json!({})).expect("made");
+    assert_eq!(answer.meta[BASE], "id:x", "that of the first document");
+    assert_eq!((both(&store), commits(&store)), ([id("x"), id("x")], 1));
+
+    // A lost race is worked out again for both.
+    store.races.store(1, Ordering::SeqCst);
+    call(&store, CHANGES_TWO, request.clone(), json!({})).expect("made");
+    assert_eq!((both(&store), commits(&store)), ([id("x+x"), id("xx")], 2));
+
+    // The base is that of the first document.
+    for (base, expected) in [("id:xx", "CONFLICT"), ("id:x+x", "accepted")] {
+        let answer = call(
+            &store,
+            CHANGES_TWO,
+            request.clone(),
+            json!({ "tabellion/ifBase": base }),
+        );
+        assert_eq!(name(answer), expected, "{base}");
+    }
+    assert_eq!((both(&store), commits(&store)), ([id("x+xx"), id("xxx")], 3));
+}
+
+#[test]
+fn an_approval_of_two_documents_shows_both_and_holds_for_both() {
+    let request = json!({ "path": "a", "text": "x" });
+    let asked = |tool: &'static ToolSpec, store: &Memory, person: Person| {
+        let person = Arc::new(person);
+        let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
+        let answer = call_tool(tool, store, CHANGES_TWO, request.clone(), call);
+        let shown = person.shown.lock().unwrap()[0].clone();
+        (name(answer), shown)
+    };
+    let (outcome, diff) = asked(&SHOWS_DIFF, &holding("old"), person(Decision::Granted));
+    assert_eq!(outcome, "accepted");
+    assert_eq!(
+        (diff.path.as_str(), diff.shown.as_str()),
+        ("a, b", "a: old > oldx; b: - > x")
+    );
+    let (_, appended) = asked(&SHOWS_APPENDED, &holding("old"), person(Decision::Granted));
+    assert_eq!(appended.shown, "xx");
+
+    // The second document changes while the person is asked.
+    let store = holding("old");
+    let meanwhile = Arc::clone(&store);
+    let slow = Person {
+        meanwhile: Box::new(move || {
+            let mut state = meanwhile.state.lock().unwrap();
+            state.documents.insert("b".into(), "new".into());
+        }),
+        ..person(Decision::Granted)
+    };
+    let (outcome, _) = asked(&SHOWS_DIFF, &store, slow);
+    assert_eq!((outcome, commits(&store)), ("CONFLICT", 0));
 }

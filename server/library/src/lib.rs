@@ -69,7 +69,7 @@ use std::{ops::ControlFlow, path::Path, sync::Arc, thread, time::Duration};
 use tabellion_markdown::diff;
 use tabellion_platform::FileLock;
 use tabellion_runtime::{
-    BoxFuture, ContentId, Document, DocumentHistory, Failure, FailureKind, Session, Snapshot, Store,
+    BoxFuture, Change, ContentId, Document, DocumentHistory, Failure, FailureKind, Session, Snapshot, Store,
 };
 use tokio::runtime::{Handle, RuntimeFlavor};
 
@@ -340,9 +340,14 @@ impl Store for Library {
         })
     }
 
-    fn difference(&self, path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
-        let [old, new] = [old, new].map(|side| String::from_utf8_lossy(side.unwrap_or_default()));
-        diff::unified(path, &old, &new)
+    fn difference(&self, before: &Vec<Option<Document>>, change: &Change) -> String {
+        let edits = before.iter().zip(change.edits()).map(|(old, edit)| {
+            let old = old.as_ref().map(|document| document.bytes.as_slice());
+            let [old, new] =
+                [old, edit.content.bytes()].map(|side| String::from_utf8_lossy(side.unwrap_or_default()));
+            diff::unified(&edit.path, &old, &new)
+        });
+        edits.collect()
     }
 }
 

@@ -142,10 +142,7 @@ pub(super) fn plan(
     let mut changes = TreeChanges::new();
     let mut documents = Vec::new();
     for (edit, state) in edits.iter().zip(&states) {
-        let content = match edit.content {
-            Content::Write(bytes) => Some(bytes.clone()),
-            Content::Delete => None,
-        };
+        let content = edit.content.bytes().map(<[u8]>::to_vec);
         let mode = state
             .on_disk
             .or(state.kept_before)
@@ -297,10 +294,7 @@ impl Planner<'_> {
         earlier: &[PlannedEdit<'_>],
     ) -> Result<(), Failure> {
         let path = &edit.path;
-        let size = match edit.content {
-            Content::Write(bytes) => bytes.len(),
-            Content::Delete => 0,
-        };
+        let size = edit.content.bytes().map_or(0, <[u8]>::len);
         check_change(
             self.working_tree,
             self.git,

@@ -13,7 +13,7 @@ use std::{
 
 use gix::{ObjectId, ThreadSafeRepository};
 use tabellion_runtime::{
-    BoxFuture, Change, CommitId, ContentId, Document, DocumentHistory, Entry, Failure, FailureKind,
+    BoxFuture, Change, CommitId, ContentId, Document, DocumentHistory, Edit, Entry, Failure, FailureKind,
     IdempotencyKey, Prepared, Replay, Session, Snapshot, StoreError,
 };
 
@@ -128,6 +128,16 @@ impl<'a> Turn<'a> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What is found of the document of an edit.
+    fn planned<'e>(&self, edit: &'e Edit) -> Result<PlannedEdit<'e>, Failure> {
+        let path = LibraryPath::of_any_file(&edit.path).map_err(|error| invalid_path(&error))?;
+        Ok(PlannedEdit {
+            old: self.document(&path)?,
+            path,
+            content: &edit.content,
+        })
+    }
+
     /// The document as it was handed out, or as it is now if it was not yet.
     fn document(&self, path: &LibraryPath) -> Result<Option<Arc<Before>>, Failure> {
         if let Some(before) = self.seen().get(path) {
@@ -215,12 +225,8 @@ impl Session for Turn<'_> {
     }
 
     fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, StoreError> {
-        let path = LibraryPath::of_any_file(&change.path).map_err(|error| invalid_path(&error))?;
-        let edits = vec![PlannedEdit {
-            old: self.document(&path)?,
-            path,
-            content: &change.content,
-        }];
+        let planned = |edit| self.planned(edit);
+        let edits = change.edits().iter().map(planned).collect::<Result<_, _>>()?;
         let library = self.library;
         let batch = self.batch.as_mut().ok_or_else(over)?;
         let pending = match &mut batch.pending {

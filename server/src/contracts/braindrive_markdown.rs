@@ -242,12 +242,7 @@ fn stage(
     summary: String,
     content: Content,
 ) -> Staged<Mutation> {
-    let change = Change {
-        path: path.to_string(),
-        content,
-        operation,
-        summary,
-    };
+    let change = Change::one(path.to_string(), content, operation, summary);
     cx.stage(change, |receipt| Mutation {
         success: true,
         git_commit_sha: receipt.commit().into(),

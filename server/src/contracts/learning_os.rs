@@ -101,12 +101,8 @@ impl LearningOs for Memory {
         end_line(&mut bytes);
         let lines = bytes[before..].iter().filter(|byte| **byte == b'\n').count();
         let message = format!("appended to `{path}`");
-        let change = Change {
-            path,
-            content: Content::Write(bytes),
-            operation: "append",
-            summary: format!("append: +{lines} -0 lines"),
-        };
+        let summary = format!("append: +{lines} -0 lines");
+        let change = Change::one(path, Content::Write(bytes), "append", summary);
         Ok(cx.stage(change, |_| WriteMemoryEntryResponse {
             success: true,
             message: Some(message),

@@ -1,8 +1,8 @@
 //! A transaction stopped after each of its steps, by an error or by death: then everything is old or everything is new.
 
-use super::support::{Bench, change, make};
+use super::support::{Bench, change, changes, make};
 use crate::checkpoint::{Checkpoint, Interruption, Watch};
-use tabellion_runtime::{Change, Failure, FailureKind, StoreError};
+use tabellion_runtime::{Change, Content, Failure, FailureKind, StoreError};
 
 const STEPS: [Checkpoint; 6] = [
     Checkpoint::Written,
@@ -16,7 +16,7 @@ const STEPS: [Checkpoint; 6] = [
 /// A name, what a person did before, the change, and how many commits it makes.
 type Case = (&'static str, fn(&Bench), fn() -> Change, usize);
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 11] = [
     ("write", |_| {}, || change("notes/a.md", Some("new\n")), 1),
     ("delete", |_| {}, || change("notes/a.md", None), 1),
     (
@@ -41,6 +41,39 @@ const CASES: [Case; 6] = [
         || change("notes/a.md", Some("old a\n")),
         1,
     ),
+    (
+        "two: write",
+        |_| {},
+        || changes(&[("notes/a.md", Some("new\n")), ("plan.md", Some("new too\n"))]),
+        1,
+    ),
+    (
+        "two: create in new folders",
+        |_| {},
+        || changes(&[("x/y/z.md", Some("new\n")), ("x/z.md", Some("new too\n"))]),
+        1,
+    ),
+    (
+        "two: rename",
+        |_| {},
+        || changes(&[("notes/z.md", Some("old a\n")), ("notes/a.md", None)]),
+        1,
+    ),
+    (
+        "two: delete all of a folder",
+        |_| {},
+        || changes(&[("notes/a.md", None), ("notes/b.md", None)]),
+        1,
+    ),
+    (
+        "two: adopt both",
+        |bench| {
+            bench.write("notes/a.md", "dirty\n");
+            bench.write("plan.md", "dirty too\n");
+        },
+        || changes(&[("notes/a.md", Some("new\n")), ("plan.md", None)]),
+        2,
+    ),
 ];
 
 fn stop_at(step: Checkpoint, how: fn() -> Interruption) -> Watch {
@@ -58,14 +91,11 @@ fn an_error() -> Interruption {
 fn assert_old_or_new(bench: &Bench, before: &Before, case: &Case, is_new: bool, shown: &str) {
     let (_, _, make_change, commits) = case;
     let change = make_change();
-    let new = match &change.content {
-        tabellion_runtime::Content::Write(bytes) => Some(String::from_utf8(bytes.clone()).unwrap()),
-        tabellion_runtime::Content::Delete => None,
-    };
-    let found = bench.read(&change.path);
+    let new = change.edits().iter().map(|edit| text(&edit.content)).collect();
+    let found: Vec<_> = change.edits().iter().map(|edit| bench.read(&edit.path)).collect();
     assert_eq!(
         found,
-        if is_new { new } else { before.content.clone() },
+        if is_new { new } else { before.contents.clone() },
         "{shown}"
     );
     let made = bench.git(&["rev-list", "--count", &format!("{}..HEAD", before.head)]);
@@ -87,15 +117,22 @@ fn assert_old_or_new(bench: &Bench, before: &Before, case: &Case, is_new: bool, 
     let folders = bench.path("x").exists();
     assert_eq!(
         folders,
-        is_new && change.path.starts_with("x/"),
+        is_new && change.edits()[0].path.starts_with("x/"),
         "{shown}: folders"
     );
     bench.assert_sound();
 }
 
+fn text(content: &Content) -> Option<String> {
+    content
+        .bytes()
+        .map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
+}
+
 struct Before {
     head: String,
-    content: Option<String>,
+    /// The documents of the change.
+    contents: Vec<Option<String>>,
     status: String,
 }
 
@@ -126,7 +163,7 @@ fn stop_and_check(bench: Bench, case: &Case, step: Checkpoint, how_shown: &str, 
     let change = case.2();
     let before = Before {
         head: bench.head(),
-        content: bench.read(&change.path),
+        contents: change.edits().iter().map(|edit| bench.read(&edit.path)).collect(),
         status: bench.status(),
     };
     let shown = format!("{} stopped at {step:?} by {how_shown}", case.0);

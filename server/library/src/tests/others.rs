@@ -22,7 +22,7 @@ fn a_save_between_reading_and_publishing_is_seen() {
         let bench = Bench::new();
         let library = bench.library();
         let mut session = begin(&library);
-        session.read("notes/a.md").unwrap();
+        session.view().read("notes/a.md").unwrap();
         bench.write("notes/a.md", "mine\n");
         prepare(&mut *session, &change("notes/a.md", content)).unwrap();
         assert_eq!(wait(session.publish()), Err(StoreError::Conflict));
@@ -129,7 +129,7 @@ fn staged_changes_of_other_files_stay_staged() {
 fn append(library: &Library, line: &str) {
     for attempt in 0..100 {
         let mut session = wait(library.begin(attempt)).unwrap();
-        let old = session.read("notes/a.md").unwrap().unwrap();
+        let old = session.view().read("notes/a.md").unwrap().unwrap();
         let text = String::from_utf8(old.bytes).unwrap() + line + "\n";
         let prepared = match prepare(&mut *session, &change("notes/a.md", Some(&text))) {
             Ok(prepared) => prepared,
@@ -215,10 +215,10 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
         .unwrap();
     assert_eq!(replay.commit, commit);
     assert_eq!(
-        replay.before.read("notes/a.md").unwrap().unwrap().bytes,
+        replay.before.view().read("notes/a.md").unwrap().unwrap().bytes,
         b"dirty\n"
     );
-    assert_eq!(replay.before.read("nothing.md").unwrap(), None);
+    assert_eq!(replay.before.view().read("nothing.md").unwrap(), None);
     match session
         .replay(&IdempotencyKey::parse("k-1").unwrap(), "{\"a\":2}")
         .err()
@@ -327,7 +327,7 @@ fn a_file_that_git_makes_anew_is_waited_for() {
             });
             while !git.is_finished() {
                 let read = library.read(&path("notes/a.md")).unwrap();
-                let to_change = begin(&library).read("notes/a.md").unwrap();
+                let to_change = begin(&library).view().read("notes/a.md").unwrap();
                 for bytes in [read.map(|it| it.bytes), to_change.map(|it| it.bytes)] {
                     let bytes = bytes.unwrap_or_default();
                     assert!(
@@ -348,7 +348,7 @@ fn a_file_of_another_repository_is_not_read_for_a_change_either() {
     let library = bench.library();
     for failure in [
         library.read(&path("inside/x.md")).unwrap_err(),
-        begin(&library).read("inside/x.md").unwrap_err(),
+        begin(&library).view().read("inside/x.md").unwrap_err(),
     ] {
         assert_eq!(failure.kind, tabellion_runtime::FailureKind::Refused, "{failure}");
     }

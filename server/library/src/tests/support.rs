@@ -6,7 +6,9 @@ use std::{
     process::Command,
 };
 
-use tabellion_runtime::{CallContext, Change, Content, Entry, Failure, Prepared, Session, Store, StoreError};
+use tabellion_runtime::{
+    CallContext, Change, Content, Edit, Entry, Failure, Prepared, Session, Store, StoreError,
+};
 use tempfile::TempDir;
 
 use crate::{Library, Options, checkpoint::Watch, path::LibraryPath};
@@ -187,11 +189,22 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> (bool, String) {
 
 /// A change.
 pub(crate) fn change(path: &str, content: Option<&str>) -> Change {
-    Change {
+    let operation = if content.is_some() { "write" } else { "delete" };
+    let Edit { path, content } = edit(path, content);
+    let summary = format!("change {path}");
+    Change::one(path, content, operation, summary)
+}
+
+/// A change of several documents.
+pub(crate) fn changes(documents: &[(&str, Option<&str>)]) -> Change {
+    let edits = documents.iter().map(|(path, content)| edit(path, *content));
+    Change::new(edits.collect(), "change", "change several").unwrap()
+}
+
+fn edit(path: &str, content: Option<&str>) -> Edit {
+    Edit {
         path: path.to_owned(),
         content: content.map_or(Content::Delete, |text| Content::Write(text.as_bytes().to_vec())),
-        operation: if content.is_some() { "write" } else { "delete" },
-        summary: format!("change {path}"),
     }
 }
 

@@ -24,6 +24,7 @@ fn call<'a>(library: &'a Library, path: &'a str, plan: impl Fn(&str) -> Option<S
     Box::pin(async move {
         let mut session: Box<dyn Session> = library.begin(0).await.map_err(StoreError::Failure)?;
         let old = session
+            .view()
             .read(path)?
             .map(|document| document.bytes)
             .unwrap_or_default();

@@ -7,7 +7,7 @@ use std::{
 
 use chrono::{DateTime, FixedOffset};
 use serde_json::{Map, Value};
-use tabellion_runtime::{DocumentHistory, Failure, store};
+use tabellion_runtime::{DocumentHistory, Failure, snapshot};
 
 use tabellion_markdown::lineage::{Lineage, Step, Version};
 
@@ -100,7 +100,7 @@ impl Followed {
 
     fn follow(
         &mut self,
-        versions: &[store::Version],
+        versions: &[snapshot::Version],
         load: impl Fn(&str) -> Result<Vec<u8>, Failure>,
     ) -> Result<(), Failure> {
         for version in versions {

@@ -20,7 +20,7 @@ use tabellion_contracts::safe_markdown_editor::{
     RewriteSectionValues, SafeMarkdownEditor, SectionEntry, Service, SummarizeSectionArguments,
     SummarizeSectionValues, ToolError, UndoRequest, UpdateSectionRequest,
 };
-use tabellion_runtime::{Change, Contract, ReadCx, Staged, WriteCx, store::Content};
+use tabellion_runtime::{Change, Content, Contract, ReadCx, Staged, WriteCx};
 
 use self::{known::Known, parsed::LastParsed, seen::Seen};
 use tabellion_library::{Library, path::LibraryPath};
@@ -62,12 +62,7 @@ impl Editor {
         step: &Step,
         response: impl FnOnce() -> T + Send + 'static,
     ) -> Staged<T> {
-        let change = Change {
-            path: self.path.to_string(),
-            content,
-            operation: step.operation(),
-            summary: step.summary(),
-        };
+        let change = Change::one(self.path.to_string(), content, step.operation(), step.summary());
         cx.stage(change, |_| response()).with_details(step.details())
     }
 

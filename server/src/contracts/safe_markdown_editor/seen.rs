@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use tabellion_contracts::safe_markdown_editor::{MetadataResource, ToolError};
-use tabellion_runtime::{ContentId, Failure, FailureKind, ReadCx, store::Content};
+use tabellion_runtime::{Content, ContentId, Failure, FailureKind, ReadCx};
 
 use super::{
     Editor, errors, front_matter,

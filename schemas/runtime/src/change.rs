@@ -1,0 +1,119 @@
+//! A change of documents: what a mutating method stages, and one commit makes.
+
+use std::collections::BTreeSet;
+
+/// The edits of one commit: at least one, each of another document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    edits: Vec<Edit>,
+    /// The operation, in one word of the field: `append`, `replace_section`, `delete`.
+    pub operation: &'static str,
+    /// The operation, in one line for people.
+    pub summary: String,
+}
+
+/// What becomes of one document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The document's path, as the store names it.
+    pub path: String,
+    /// The document after the change.
+    pub content: Content,
+}
+
+/// A document after a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// It has these bytes.
+    Write(Vec<u8>),
+    /// It does not exist.
+    Delete,
+}
+
+/// Edits that do not make a change.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    /// There are none.
+    #[error("a change needs at least one edit")]
+    Empty,
+    /// Two of them are of one document.
+    #[error("a change has two edits of `{0}`")]
+    Twice(String),
+}
+
+impl Change {
+    /// Creates a change of several documents. The first one is what the caller's `tabellion/ifBase` is compared with.
+    ///
+    /// # Errors
+    /// When there is no edit, or two are of one document.
+    pub fn new(
+        edits: Vec<Edit>,
+        operation: &'static str,
+        summary: impl Into<String>,
+    ) -> Result<Self, ChangeError> {
+        if edits.is_empty() {
+            return Err(ChangeError::Empty);
+        }
+        let mut paths = BTreeSet::new();
+        if let Some(edit) = edits.iter().find(|edit| !paths.insert(&edit.path)) {
+            return Err(ChangeError::Twice(edit.path.clone()));
+        }
+        Ok(Self {
+            edits,
+            operation,
+            summary: summary.into(),
+        })
+    }
+
+    /// Creates a change of one document.
+    pub fn one(
+        path: impl Into<String>,
+        content: Content,
+        operation: &'static str,
+        summary: impl Into<String>,
+    ) -> Self {
+        Self {
+            edits: vec![Edit {
+                path: path.into(),
+                content,
+            }],
+            operation,
+            summary: summary.into(),
+        }
+    }
+
+    /// The edits, in the order in which they were given.
+    pub fn edits(&self) -> &[Edit] {
+        &self.edits
+    }
+}
+
+impl Content {
+    /// The bytes; `None` where the document is deleted.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Write(bytes) => Some(bytes),
+            Self::Delete => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_edits_each_document_once() {
+        let change = |paths: &[&str]| {
+            let edits = paths.iter().map(|path| Edit {
+                path: (*path).into(),
+                content: Content::Delete,
+            });
+            Change::new(edits.collect(), "delete", "").map(|change| change.edits().len())
+        };
+        assert_eq!(change(&[]), Err(ChangeError::Empty));
+        assert_eq!(change(&["a"]), Ok(1));
+        assert_eq!(change(&["a", "b"]), Ok(2));
+        assert_eq!(change(&["a", "b", "a"]), Err(ChangeError::Twice("a".into())));
+    }
+}
