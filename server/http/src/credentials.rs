@@ -79,12 +79,11 @@ impl Credentials {
                        this one is known now";
             return Err(self.refused(StatusCode::BAD_REQUEST, "invalid_request", why, path));
         }
-        let (bearer, key) = sent(headers)?;
-        if bearer.is_none() && key.is_none() {
+        let Some(credential) = Credential::of(headers)? else {
             return Err(self.unknown(path));
-        }
+        };
         let by_key = |keys: &Arc<KeyRing>| {
-            let principal = keys.principal(bearer.or(key)??)?;
+            let principal = keys.principal(credential.text()?)?;
             let validity = Validity::WhileKeyExists(keys.clone());
             Some(Caller { principal, validity })
         };
@@ -95,8 +94,10 @@ impl Credentials {
         let Some(oauth) = &self.oauth else {
             return Err(bad("this key is not good, or no longer"));
         };
-        let token = bearer.flatten().filter(|text| ApiKey::parse(text).is_none());
-        let token = token.ok_or_else(|| bad("this key is not good, or no longer"))?;
+        let token = match credential {
+            Credential::Bearer(text) if ApiKey::parse(text).is_none() => text,
+            _ => return Err(bad("this key is not good, or no longer")),
+        };
         let resources: Vec<_> = match path {
             Some(path) => vec![oauth.url.at(path)],
             None => mounts.keys().map(|path| oauth.url.at(path)).collect(),
@@ -181,19 +182,42 @@ pub(super) fn are_sent(headers: &HeaderMap) -> bool {
     headers.contains_key(AUTHORIZATION) || headers.contains_key(API_KEY)
 }
 
-/// A credential that is there, if it can be read.
-type Sent<'a> = Option<Option<&'a str>>;
+/// The credential of a request.
+#[derive(Debug, Clone, Copy)]
+enum Credential<'a> {
+    /// From `Authorization: Bearer`: a key or an access token.
+    Bearer(&'a str),
+    /// From `X-API-Key`.
+    Key(&'a str),
+    /// A header that cannot be read.
+    Unreadable,
+}
 
-/// The one credential of a request: as a bearer's, or as a key alone.
-fn sent(headers: &HeaderMap) -> Result<(Sent<'_>, Sent<'_>), Refusal> {
-    let mut bearers = headers.get_all(AUTHORIZATION).iter().map(bearer);
-    let mut keys = headers.get_all(API_KEY).iter().map(|key| key.to_str().ok());
-    let sent = (bearers.next(), keys.next());
-    if bearers.next().is_some() || keys.next().is_some() || matches!(sent, (Some(_), Some(_))) {
-        let why = "there is more than one key or token; send one, in `Authorization` or in `X-API-Key`";
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, why));
+impl<'a> Credential<'a> {
+    /// Returns the credential that `headers` carry, if they carry one.
+    ///
+    /// # Errors
+    /// With 400 when there is more than one.
+    fn of(headers: &'a HeaderMap) -> Result<Option<Self>, Refusal> {
+        let bearers = headers.get_all(AUTHORIZATION).iter();
+        let bearers = bearers.map(|value| bearer(value).map(Self::Bearer));
+        let keys = headers.get_all(API_KEY).iter();
+        let keys = keys.map(|value| value.to_str().ok().map(Self::Key));
+        let mut sent = bearers.chain(keys);
+        let first = sent.next();
+        if sent.next().is_some() {
+            let why = "there is more than one key or token; send one, in `Authorization` or in `X-API-Key`";
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, why));
+        }
+        Ok(first.map(|first| first.unwrap_or(Self::Unreadable)))
     }
-    Ok(sent)
+
+    fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Bearer(text) | Self::Key(text) => Some(text),
+            Self::Unreadable => None,
+        }
+    }
 }
 
 /// The token of `Bearer TOKEN` (RFC 6750, section 2.1).

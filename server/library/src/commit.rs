@@ -6,7 +6,10 @@ use chrono::{DateTime, SubsecRound, Utc};
 use gix::{ObjectId, actor::Signature, date::Time, objs::Commit};
 use tabellion_runtime::{Author, CommitId, ContentId, Failure, Version, VersionEntry};
 
-use super::{objects::NewObjects, repository::SELF};
+use super::objects::NewObjects;
+
+/// Name and address of the committer of every commit that the library makes.
+pub(super) const COMMITTER: (&str, &str) = ("Tabellion", "tabellion@localhost");
 
 /// Who a commit is by and when it is made. The committer is always Tabellion.
 #[derive(Debug, Clone)]
@@ -46,7 +49,7 @@ impl Authorship {
             tree,
             parents: parent.into_iter().collect(),
             author: self.signature((&self.author.0, &self.author.1)),
-            committer: self.signature(SELF),
+            committer: self.signature(COMMITTER),
             encoding: None,
             message: message.into(),
             extra_headers: Vec::new(),
@@ -75,8 +78,8 @@ impl Authorship {
         let subject = message.lines().next().unwrap_or_default();
         format!(
             "{} <{}> {} {}\tcommit: {subject}",
-            SELF.0,
-            SELF.1,
+            COMMITTER.0,
+            COMMITTER.1,
             time.seconds,
             offset(time.offset)
         )

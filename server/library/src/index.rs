@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use tabellion_platform::{FileStat, file_stat};
+use tabellion_platform::{FileStat, file_stat, Timestamp};
 use tabellion_runtime::Failure;
 
 use super::{
@@ -51,10 +51,9 @@ impl IndexStat {
         }
     }
 
-    /// When it was written: seconds and nanoseconds.
-    pub(super) fn modified(&self) -> Option<[u32; 2]> {
-        let [_, _, seconds, nanoseconds] = self.0?.times;
-        Some([seconds, nanoseconds])
+    /// Returns when it was written.
+    pub(super) fn modified(&self) -> Option<Timestamp> {
+        Some(self.0?.mtime)
     }
 
     /// Whether the file at `path` is still that one.

@@ -9,10 +9,9 @@ use gix::objs::Tree;
 use tabellion_runtime::Failure;
 
 use super::{
-    commit::Authorship,
+    commit::{Authorship, COMMITTER},
     durable::{self, Thing},
     objects::{NewObjects, folders},
-    repository::SELF,
 };
 use tabellion_platform::{self as platform, Dir};
 
@@ -92,7 +91,7 @@ fn build(git: &Path) -> io::Result<()> {
 fn first_commit(git: &Path) -> Result<gix::ObjectId, Failure> {
     let mut objects = NewObjects::default();
     let tree = objects.add(&Tree::empty())?;
-    let by = Authorship::now((SELF.0.to_owned(), SELF.1.to_owned()));
+    let by = Authorship::now((COMMITTER.0.to_owned(), COMMITTER.1.to_owned()));
     let commit = by.commit(&mut objects, tree, None, "Begin the library\n")?;
     let database = git.join("objects");
     let staged = objects.stage(&database, git)?;

@@ -106,7 +106,7 @@ impl Intent {
         }
         let mut intent = Self {
             branch: lines.value("branch")?.to_owned(),
-            base: optional(lines.value("base")?, id)?,
+            base: optional(lines.value("base")?, id).ok()?,
             commits: Vec::new(),
             objects: Vec::new(),
             documents: Vec::new(),
@@ -123,10 +123,10 @@ impl Intent {
         while let Some(path) = lines.value("path") {
             intent.documents.push(Exchange {
                 path: LibraryPath::of_any_file(path).ok()?,
-                old: optional(lines.value("old")?, id)?,
-                new: optional(lines.value("new")?, id)?,
-                kept_before: optional(lines.value("kept-before")?, kept)?,
-                kept_after: optional(lines.value("kept-after")?, kept)?,
+                old: optional(lines.value("old")?, id).ok()?,
+                new: optional(lines.value("new")?, id).ok()?,
+                kept_before: optional(lines.value("kept-before")?, kept).ok()?,
+                kept_after: optional(lines.value("kept-after")?, kept).ok()?,
                 aside: lines.value("aside")?.to_owned(),
                 beside: lines.value("beside")?.parse().ok()?,
                 folders: lines.value("folders")?.parse().ok()?,
@@ -185,12 +185,15 @@ fn shown_kept(kept: Option<Kept>) -> String {
     )
 }
 
-/// `-` is nothing, and anything else must be readable.
-fn optional<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
-    if text == "-" {
-        Some(None)
-    } else {
-        read(text).map(Some)
+/// A value of an intent that cannot be read.
+#[derive(Debug)]
+struct Unreadable;
+
+/// Reads a value that may be absent, which is written `-`.
+fn optional<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Unreadable> {
+    match text {
+        "-" => Ok(None),
+        text => read(text).map(Some).ok_or(Unreadable),
     }
 }
 

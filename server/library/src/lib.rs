@@ -19,15 +19,17 @@
 //! | `racy` | files whose change git could miss |
 //! | `attributes`, `conversion`, `sparse`, `sharing` | git's configuration, as far as it affects files: bytes, presence, modes |
 //! | `document`, `intent`, `durable`, `checkpoint` | what a transaction exchanges on the disk, its record, syncing, and where tests interrupt it |
-//! | `plan`, `pending`, `transaction`, `recovery` | changes: prepared, batched, published, completed or undone |
+//! | `plan`, `planned`, `pending`, `transaction`, `recovery` | changes: prepared, batched, published, completed or undone |
 //! | `commit_message`, `history` | the log |
 //! | `versions` | the history of one document |
 //! | `maintenance` | git's own housekeeping |
 //! | `counts` | what was done, in numbers |
 //! | `session` | the exclusive right to change the library |
+//! | `blocking` | blocking calls in an asynchronous runtime |
 //! | `trouble` | errors of the system and of git, as failures |
 
 mod attributes;
+mod blocking;
 mod branch;
 mod checkpoint;
 mod commit;
@@ -48,6 +50,7 @@ mod objects;
 pub mod path;
 mod pending;
 mod plan;
+mod planned;
 mod racy;
 mod reading;
 mod recovery;
@@ -66,14 +69,8 @@ mod working_tree;
 
 use std::{ops::ControlFlow, path::Path, sync::Arc, thread, time::Duration};
 
-use tabellion_markdown::diff;
-use tabellion_platform::FileLock;
-use tabellion_runtime::{
-    BoxFuture, Change, ContentId, Document, DocumentHistory, Failure, FailureKind, Session, Snapshot, Store,
-};
-use tokio::runtime::{Handle, RuntimeFlavor};
-
 use self::{
+    blocking::blocking,
     checkpoint::Watch,
     history::History,
     maintenance::Maintenance,
@@ -91,6 +88,11 @@ pub use self::{
     working_tree::{ExternalPolicy, Options},
 };
 use crate::path::{LibraryDir, LibraryPath};
+use tabellion_markdown::diff;
+use tabellion_platform::FileLock;
+use tabellion_runtime::{
+    BoxFuture, Change, ContentId, Document, DocumentHistory, Failure, FailureKind, Session, Snapshot, Store,
+};
 
 /// How long opening waits for the changes of other processes. A process that holds the lock has recovered already.
 const OPEN_LOCK_TIMEOUT: Duration = Duration::from_millis(200);
@@ -348,17 +350,6 @@ impl Store for Library {
             diff::unified(&edit.path, &old, &new)
         });
         edits.collect()
-    }
-}
-
-/// Runs what waits without holding up other tasks. It hands this thread's other work to another one, which costs more than
-/// a short look at the disk.
-fn blocking<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::try_current() {
-        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
-            tokio::task::block_in_place(work)
-        }
-        _ => work(),
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     index_file::{self, Draft, Folders, Mark},
     intent::{Exchange, Intent, Logged},
     objects::NewObjects,
-    plan::Plan,
+    planned::Plan,
     racy,
     repository::Head,
     root::{FileBytes, twin_among},
@@ -48,6 +48,13 @@ struct Document {
     kept_after: Option<Kept>,
     content: Option<Vec<u8>>,
     mode: u32,
+}
+
+/// A document after the pending mutations.
+#[derive(Debug)]
+pub(super) enum PendingDocument {
+    Written(FileBytes),
+    Deleted,
 }
 
 /// What a transaction is to do.
@@ -115,15 +122,18 @@ impl Pending {
         self.documents.contains_key(path)
     }
 
-    /// The document at `path` as it will be, if it will be changed.
-    pub(super) fn document(&self, path: &LibraryPath) -> Option<Option<FileBytes>> {
+    /// Returns what the document at `path` will be, if it will be changed.
+    pub(super) fn document(&self, path: &LibraryPath) -> Option<PendingDocument> {
         let document = self.documents.get(path)?;
-        Some(document.content.as_ref().map(|bytes| FileBytes {
-            bytes: bytes.clone(),
-            modified: SystemTime::now(),
-            mode: document.mode,
-            id: None,
-        }))
+        Some(match &document.content {
+            None => PendingDocument::Deleted,
+            Some(bytes) => PendingDocument::Written(FileBytes {
+                bytes: bytes.clone(),
+                modified: SystemTime::now(),
+                mode: document.mode,
+                id: None,
+            }),
+        })
     }
 
     /// The last commit that is made already.

@@ -11,10 +11,9 @@ use gix::{
     objs::tree::{EntryKind, EntryMode},
 };
 use sha1::{Digest, Sha1};
-use tabellion_runtime::{Change, Content, Entry, Failure, FailureKind, Version};
+use tabellion_runtime::{Change, Content, Entry, Failure, FailureKind};
 
 use super::{
-    ExternalPolicy,
     commit::Authorship,
     commit_message::{EXTERNAL, Noted, Record},
     conversion,
@@ -22,13 +21,14 @@ use super::{
     intent::Logged,
     objects::{NewObjects, blob_id},
     pending::Pending,
+    planned::{DocumentPlan, Plan},
     root::{FileBytes, MAX_FILE_BYTES, twin_among},
     sparse,
-    tree::{FolderChange, Kept, TreeChanges, Trees},
+    tree::{Kept, TreeChanges, Trees},
     trouble::{At, refused},
     versions,
     walk::{self, Exclusion},
-    working_tree::WorkingTree,
+    working_tree::{ExternalPolicy, WorkingTree},
 };
 use crate::path::LibraryPath;
 
@@ -40,43 +40,6 @@ const NEW_FILE: u32 = 0o666;
 
 /// How many bytes of git's objects are remembered while a mutation is worked out.
 const CACHE_BYTES: usize = 8 << 20;
-
-/// A mutation, worked out, on top of those that come first.
-#[derive(Debug)]
-pub(super) struct Plan {
-    /// Its commit, and what git's logs say of it.
-    pub(super) logged: Logged,
-    /// The commit's tree.
-    pub(super) tree: ObjectId,
-    /// The objects that it makes.
-    pub(super) objects: NewObjects,
-    /// The folders on the way to the documents, before and after.
-    pub(super) folders: Vec<FolderChange>,
-    /// What becomes of each document, in the order of the change.
-    pub(super) documents: Vec<DocumentPlan>,
-    /// The caller's idempotency key.
-    pub(super) key: Option<String>,
-}
-
-/// What becomes of one document.
-#[derive(Debug)]
-pub(super) struct DocumentPlan {
-    pub(super) path: LibraryPath,
-    /// Id of its bytes before; `None` where there is no document.
-    pub(super) old: Option<ObjectId>,
-    /// Id of its bytes after; `None` where it is deleted.
-    pub(super) new: Option<ObjectId>,
-    /// Its bytes after.
-    pub(super) content: Option<Vec<u8>>,
-    /// Its permission bits.
-    pub(super) mode: u32,
-    /// What the commit before has at the path.
-    pub(super) kept_before: Option<Kept>,
-    /// What the commit after has at the path.
-    pub(super) kept_after: Option<Kept>,
-    /// What the document becomes, oldest first: at most one commit that adopts, and its own.
-    pub(super) versions: Vec<Version>,
-}
 
 /// A document as its change found it.
 #[derive(Debug)]

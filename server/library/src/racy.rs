@@ -21,7 +21,7 @@ use super::{
     working_tree::WorkingTree,
 };
 use crate::path::LibraryPath;
-use tabellion_platform::{self as platform, FileStat};
+use tabellion_platform::{self as platform, FileStat, Timestamp};
 
 /// The clock that files get their times from may be so much behind, and stand still for so long.
 const TICK: Duration = Duration::from_millis(20);
@@ -39,8 +39,8 @@ pub(super) fn settle(
     old: &IndexStat,
 ) -> Result<SystemTime, IndexError> {
     let now = SystemTime::now();
-    if let Some(time @ [seconds, _]) = old.modified() {
-        draft.doubt(seconds, |path, noted, kept| {
+    if let Some(time) = old.modified() {
+        draft.doubt(time.seconds, |path, noted, kept| {
             is_doubtful(working_tree, path, noted, kept, time)
         })?;
     }
@@ -54,25 +54,21 @@ fn is_doubtful(
     path: &str,
     noted: &FileStat,
     kept: ObjectId,
-    time: [u32; 2],
+    time: Timestamp,
 ) -> bool {
     let Ok(found) = fs::symlink_metadata(working_tree.repository.top().join(path)) else {
         return false;
     };
     let found = platform::file_stat(&found);
-    let [_, _, seconds, nanoseconds] = noted.times;
-    if found.size != noted.size || found.times[2] != seconds {
+    if found.size != noted.size || found.mtime.seconds != noted.mtime.seconds {
         return false;
     }
-    let is_settled = nanoseconds_of([seconds, nanoseconds]) + TICK.as_nanos() < nanoseconds_of(time);
-    if is_settled && found.times == noted.times && found.inode == noted.inode {
+    let is_settled = u128::from(noted.mtime.as_nanos()) + TICK.as_nanos() < time.as_nanos().into();
+    let is_same = (found.ctime, found.mtime, found.inode) == (noted.ctime, noted.mtime, noted.inode);
+    if is_settled && is_same {
         return false;
     }
     content(working_tree, path, found.size) != Some(kept)
-}
-
-fn nanoseconds_of([seconds, nanoseconds]: [u32; 2]) -> u128 {
-    u128::from(seconds) * 1_000_000_000 + u128::from(nanoseconds)
 }
 
 /// What the file would be in git if nothing is converted; `None` where it is not ours to read, or large.

@@ -8,7 +8,8 @@ use tabellion_platform::{Lease, Leased};
 use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
-    blocking, conversion,
+    blocking::blocking,
+    conversion,
     index::IndexStat,
     intent,
     lock::index_lock,

@@ -15,6 +15,7 @@ use gix::{
 use tabellion_runtime::Failure;
 
 use super::{
+    commit::COMMITTER,
     init,
     sharing::Sharing,
     trouble::{InRepository, refused},
@@ -317,13 +318,10 @@ impl Repository {
         let email = value("author.email").or_else(|| value("user.email"));
         match (name, email) {
             (Some(name), Some(email)) => (without_markers(&name), without_markers(&email)),
-            _ => (SELF.0.to_owned(), SELF.1.to_owned()),
+            _ => (COMMITTER.0.to_owned(), COMMITTER.1.to_owned()),
         }
     }
 }
-
-/// Name and address of the committer of every commit of ours.
-pub(super) const SELF: (&str, &str) = ("Tabellion", "tabellion@localhost");
 
 /// How we open repositories: with all configuration that git would read, and nothing of the environment but the home folder.
 fn options() -> Options {

@@ -18,9 +18,11 @@ use tabellion_runtime::{
 };
 
 use super::{
-    Library, blocking,
-    pending::Pending,
-    plan::{self, Before, Plan, PlannedEdit},
+    Library,
+    blocking::blocking,
+    pending::{Pending, PendingDocument},
+    plan::{self, Before, PlannedEdit},
+    planned::Plan,
     transaction, tree,
     trouble::{InRepository, invalid_path, refused},
     versions,
@@ -144,7 +146,8 @@ impl<'a> Turn<'a> {
             return Ok(before.clone());
         }
         let file = match self.pending().and_then(|pending| pending.document(path)) {
-            Some(file) => file,
+            Some(PendingDocument::Written(file)) => Some(file),
+            Some(PendingDocument::Deleted) => None,
             None => self.library.working_tree.read_unwritten(path)?,
         };
         let before = file.map(Before::new).transpose()?.map(Arc::new);

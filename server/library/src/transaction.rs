@@ -389,7 +389,7 @@ impl DocumentSwap<'_> {
             .file
             .metadata()
             .map_or_else(|_| FileStat::default(), |now| platform::file_stat(&now));
-        let same = now.times[2..] == content.stat.times[2..] && now.size == content.stat.size;
+        let same = now.mtime == content.stat.mtime && now.size == content.stat.size;
         if same { now } else { FileStat::default() }
     }
 }

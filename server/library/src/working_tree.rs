@@ -13,7 +13,7 @@ use tabellion_platform::{FileLock, lock_file, try_lock_file};
 use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
-    blocking,
+    blocking::blocking,
     checkpoint::Watch,
     counts::Counts,
     ignore::IgnoreRules,

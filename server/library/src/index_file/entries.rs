@@ -6,7 +6,7 @@ use gix::{ObjectId, objs::tree::EntryKind};
 
 use super::{IndexError, Mark, be32};
 use crate::tree::Kept;
-use tabellion_platform::FileStat;
+use tabellion_platform::{FileStat, Timestamp};
 
 const FIXED_BYTES: usize = 62;
 const MODE: Range<usize> = 24..28;
@@ -272,8 +272,13 @@ pub(super) fn second(entry: &[u8]) -> u32 {
 /// What the system said of the entry's file.
 pub(super) fn stat(entry: &[u8]) -> FileStat {
     let word = |number: usize| be32(&entry[4 * number..]);
+    let timestamp = |number| Timestamp {
+        seconds: word(number),
+        nanoseconds: word(number + 1),
+    };
     FileStat {
-        times: [0, 1, 2, 3].map(word),
+        ctime: timestamp(0),
+        mtime: timestamp(2),
         device: word(4),
         inode: word(5),
         user: word(7),
@@ -294,13 +299,12 @@ pub(super) fn forget_size(entry: &mut [u8]) {
 
 /// What `entry` begins with once the system's word on its file is known.
 pub(super) fn stat_part(entry: &[u8], stat: &FileStat) -> Vec<u8> {
-    let [ctime, ctime_ns, mtime, mtime_ns] = stat.times;
     let mode = be32(&entry[MODE]);
     let words = [
-        ctime,
-        ctime_ns,
-        mtime,
-        mtime_ns,
+        stat.ctime.seconds,
+        stat.ctime.nanoseconds,
+        stat.mtime.seconds,
+        stat.mtime.nanoseconds,
         stat.device,
         stat.inode,
         mode,
