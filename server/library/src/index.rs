@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use tabellion_platform::{FileStat, file_stat, Timestamp};
+use tabellion_platform::{FileStat, Timestamp, file_stat};
 use tabellion_runtime::Failure;
 
 use super::{

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gix::bstr::ByteSlice;
 use memchr::{memchr, memchr_iter, memrchr};
+use parking_lot::Mutex;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::ignore::IgnoreRules;
@@ -183,10 +183,7 @@ pub fn search(
         result.total_files += searcher.total_files;
         result.skipped += searcher.skipped;
     }
-    result.matches = kept
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-        .into_matches();
+    result.matches = kept.into_inner().into_matches();
     result.truncated = result.total_lines > result.matches.len() as u64;
     Ok(result)
 }
@@ -218,7 +215,7 @@ struct Searcher {
 impl Searcher {
     fn search(&mut self, path: LibraryPath, file: &mut impl Read, kept: &Mutex<Kept>) {
         // Only a file with a match takes the lock, and then only to ask whether its lines could still be wanted.
-        let limits = || lock(kept).wanted(&path);
+        let limits = || kept.lock().wanted(&path);
         let Ok(found) = self.scanner.scan(file, limits) else {
             self.skipped += 1;
             return;
@@ -226,13 +223,9 @@ impl Searcher {
         if found.total > 0 {
             self.total_lines += found.total;
             self.total_files += 1;
-            lock(kept).add(path, found.lines);
+            kept.lock().add(path, found.lines);
         }
     }
-}
-
-fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The first matching lines by path, of all files searched so far. Files that can't be among the first any more are

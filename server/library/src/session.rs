@@ -7,11 +7,12 @@
 use std::{
     collections::HashMap,
     mem,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use gix::{ObjectId, ThreadSafeRepository};
+use parking_lot::{Mutex, MutexGuard};
 use tabellion_runtime::{
     BoxFuture, Change, CommitId, ContentId, Document, DocumentHistory, Edit, Entry, Failure, FailureKind,
     IdempotencyKey, Prepared, Replay, Session, Snapshot, StoreError,
@@ -127,7 +128,7 @@ impl<'a> Turn<'a> {
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock()
     }
 
     /// What is found of the document of an edit.

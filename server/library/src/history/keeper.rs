@@ -3,7 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -11,6 +11,7 @@ use std::{
 };
 
 use gix::ThreadSafeRepository;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::{
     super::trouble::InRepository,
@@ -111,7 +112,7 @@ impl Keeper {
     fn wait_until_asked(&self) -> bool {
         let mut asked = self.asked();
         while !asked.behind && !self.is_stopped() {
-            asked = self.changed.wait(asked).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut asked);
         }
         drop(asked);
         self.pause(LAG);
@@ -126,8 +127,7 @@ impl Keeper {
             if left.is_zero() || self.is_stopped() {
                 return;
             }
-            let waited = self.changed.wait_timeout(asked, left);
-            asked = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut asked, left);
         }
     }
 
@@ -175,6 +175,6 @@ impl Keeper {
     }
 
     fn asked(&self) -> MutexGuard<'_, Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+        self.asked.lock()
     }
 }

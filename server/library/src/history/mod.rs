@@ -12,13 +12,11 @@ mod changes;
 mod front;
 mod keeper;
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{path::Path, sync::Arc};
 
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
+use parking_lot::{Mutex, MutexGuard};
 use tabellion_runtime::Failure;
 
 pub(super) use self::ancestry::reaches;
@@ -160,7 +158,7 @@ impl History {
         };
         let known = Arc::new(Mutex::new(known));
         let keepers = Arc::clone(&known);
-        let caught_up = Box::new(move |anew| lock(&keepers).renew(anew));
+        let caught_up = Box::new(move |anew| keepers.lock().renew(anew));
         Self {
             prefix: repository.prefix().to_owned(),
             known,
@@ -330,7 +328,7 @@ impl History {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        lock(&self.known)
+        self.known.lock()
     }
 }
 
@@ -338,10 +336,6 @@ impl Drop for History {
     fn drop(&mut self) {
         self.keeper.stop();
     }
-}
-
-fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
-    known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Where a walk that is at `commit` goes on in the cache, if it can.
