@@ -119,7 +119,8 @@ pub(crate) fn all() -> Vec<Case> {
     cases
 }
 
-/// Two documents in one commit. A document without content is deleted.
+/// Two documents in one commit. A document without content is deleted. The first one always changes: `tabellion/ifBase` is
+/// compared with it.
 fn of_two_documents() -> impl Iterator<Item = Case> {
     type Documents = [(&'static str, Option<&'static str>); 2];
     let cases: [(&str, fn(&Library), Option<&str>, Documents); 8] = [
@@ -157,7 +158,7 @@ fn of_two_documents() -> impl Iterator<Item = Case> {
             "two: one as it was",
             in_use,
             None,
-            [("notes/a.md", Some(DOCUMENT)), ("solo/a.md", Some("new\n"))],
+            [("solo/a.md", Some("new\n")), ("notes/a.md", Some(DOCUMENT))],
         ),
         (
             "two: first commit",
