@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, codegen, foreign::Missing, interop, official, run, zoo};
+use crate::{Outcome, codegen, foreign::Missing, interop, official, run, tidy, zoo};
 
 /// All members, always: chosen by itself, a package is built with other features of what it depends on, and all of that again.
 const ALL: [&str; 2] = ["--workspace", "--quiet"];
@@ -15,6 +15,7 @@ const WARNINGS_DENIED: [(&str, &str); 1] = [("RUSTDOCFLAGS", "-D warnings")];
 /// Runs all checks and tests; stops at the first that fails.
 pub(crate) fn all() -> Outcome {
     step("format", || run::cargo(&["fmt", "--all", "--check"]))?;
+    step("words and patterns", tidy::check)?;
     step("generated code and tables", codegen::check)?;
     step("lints", || {
         run::cargo(&[&["clippy"], &ALL[..], &LINTS].concat())?;
