@@ -3,6 +3,7 @@
 mod bench;
 mod codegen;
 mod compat;
+mod deny;
 mod foreign;
 mod interop;
 mod load;
