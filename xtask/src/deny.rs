@@ -24,9 +24,9 @@ pub(crate) fn check() -> Outcome {
     run::cargo(&[
         "deny",
         "--offline",
-        "check",
         "--config",
         CONFIGURATION,
+        "check",
         "licenses",
         "bans",
         "sources",
