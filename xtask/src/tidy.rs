@@ -17,7 +17,6 @@ const NOT_YET_SWEPT: &[&str] = &[
     "server/markdown/",
     "server/mcp/",
     "server/platform/",
-    "server/src/",
     "xtask/",
 ];
 
