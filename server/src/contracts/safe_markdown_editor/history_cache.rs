@@ -1,4 +1,4 @@
-//! What this process knows of the document's history, so that it is read once.
+//! Caches the document's history, so that this process reads it only once.
 
 use std::{
     collections::VecDeque,
@@ -11,84 +11,82 @@ use tabellion_runtime::{DocumentHistory, Failure, snapshot};
 
 use tabellion_markdown::lineage::{Lineage, Step, Version};
 
-/// States of the store that are remembered: the newest ones, and what was read while others were still to come.
-const REMEMBERED: usize = 4;
-/// Operations of the document that are remembered, and listed.
-const MOST_OPERATIONS: usize = 1000;
+/// Capacity of the cache in states of the store. More than one, because a slow reader may finish an old state last.
+const CAPACITY: usize = 4;
+/// Upper bound of the operations kept and listed.
+const MAX_OPERATIONS: usize = 1000;
 
-/// The document's history at some states of the store.
+/// Cache of the document's history at recent states of the store.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<VecDeque<(String, Arc<Followed>)>>);
+pub(super) struct HistoryCache(Mutex<VecDeque<(String, Arc<DocumentTimeline>)>>);
 
-/// The document's history at one state.
+/// The document's history at one state of the store.
 #[derive(Debug, Clone)]
-pub(super) struct Followed {
-    /// Its sections, and what can be undone.
+pub(super) struct DocumentTimeline {
+    /// The sections, and what can be undone.
     pub(super) lineage: Lineage,
-    /// The last changes that tools made, oldest first.
+    /// The last changes made by tools, oldest first.
     pub(super) operations: VecDeque<Arc<Operation>>,
-    /// When it came into being and by whom; `None` where it is not there.
+    /// When and by whom the document was created; `None` if it does not exist.
     pub(super) created: Option<(DateTime<FixedOffset>, String)>,
-    /// When it was changed last.
+    /// When the document was last changed.
     pub(super) modified: Option<DateTime<FixedOffset>>,
 }
 
-/// A change that a tool made.
+/// A change made by a tool.
 #[derive(Debug)]
 pub(super) struct Operation {
     /// Name of the tool.
     pub(super) tool: String,
-    /// When.
     pub(super) time: DateTime<FixedOffset>,
-    /// The commit.
     pub(super) commit: String,
-    /// What the log keeps of it.
+    /// The details in the log entry.
     pub(super) details: Map<String, Value>,
 }
 
-impl Known {
-    /// Reads the past of the document at `path` from the last known state on. `read` is told how far back that is, and
-    /// `load` gives the bytes of a content.
+impl HistoryCache {
+    /// Returns the history of the document at `path`, continuing from the newest cached state. `read` gets a predicate that
+    /// says which commits are cached; `load` returns the bytes of a content id.
     pub(super) fn follow(
         &self,
         path: &str,
         read: impl FnOnce(&dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure>,
         load: impl Fn(&str) -> Result<Vec<u8>, Failure>,
-    ) -> Result<(DocumentHistory, Arc<Followed>), Failure> {
+    ) -> Result<(DocumentHistory, Arc<DocumentTimeline>), Failure> {
         let known: Vec<_> = self.lock().iter().cloned().collect();
         let at = |commit: &str| known.iter().find(|(state, _)| state == commit);
         let past = read(&|commit| at(commit).is_some())?;
-        let base = past.since.as_deref().and_then(at).map(|(_, followed)| followed);
-        let followed = match base {
+        let base = past.since.as_deref().and_then(at).map(|(_, timeline)| timeline);
+        let timeline = match base {
             Some(base) if past.versions.is_empty() => Arc::clone(base),
             base => {
-                let mut followed = match base {
-                    Some(base) => Followed::clone(base),
-                    None => Followed::new(path),
+                let mut timeline = match base {
+                    Some(base) => DocumentTimeline::clone(base),
+                    None => DocumentTimeline::new(path),
                 };
-                followed.follow(&past.versions, load)?;
-                Arc::new(followed)
+                timeline.follow(&past.versions, load)?;
+                Arc::new(timeline)
             }
         };
         if let Some(state) = &past.state {
-            self.remember(state, &followed);
+            self.remember(state, &timeline);
         }
-        Ok((past, followed))
+        Ok((past, timeline))
     }
 
-    fn remember(&self, state: &str, followed: &Arc<Followed>) {
+    fn remember(&self, state: &str, timeline: &Arc<DocumentTimeline>) {
         let mut known = self.lock();
         known.retain(|(other, _)| other != state);
-        known.push_front((state.to_owned(), Arc::clone(followed)));
-        known.truncate(REMEMBERED);
+        known.push_front((state.to_owned(), Arc::clone(timeline)));
+        known.truncate(CAPACITY);
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(String, Arc<Followed>)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(String, Arc<DocumentTimeline>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Followed {
+impl DocumentTimeline {
     fn new(path: &str) -> Self {
         Self {
             lineage: Lineage::new(path),
@@ -119,7 +117,7 @@ impl Followed {
                 }));
             }
         }
-        let too_many = self.operations.len().saturating_sub(MOST_OPERATIONS);
+        let too_many = self.operations.len().saturating_sub(MAX_OPERATIONS);
         self.operations.drain(..too_many);
         let versions: Vec<Version> = versions
             .iter()

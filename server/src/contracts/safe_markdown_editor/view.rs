@@ -1,4 +1,4 @@
-//! The document as a call finds it, with its sections and its history.
+//! A call's view of the document: its text, sections and history.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -7,7 +7,7 @@ use tabellion_runtime::{Content, ContentId, Failure, FailureKind, ReadCx};
 
 use super::{
     Editor, errors, front_matter,
-    known::{Followed, Operation},
+    history_cache::{DocumentTimeline, Operation},
 };
 use crate::contracts::failures;
 use tabellion_library::{Library, path::LibraryPath};
@@ -17,7 +17,7 @@ use tabellion_markdown::{
     lineage::{Done, SectionId},
 };
 
-/// The document's text; empty where there is no document.
+/// Returns the document's text; empty if there is no document.
 pub(super) fn text(editor: &Editor, cx: &ReadCx<'_>) -> Result<String, Failure> {
     match cx.read(editor.path.as_str())? {
         Some(document) => failures::utf8(&editor.path, document.bytes),
@@ -25,24 +25,24 @@ pub(super) fn text(editor: &Editor, cx: &ReadCx<'_>) -> Result<String, Failure> 
     }
 }
 
-/// The document as a call finds it.
-pub(super) struct Seen<'e> {
+/// A call's view of the document.
+pub(super) struct DocumentView<'e> {
     editor: &'e Editor,
     text: String,
-    /// Whether there is a document.
+    /// Whether the document exists.
     exists: bool,
-    /// Whether the history keeps its line endings otherwise than the file.
+    /// Whether line endings differ between the file and the history.
     converted: bool,
-    /// Id of its content, as the history would keep it.
+    /// Content id of the document as the history would store it.
     now: Option<ContentId>,
-    followed: Arc<Followed>,
+    timeline: Arc<DocumentTimeline>,
 }
 
-impl<'e> Seen<'e> {
-    /// Looks at the document.
-    pub(super) fn by(editor: &'e Editor, cx: &ReadCx<'_>) -> Result<Self, Failure> {
+impl<'e> DocumentView<'e> {
+    /// Reads the document and its history.
+    pub(super) fn read(editor: &'e Editor, cx: &ReadCx<'_>) -> Result<Self, Failure> {
         let path = &editor.path;
-        let (past, followed) = editor.known.follow(
+        let (past, timeline) = editor.history_cache.follow(
             path.as_str(),
             |known| cx.history(path.as_str(), known),
             |content| cx.past_content(path.as_str(), content),
@@ -57,7 +57,7 @@ impl<'e> Seen<'e> {
             exists,
             converted: id != past.now,
             now: past.now,
-            followed,
+            timeline,
         })
     }
 
@@ -65,7 +65,7 @@ impl<'e> Seen<'e> {
         &self.editor.path
     }
 
-    /// Parses it.
+    /// Parses the document, unless it was parsed last.
     pub(super) fn parse(&self) -> Result<Parsed<'_>, Failure> {
         let (path, last) = (self.path(), &self.editor.last_parsed);
         let flavor = Flavor::of_path(path.as_str());
@@ -84,10 +84,10 @@ impl<'e> Seen<'e> {
         Ok(parsed)
     }
 
-    /// Its sections.
-    pub(super) fn list(&self, cx: &ReadCx<'_>) -> Result<List<'_>, Failure> {
+    /// Returns the sections with their ids.
+    pub(super) fn list(&self, cx: &ReadCx<'_>) -> Result<Sections<'_>, Failure> {
         let document = self.parse()?;
-        let lineage = &self.followed.lineage;
+        let lineage = &self.timeline.lineage;
         let ids = if lineage.content() == self.now.as_deref() {
             lineage.ids(&document)
         } else {
@@ -95,29 +95,29 @@ impl<'e> Seen<'e> {
                 cx.past_content(self.path().as_str(), content)
             })?
         };
-        Ok(List { document, ids })
+        Ok(Sections { document, ids })
     }
 
-    /// An id for a section that is to come.
+    /// Returns an unused id for a new section.
     pub(super) fn fresh_id(&self) -> SectionId {
-        self.followed.lineage.fresh(self.now.as_deref())
+        self.timeline.lineage.fresh(self.now.as_deref())
     }
 
     pub(super) fn to_undo(&self) -> Result<&Done, ToolError> {
-        self.followed
+        self.timeline
             .lineage
             .to_undo(self.now.as_deref())
             .map_err(errors::undo)
     }
 
     pub(super) fn to_redo(&self) -> Result<&Done, ToolError> {
-        self.followed
+        self.timeline
             .lineage
             .to_redo(self.now.as_deref())
             .map_err(errors::undo)
     }
 
-    /// An earlier content, with the line endings that the file has.
+    /// Returns an earlier content, with the line endings of the file.
     pub(super) fn restored(&self, cx: &ReadCx<'_>, content: Option<&str>) -> Result<Content, Failure> {
         let Some(content) = content else {
             return Ok(Content::Delete);
@@ -130,44 +130,44 @@ impl<'e> Seen<'e> {
         }))
     }
 
-    /// The last changes that tools made, oldest first.
+    /// Returns the last changes made by tools, oldest first.
     pub(super) fn operations(&self) -> impl Iterator<Item = &Operation> {
-        self.followed.operations.iter().map(|operation| &**operation)
+        self.timeline.operations.iter().map(|operation| &**operation)
     }
 
-    /// Who wrote what when: as the front matter says, else as the history does.
+    /// Returns author and times: from the front matter, otherwise from the history.
     pub(super) fn metadata(&self, library: &Library) -> Result<MetadataResource, Failure> {
         if !self.exists {
             let message = format!("there is no file `{}` yet; insert a section first", self.path());
             return Err(Failure::new(FailureKind::NotFound, message));
         }
         let document = self.parse()?;
-        let said = front_matter::read(&self.text[document.outline.front_matter()]);
+        let front_matter = front_matter::read(&self.text[document.outline.front_matter()]);
         let first_heading = || {
             document
                 .sections()
                 .first()
                 .map(|section| section.text.trim().to_owned())
         };
-        let is_committed = self.followed.lineage.content() == self.now.as_deref();
-        let on_disk = match (&self.followed.created, is_committed) {
+        let is_committed = self.timeline.lineage.content() == self.now.as_deref();
+        let on_disk = match (&self.timeline.created, is_committed) {
             (Some(_), true) => None,
             _ => library
                 .read(self.path())?
                 .map(|file| file.modified.fixed_offset()),
         };
-        let (created, author) = self.followed.created.clone().unzip();
-        let modified = on_disk.or(self.followed.modified);
+        let (created, author) = self.timeline.created.clone().unzip();
+        let modified = on_disk.or(self.timeline.modified);
         Ok(MetadataResource {
-            title: said.title.or_else(first_heading).unwrap_or_default(),
-            author: said.author.or(author).unwrap_or_default(),
-            created: said.created.or(created).or(on_disk).unwrap_or_default(),
+            title: front_matter.title.or_else(first_heading).unwrap_or_default(),
+            author: front_matter.author.or(author).unwrap_or_default(),
+            created: front_matter.created.or(created).or(on_disk).unwrap_or_default(),
             modified: modified.unwrap_or_default(),
         })
     }
 }
 
-/// The bytes with each line feed on its own as CRLF.
+/// Returns the bytes with each lone line feed replaced by CRLF.
 fn with_crlf(bytes: &[u8]) -> Vec<u8> {
     let mut converted = Vec::with_capacity(bytes.len() + bytes.len() / 32);
     let mut before = 0;
@@ -182,31 +182,31 @@ fn with_crlf(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The sections of a document, each with its id.
-pub(super) struct List<'s> {
+pub(super) struct Sections<'s> {
     pub(super) document: Parsed<'s>,
-    /// By position.
+    /// Indexed by position.
     pub(super) ids: Vec<SectionId>,
 }
 
-impl List<'_> {
-    /// The heading of a section as it is written, without `#`.
+impl Sections<'_> {
+    /// Returns the heading of a section as written, without `#`.
     pub(super) fn title(&self, position: usize) -> String {
         editor::title(self.document.text, &self.document.sections()[position])
     }
 
-    /// A section's own text.
+    /// Returns a section's own text.
     pub(super) fn content(&self, position: usize) -> &str {
         editor::content(self.document.text, &self.document.sections()[position])
     }
 
-    /// Where the section with this id is.
+    /// Returns the position of the section with this id.
     pub(super) fn with_id(&self, id: &str) -> Result<usize, ToolError> {
         let wanted: Option<SectionId> = id.parse().ok();
         let found = self.ids.iter().position(|id| Some(*id) == wanted);
         found.ok_or_else(|| errors::no_such_id(id))
     }
 
-    /// Where the only section with this heading is.
+    /// Returns the position of the only section with this heading.
     fn with_heading(&self, heading: &str) -> Result<usize, ToolError> {
         let found = self.document.outline.find(self.document.text, heading);
         match found {
@@ -215,7 +215,7 @@ impl List<'_> {
         }
     }
 
-    /// Where the section is that is chosen by id, by heading, or by both.
+    /// Returns the position of the section chosen by id, by heading, or by both.
     pub(super) fn chosen(&self, id: Option<&str>, heading: Option<&str>) -> Result<usize, ToolError> {
         let position = match (id, heading) {
             (Some(id), _) => self.with_id(id)?,
@@ -244,7 +244,7 @@ impl List<'_> {
         }
     }
 
-    /// Where the section is that is named by its id or its heading.
+    /// Returns the position of the section that `name` identifies, an id or a heading.
     pub(super) fn named(&self, name: &str) -> Result<usize, ToolError> {
         let is_id = name.parse::<SectionId>().is_ok();
         if is_id {
@@ -254,7 +254,7 @@ impl List<'_> {
         }
     }
 
-    /// Names of sections that begin with `value`, in whatever case: headings that only one section has, and ids.
+    /// Returns names of sections that begin with `value`, ignoring case: unique headings, and ids.
     pub(super) fn like(&self, value: &str) -> Vec<String> {
         let wanted = value.to_lowercase();
         let titles: Vec<String> = (0..self.ids.len()).map(|position| self.title(position)).collect();
@@ -279,7 +279,7 @@ impl List<'_> {
             .partition_point(|section| section.line < line)
     }
 
-    /// A heading that names no section, or several.
+    /// Returns the error for a heading of no section, or of several.
     fn unclear(&self, error: &TargetError) -> ToolError {
         let (TargetError::NotFound {
             target,
