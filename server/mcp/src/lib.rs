@@ -25,7 +25,11 @@ mod approval;
 pub mod calls;
 mod catalog;
 mod ending;
-#[cfg(feature = "fixtures")]
+#[cfg(any(test, feature = "fixtures"))]
+#[cfg_attr(
+    not(feature = "fixtures"),
+    allow(dead_code, reason = "without the feature, only its unit tests use it")
+)]
 pub mod fixtures;
 mod handler;
 mod in_flight;
