@@ -14,9 +14,9 @@ use toml::Spanned;
 
 use crate::{
     checks,
+    era::Era,
     report::{CheckReport, Report, Standing},
     run::covers,
-    subject::Era,
 };
 
 /// The entries of a file.

@@ -22,19 +22,23 @@
 //! This crate knows contracts and the disk; it never depends on a server.
 
 pub mod adapter;
+mod assert;
 pub mod attacks;
 pub mod bytes;
 pub mod check;
 pub mod checks;
 pub mod cli;
 pub mod client;
+pub mod contracts;
 pub mod documents;
+pub mod era;
 pub mod exit;
 pub mod generate;
 pub mod http;
-mod in_tests;
+pub mod judgement;
 pub mod known;
 pub mod launch;
+pub mod layout;
 pub mod ledger;
 pub mod markdown;
 pub mod moment;
@@ -57,8 +61,8 @@ pub mod target;
 pub mod trace;
 pub mod traps;
 
+pub use assert::check;
 pub use bytes::Bytes;
-pub use in_tests::check;
 pub use ledger::Ledger;
 pub use stepper::Stepper;
 pub use subject::Subject;

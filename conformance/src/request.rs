@@ -6,7 +6,7 @@ use tabellion_runtime::{
     spec::{Effect, EffectKind},
 };
 
-use crate::{Subject, subject::DOCUMENT};
+use crate::{Subject, layout::DOCUMENT};
 
 /// A tool and a request to it.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Running checks: which, in what order, with how many at once, and what becomes of their failures.
 
 use std::{
+    num::NonZero,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -11,12 +12,13 @@ use std::{
 
 use crate::{
     Subject,
-    check::{Bench, Case, Check, Judgement, Profile, Stop},
+    check::{Bench, Case, Check, Profile},
     checks,
+    era::Era,
+    judgement::{Judgement, Stop},
     known::Known,
     probe,
     report::{CheckReport, Report, Verdict, Witness},
-    subject::Era,
     trace::Trace,
 };
 
@@ -26,6 +28,11 @@ const MOST_FAILURES: usize = 3;
 const MOST_SHRINKS: usize = 200;
 /// No smaller case is looked for after so long: of a server that hangs, each takes all of one's patience.
 const LONGEST_SHRINKING: Duration = Duration::from_secs(60);
+
+/// Returns how many cases run side by side by default: one per available core.
+pub fn available_jobs() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
 
 /// What to run, and how.
 #[derive(Debug, Clone)]

@@ -16,13 +16,14 @@ use tempfile::TempDir;
 
 use crate::{
     Ledger, Subject, Target,
-    check::{Judgement, Stop, ensure},
     client::Client,
-    launch::{AROUND, Place, not_ours},
+    era::Era,
+    judgement::{Judgement, Stop, ensure},
+    launch::{Place, not_ours},
+    layout::AROUND,
     ledger::{self, git},
     person::Person,
     stepper::{Counting, Stepper},
-    subject::Era,
     trace::Trace,
 };
 

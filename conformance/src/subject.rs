@@ -5,13 +5,10 @@ use tabellion_runtime::{
     spec::{Effect, EffectKind},
 };
 
-use crate::adapter::Adapter;
-pub use crate::launch::{Launch, Reach, Running};
+use crate::{adapter::Adapter, era::Era, launch::Launch};
 
 /// The guarantees that every mutation makes a commit.
 const COMMITS: [&str; 3] = ["commit-per-mutation", "commit-per-entry", "commit-per-edit"];
-/// The document of a contract that is about one: `{document}` in a server's command, below `{library}`.
-pub const DOCUMENT: &str = "notes/plan.md";
 
 /// A server under test.
 #[derive(Debug, Clone)]
@@ -29,33 +26,6 @@ pub struct Subject {
     /// Whether it commits what it changes. Where a contract promises that, a server that never does breaks the promise;
     /// what else it promises is judged by its documents alone.
     pub commits: bool,
-}
-
-/// A way of speaking MCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Era {
-    /// Sessions that begin with `initialize`: 2025-11-25 and older.
-    Session,
-    /// Every request by itself, with what was negotiated in its `_meta`: 2026-07-28.
-    Stateless,
-}
-
-impl Era {
-    /// Both, the older one first.
-    pub const ALL: [Self; 2] = [Self::Session, Self::Stateless];
-
-    /// The revision of the protocol that is spoken.
-    pub const fn revision(self) -> &'static str {
-        match self {
-            Self::Session => "2025-11-25",
-            Self::Stateless => "2026-07-28",
-        }
-    }
-
-    /// The era in which `revision` is spoken.
-    pub fn of(revision: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|era| era.revision() == revision)
-    }
 }
 
 impl Subject {

@@ -9,7 +9,7 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::{attacks::placed, check::Stop, scene::Scene};
+use crate::{attacks::placed, judgement::Stop, scene::Scene};
 
 /// A configuration that has git run a program.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -173,14 +173,10 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use crate::checks::CONTRACTS;
+    use crate::contracts::CONTRACTS;
 
     use super::*;
-    use crate::{
-        adapter::Adapter,
-        subject::{Era, Launch, Subject},
-        trace::Trace,
-    };
+    use crate::{adapter::Adapter, era::Era, launch::Launch, subject::Subject, trace::Trace};
 
     #[test]
     fn every_trap_springs_where_git_steps_into_it() {

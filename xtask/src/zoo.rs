@@ -21,10 +21,10 @@ use std::{
 use tabellion_conformance::{
     Subject,
     check::{Check, Severity},
+    era::Era,
     reference::{self, mutant::ZOO, small},
     report::{CheckReport, Verdict},
     run::{self as conformance, Observer, covers},
-    subject::Era,
 };
 
 use crate::{Outcome, root, run};

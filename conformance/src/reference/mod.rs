@@ -41,7 +41,8 @@ use tabellion_runtime::{Failure, FailureKind};
 use crate::{
     Subject,
     adapter::Adapter,
-    subject::{Era, Launch, Reach},
+    era::Era,
+    launch::{Launch, Reach},
 };
 
 /// The reference as a server under test, or one of its mutants; `program` is the binary `tabellion-reference`.

@@ -22,9 +22,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Subject,
-    check::{Case, Check, Failure, Profile, Severity, Stop},
+    check::{Case, Check, Profile, Severity},
+    era::Era,
+    judgement::{Failure, Stop},
     run::Options,
-    subject::Era,
     trace::Event,
 };
 

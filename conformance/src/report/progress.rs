@@ -8,9 +8,9 @@ use std::{
 
 use crate::{
     check::Check,
+    era::Era,
     report::{CheckReport, terminal, visible},
     run::Observer,
-    subject::Era,
 };
 
 /// The moving line is not drawn more often than this.

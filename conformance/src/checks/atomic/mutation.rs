@@ -7,8 +7,9 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     Subject,
-    check::{Bench, Judgement, Stop, ensure, fail},
+    check::Bench,
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     ledger::{self, Files},
     reply::Reply,
     request::{Call, With, with_effect},

@@ -9,7 +9,8 @@ use super::{
     struck,
 };
 use crate::{
-    check::{Bench, Case, Stop, fail},
+    check::{Bench, Case},
+    judgement::{Stop, fail},
     reply::Reply,
     settled,
     stepper::{Call, Effect, Errno, Fault},

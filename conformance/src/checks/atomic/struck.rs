@@ -7,8 +7,9 @@ use super::{
     points::{Happening, Point},
 };
 use crate::{
-    check::{Bench, Case, Judgement, Stop, ensure},
+    check::{Bench, Case},
     client::Client,
+    judgement::{Judgement, Stop, ensure},
     ledger::{self, Files},
     reply::Reply,
     request::Call,

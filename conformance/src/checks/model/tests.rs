@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, mem::discriminant, path::PathBuf};
 
-use crate::checks::CONTRACTS;
+use crate::contracts::CONTRACTS;
 
 use super::{
     CHECKS,
@@ -13,12 +13,14 @@ use super::{
 use crate::{
     Bytes, Ledger, Subject,
     adapter::Adapter,
-    check::{Bench, Profile, Stop},
+    check::{Bench, Profile},
+    era::Era,
+    judgement::Stop,
+    launch::Launch,
     markdown::NoSection,
     request::{Call, With},
     scene::View,
     semantics::{self, Change, Impossible},
-    subject::{Era, Launch},
     trace::Trace,
 };
 

@@ -11,8 +11,8 @@ use tabellion_runtime::{
 
 use crate::{
     Subject,
-    check::{Stop, fail},
     client::Client,
+    judgement::{Stop, fail},
     reply::Reply,
     request::put,
     scene::Scene,
@@ -257,7 +257,7 @@ pub(in crate::checks) fn accepted(reply: &Reply, what: &str) -> Result<(), Stop>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{adapter::Adapter, launch::Launch, subject::Era};
+    use crate::{adapter::Adapter, era::Era, launch::Launch};
     use tabellion_contracts::safe_markdown_editor::CONTRACT;
 
     #[test]

@@ -19,11 +19,7 @@ use serde_json::{Value, json};
 use tabellion_contracts::{learning_os, safe_markdown_editor};
 use tabellion_runtime::{ContractSpec, ToolSpec};
 
-use crate::{
-    Subject,
-    adapter::Adapter,
-    subject::{Era, Launch},
-};
+use crate::{Subject, adapter::Adapter, era::Era, launch::Launch};
 
 /// A promise that a small server breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,11 +16,12 @@ use serde_json::{Value, json};
 use tabellion_conformance::{
     Subject, Target,
     adapter::Adapter,
+    era::Era,
     http::{Request, Url},
+    launch::{Launch, Reach},
     ledger,
     report::{Verdict, progress::Silent},
     run::{self, Options},
-    subject::{Era, Launch, Reach},
     target::PATIENCE,
 };
 use tabellion_contracts::braindrive_markdown::CONTRACT;
