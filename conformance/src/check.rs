@@ -58,6 +58,13 @@ impl Check {
     }
 }
 
+/// Whether `pattern` is the id of a check, or of its family: `family` or `family/*`.
+pub fn covers(pattern: &str, id: &str) -> bool {
+    let family = pattern.strip_suffix("/*").unwrap_or(pattern);
+    let below = id.strip_prefix(family).and_then(|rest| rest.strip_prefix('/'));
+    pattern == id || below.is_some()
+}
+
 /// For checks whose cases are as small as can be.
 pub fn as_small_as_can_be(_: &Case) -> Vec<Case> {
     Vec::new()

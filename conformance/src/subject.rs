@@ -5,7 +5,12 @@ use tabellion_runtime::{
     spec::{Effect, EffectKind},
 };
 
-use crate::{adapter::Adapter, era::Era, launch::Launch};
+use crate::{
+    adapter::Adapter,
+    era::Era,
+    launch::Launch,
+    request::{self, Call, With},
+};
 
 /// The guarantees that every mutation makes a commit.
 const COMMITS: [&str; 3] = ["commit-per-mutation", "commit-per-entry", "commit-per-edit"];
@@ -46,5 +51,31 @@ impl Subject {
     pub fn tools(&self) -> impl Iterator<Item = &'static ToolSpec> + '_ {
         let tools = self.contract.tools.iter();
         tools.filter(|tool| self.adapter.has(tool, None))
+    }
+
+    /// A request that has an effect of this kind on the document that `with` names; `None` if the server has no tool for
+    /// it, or only one for other documents.
+    pub fn request(&self, kind: EffectKind, with: With<'_>) -> Option<Call> {
+        let (tool, effect) = self.tool_with(kind)?;
+        request::with_effect(tool, effect, with).filter(|call| call.path() == with.path)
+    }
+
+    /// Requests of all tools, of every effect that a tool has or the plain example of one that has none, all about the
+    /// document `with` names.
+    pub fn requests(&self, with: With<'_>) -> Vec<Call> {
+        let mut calls = Vec::new();
+        for tool in self.tools() {
+            if tool.effects.is_empty() {
+                let arguments = request::examples(tool).next();
+                calls.extend(
+                    request::about(tool, with.path).or(arguments.map(|arguments| Call { tool, arguments })),
+                );
+                continue;
+            }
+            let effects = tool.effects.iter();
+            let known = effects.filter(|effect| self.adapter.has(tool, Some(effect)));
+            calls.extend(known.filter_map(|effect| request::with_effect(tool, effect, with)));
+        }
+        calls
     }
 }

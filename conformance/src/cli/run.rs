@@ -8,7 +8,7 @@ use super::{
     server::Server,
 };
 use crate::{
-    check::Profile,
+    check::{Profile, covers},
     checks,
     era::Era,
     exit,
@@ -20,7 +20,7 @@ use crate::{
         progress::Progress,
         terminal::{self, Again, With},
     },
-    run::{self, Options, covers},
+    run::{self, Options},
 };
 
 /// What to try, and how.

@@ -25,7 +25,6 @@ use crate::{
     check::{Case, Check, Profile, Severity},
     era::Era,
     judgement::{Failure, Stop},
-    run::Options,
     trace::Event,
 };
 
@@ -183,10 +182,21 @@ impl CheckReport {
     }
 }
 
+/// Told of what happens, from several threads.
+pub trait Observer: Sync {
+    /// A check begins, with so many cases.
+    fn begins(&self, check: &Check, era: Era, cases: usize);
+    /// One of its cases is done.
+    fn case_done(&self, check: &Check);
+    /// It is done.
+    fn ends(&self, report: &CheckReport);
+}
+
 impl Report {
     pub(crate) fn new(
         subject: &Subject,
-        options: &Options,
+        profile: Profile,
+        seed: u64,
         checks: Vec<CheckReport>,
         took: Duration,
     ) -> Self {
@@ -221,8 +231,8 @@ impl Report {
                 command: subject.launch.words(),
             },
             contract: format!("{} {}", subject.contract.id, subject.contract.version),
-            profile: options.profile,
-            seed: options.seed,
+            profile,
+            seed,
             guarantees: guarantees.collect(),
             checks,
             seconds: took.as_secs_f64(),

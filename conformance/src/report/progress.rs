@@ -9,8 +9,7 @@ use std::{
 use crate::{
     check::Check,
     era::Era,
-    report::{CheckReport, terminal, visible},
-    run::Observer,
+    report::{CheckReport, Observer, terminal, visible},
 };
 
 /// The moving line is not drawn more often than this.

@@ -15,6 +15,7 @@ use crate::{
     request::{Call, With, with_effect},
     scene::Scene,
     semantics,
+    stepper::{Counting, Stepper},
 };
 
 /// Documents of every library.
@@ -297,4 +298,13 @@ pub(super) fn ensure_as_answered(reply: Option<&Reply>, is_made: bool) -> Judgem
         }),
         None => Ok(()),
     }
+}
+
+/// Starts a server over `scene` that can be stepped through.
+///
+/// # Errors
+/// When that is not possible here, or the server does not start.
+pub(super) fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<(Client<'a>, Stepper), Stop> {
+    let (target, stepper) = scene.connect_stepped(Counting::WhenArmed)?;
+    Ok((Client::open(bench.subject, target, scene.library())?, stepper))
 }
