@@ -1,11 +1,7 @@
 //! Runs the suite in a server's own tests, in one line, and panics with the report if a check fails.
 
 use crate::{
-    Subject,
-    adapter::Adapter,
-    contracts,
-    era::Era,
-    launch::Launch,
+    Subject, contracts,
     probe::{self, Spoken},
     report::{
         Report,
@@ -46,14 +42,10 @@ pub fn check(contract: &str, command: impl IntoIterator<Item = impl Into<String>
 }
 
 fn judge(contract: &str, command: Vec<String>) -> Result<Report, String> {
-    let subject = Subject {
-        name: command.first().cloned().ok_or("no command is given")?,
-        contract: contracts::find(contract)?,
-        launch: Launch::of(command),
-        adapter: Adapter::Native,
-        era: Era::Session,
-        commits: true,
-    };
+    if command.is_empty() {
+        return Err("no command is given".to_owned());
+    }
+    let subject = Subject::new(contracts::find(contract)?, command);
     let Spoken { eras, identity } = probe::probe(&subject)?;
     let options = Options {
         jobs: run::available_jobs(),

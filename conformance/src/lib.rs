@@ -15,7 +15,6 @@
 //! | [`semantics`], [`markdown`], [`moment`], [`settled`] | what must hold: after a call, and when nobody is at work |
 //! | [`probe`] | whether there is a server at all, and what it speaks |
 //! | [`run`](mod@run), [`trace`], [`report`], [`known`], [`replay`] | what came of it, what is put up with, and once more |
-//! | [`reference`](mod@reference) | a server to test the checks with, and mutants of it that they must tell from it |
 //!
 //! A server in Rust holds itself to a contract with one line of its tests: see [`check`](fn@check).
 //!
@@ -45,7 +44,6 @@ pub mod moment;
 pub mod official;
 pub mod person;
 pub mod probe;
-pub mod reference;
 pub mod replay;
 pub mod reply;
 pub mod report;

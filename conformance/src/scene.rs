@@ -323,11 +323,11 @@ impl<'a> Scene<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference;
+    use crate::contracts::CONTRACTS;
 
     #[test]
     fn nothing_around_a_library_changes_unseen() {
-        let subject = reference::subject(Path::new("none"), None);
+        let subject = Subject::new(CONTRACTS[0], Vec::new());
         let scene = Scene::new(&subject, &Trace::default(), &[("a.md", "a\n")]).unwrap();
         let mut before = scene.view().unwrap();
         for path in [

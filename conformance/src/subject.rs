@@ -34,6 +34,19 @@ pub struct Subject {
 }
 
 impl Subject {
+    /// Returns a server that `command` starts and that has the contract's own tools. It is named after its program, speaks
+    /// the older era over its standard input and output, and is to commit what it changes.
+    pub fn new(contract: &'static ContractSpec, command: Vec<String>) -> Self {
+        Self {
+            name: command.first().cloned().unwrap_or_default(),
+            contract,
+            launch: Launch::of(command),
+            adapter: Adapter::Native,
+            era: Era::Session,
+            commits: true,
+        }
+    }
+
     /// The first tool with an effect of this kind that the server has, and the effect.
     pub fn tool_with(&self, kind: EffectKind) -> Option<(&'static ToolSpec, &'static Effect)> {
         let tools = self.contract.tools.iter();

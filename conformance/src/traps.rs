@@ -176,18 +176,11 @@ mod tests {
     use crate::contracts::CONTRACTS;
 
     use super::*;
-    use crate::{adapter::Adapter, era::Era, launch::Launch, subject::Subject, trace::Trace};
+    use crate::{subject::Subject, trace::Trace};
 
     #[test]
     fn every_trap_springs_where_git_steps_into_it() {
-        let subject = Subject {
-            name: "none".into(),
-            contract: CONTRACTS[0],
-            launch: Launch::of(vec!["true".into()]),
-            adapter: Adapter::Native,
-            era: Era::Session,
-            commits: true,
-        };
+        let subject = Subject::new(CONTRACTS[0], vec!["true".into()]);
         for config in &TRAPS.config {
             let documents = [("notes/plan.md", "# Plan\n")];
             let scene = Scene::new(&subject, &Trace::default(), &documents).unwrap();

@@ -22,10 +22,10 @@ use tabellion_conformance::{
     Subject,
     check::{Severity, covers},
     era::Era,
-    reference::{self, mutant::ZOO, small},
     report::{CheckReport, Verdict, progress::Silent},
     run as conformance,
 };
+use tabellion_reference::{self as reference, mutant::ZOO, small};
 
 use crate::{Outcome, root, run};
 

@@ -184,18 +184,11 @@ fn refused(reply: &Reply, what: &str) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{adapter::Adapter, era::Era, launch::Launch};
+    use crate::Subject;
     use tabellion_contracts::learning_os::CONTRACT;
 
     pub(super) fn subject() -> Subject {
-        Subject {
-            name: "none".into(),
-            contract: &CONTRACT,
-            launch: Launch::of(vec!["false".into()]),
-            adapter: Adapter::Native,
-            era: Era::Session,
-            commits: true,
-        }
+        Subject::new(&CONTRACT, vec!["false".into()])
     }
 
     #[test]

@@ -12,11 +12,8 @@ use super::{
 };
 use crate::{
     Bytes, Ledger, Subject,
-    adapter::Adapter,
     check::{Bench, Profile},
-    era::Era,
     judgement::Stop,
-    launch::Launch,
     markdown::NoSection,
     request::{Call, With},
     scene::View,
@@ -25,14 +22,7 @@ use crate::{
 };
 
 fn subject() -> Subject {
-    Subject {
-        name: "none".into(),
-        contract: CONTRACTS[0],
-        launch: Launch::of(Vec::new()),
-        adapter: Adapter::Native,
-        era: Era::Session,
-        commits: true,
-    }
+    Subject::new(CONTRACTS[0], Vec::new())
 }
 
 /// The programs of all checks.

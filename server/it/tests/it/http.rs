@@ -15,7 +15,6 @@ use ring::{
 use serde_json::{Value, json};
 use tabellion_conformance::{
     Subject, Target,
-    adapter::Adapter,
     era::Era,
     http::{Request, Url},
     launch::{Launch, Reach},
@@ -451,14 +450,11 @@ fn what_depends_on_the_transport_is_kept_over_http() {
     ];
     let subject = Subject {
         name: "tabellion over HTTP".into(),
-        contract: &CONTRACT,
         launch: Launch {
             reach: Reach::Http("http://127.0.0.1:{port}/mcp".into()),
             ..Launch::of(serve.map(String::from).into())
         },
-        adapter: Adapter::Native,
-        era: Era::Session,
-        commits: true,
+        ..Subject::new(&CONTRACT, Vec::new())
     };
     let options = Options {
         only: ["concurrent", "http", "mutation", "wire"]
