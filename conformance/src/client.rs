@@ -7,11 +7,11 @@ use tabellion_runtime::ToolSpec;
 
 use crate::{
     Subject, Target, WireError,
-    check::{Stop, fail},
+    era::Era,
+    judgement::{Stop, fail},
     person::{self, Pending, Person},
     reply::Reply,
     request::Call,
-    subject::Era,
 };
 
 /// Why there is no other client of the same server.

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    Subject, check::Stop, client::prepare, report::visible, request::With, scene::Scene, subject::Era,
+    Subject, client::prepare, era::Era, judgement::Stop, report::visible, request::With, scene::Scene,
     trace::Trace,
 };
 

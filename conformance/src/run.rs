@@ -1,6 +1,7 @@
 //! Running checks: which, in what order, with how many at once, and what becomes of their failures.
 
 use std::{
+    num::NonZero,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -11,12 +12,13 @@ use std::{
 
 use crate::{
     Subject,
-    check::{Bench, Case, Check, Judgement, Profile, Stop},
+    check::{Bench, Case, Check, Profile, covers},
     checks,
+    era::Era,
+    judgement::{Judgement, Stop},
     known::Known,
     probe,
-    report::{CheckReport, Report, Verdict, Witness},
-    subject::Era,
+    report::{CheckReport, Observer, Report, Verdict, Witness},
     trace::Trace,
 };
 
@@ -26,6 +28,11 @@ const MOST_FAILURES: usize = 3;
 const MOST_SHRINKS: usize = 200;
 /// No smaller case is looked for after so long: of a server that hangs, each takes all of one's patience.
 const LONGEST_SHRINKING: Duration = Duration::from_secs(60);
+
+/// Returns how many cases run side by side by default: one per available core.
+pub fn available_jobs() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
 
 /// What to run, and how.
 #[derive(Debug, Clone)]
@@ -70,16 +77,6 @@ impl Default for Options {
     }
 }
 
-/// Told of what happens, from several threads.
-pub trait Observer: Sync {
-    /// A check begins, with so many cases.
-    fn begins(&self, check: &Check, era: Era, cases: usize);
-    /// One of its cases is done.
-    fn case_done(&self, check: &Check);
-    /// It is done.
-    fn ends(&self, report: &CheckReport);
-}
-
 /// Runs the checks of the subject's contract.
 pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Report {
     let since = Instant::now();
@@ -105,7 +102,7 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
         observer.ends(&report);
         reports.push(report);
     }
-    Report::new(subject, options, reports, since.elapsed())
+    Report::new(subject, options.profile, options.seed, reports, since.elapsed())
 }
 
 /// What is to be run, in order.
@@ -132,13 +129,6 @@ pub fn selected<'a>(
             && (options.only.is_empty() || is_of(&options.only, check.id))
             && !is_of(&options.skip, check.id)
     })
-}
-
-/// Whether `pattern` is the id of a check, or of its family: `family` or `family/*`.
-pub fn covers(pattern: &str, id: &str) -> bool {
-    let family = pattern.strip_suffix("/*").unwrap_or(pattern);
-    let below = id.strip_prefix(family).and_then(|rest| rest.strip_prefix('/'));
-    pattern == id || below.is_some()
 }
 
 /// Whether a check is about how things are said, which is another matter in each era.

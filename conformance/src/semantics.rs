@@ -9,7 +9,7 @@ use serde_json::Value;
 use tabellion_runtime::spec::{Effect, EffectKind};
 
 use crate::{
-    check::{Judgement, Stop, fail},
+    judgement::{Judgement, Stop, fail},
     markdown::{self, NoSection},
     request::Call,
 };
@@ -226,7 +226,7 @@ mod tests {
 
     #[track_caller]
     fn judged(kind: EffectKind, before: Option<&str>, after: Option<&str>) -> bool {
-        let tools = crate::checks::CONTRACTS[0].tools.iter();
+        let tools = crate::contracts::CONTRACTS[0].tools.iter();
         let mut effects = tools.flat_map(|tool| tool.effects.iter().map(move |effect| (tool, effect)));
         let (tool, effect) = effects.find(|(_, effect)| effect.kind == kind).expect("declared");
         let with = With {

@@ -20,12 +20,12 @@ use std::{
 
 use tabellion_conformance::{
     Subject,
-    check::{Check, Severity},
-    reference::{self, mutant::ZOO, small},
-    report::{CheckReport, Verdict},
-    run::{self as conformance, Observer, covers},
-    subject::Era,
+    check::{Severity, covers},
+    era::Era,
+    report::{CheckReport, Verdict, progress::Silent},
+    run as conformance,
 };
+use tabellion_reference::{self as reference, mutant::ZOO, small};
 
 use crate::{Outcome, root, run};
 
@@ -215,7 +215,7 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
             verdicts_alone: !is_right,
             ..conformance::Options::default()
         },
-        &Unseen,
+        &Silent,
     );
     let is_untried = |check: &&CheckReport| {
         let is_named = exhibit.seen_by.contains(&check.id.as_str());
@@ -279,13 +279,4 @@ fn compare(options: &Options, found: &Matrix) -> Outcome<Vec<String>> {
 
 fn golden() -> PathBuf {
     root().join("conformance/zoo.golden")
-}
-
-/// Nobody looks at the single checks.
-struct Unseen;
-
-impl Observer for Unseen {
-    fn begins(&self, _: &Check, _: Era, _: usize) {}
-    fn case_done(&self, _: &Check) {}
-    fn ends(&self, _: &CheckReport) {}
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::{Subject, check::Stop, client::Client, scene::Scene, trace::Trace};
+use crate::{Subject, client::Client, judgement::Stop, scene::Scene, trace::Trace};
 
 /// More pages than this of a list are not asked for.
 const MOST_PAGES: usize = 100;
@@ -45,7 +45,7 @@ pub fn ask(client: &mut Client<'_>) -> Result<Offer, String> {
 pub fn lacking(subject: &Subject) -> Result<Lacking, Stop> {
     let trace = Trace::default();
     let scene = Scene::new(subject, &trace, &[("README.md", "# Library\n")])?;
-    let offer = ask(&mut scene.start()?).map_err(crate::check::fail)?;
+    let offer = ask(&mut scene.start()?).map_err(crate::judgement::fail)?;
     let wanted = subject.adapter.names(subject.contract);
     let all = wanted.len();
     let names = wanted

@@ -5,11 +5,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::{Trouble, run::print};
-use crate::{
-    check::Severity,
-    checks::{self, CONTRACTS},
-    exit,
-};
+use crate::{check::Severity, checks, contracts::CONTRACTS, exit};
 
 /// Text is wrapped at so many characters.
 const WIDTH: usize = 88;

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use super::{Trouble, run::print, server::Server};
 use crate::{
-    check::{Failure, Stop},
-    exit, probe,
+    exit,
+    judgement::{Failure, Stop},
+    probe,
     replay::Saved,
     report::{Witness, terminal},
 };

@@ -8,8 +8,10 @@ use super::{
     server::Server,
 };
 use crate::{
-    check::Profile,
-    checks, exit, in_tests,
+    check::{Profile, covers},
+    checks,
+    era::Era,
+    exit,
     known::Known,
     probe::{self, Spoken},
     replay,
@@ -18,8 +20,7 @@ use crate::{
         progress::Progress,
         terminal::{self, Again, With},
     },
-    run::{self, Options, covers},
-    subject::Era,
+    run::{self, Options},
 };
 
 /// What to try, and how.
@@ -122,7 +123,7 @@ impl Arguments {
         Ok(Options {
             profile: self.profile,
             seed: self.seed,
-            jobs: self.jobs.map_or_else(in_tests::jobs, NonZero::get),
+            jobs: self.jobs.map_or_else(run::available_jobs, NonZero::get),
             only: self.only.clone(),
             skip: self.skip.clone(),
             eras: self.era.iter().map(era).collect::<Result<_, _>>()?,

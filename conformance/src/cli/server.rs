@@ -7,12 +7,13 @@ use tabellion_runtime::ContractSpec;
 use super::Trouble;
 use crate::{
     adapter::{Adapter, Mapping, offer},
-    check::Stop,
-    checks::CONTRACTS,
+    contracts::{self, CONTRACTS},
+    era::Era,
     http::Url,
-    in_tests,
+    judgement::Stop,
+    launch::{Launch, Reach, Running},
     probe::{self, Identity, Spoken},
-    subject::{Era, Launch, Reach, Running, Subject},
+    subject::Subject,
 };
 
 /// Which server, and how it is started.
@@ -188,7 +189,7 @@ impl Server {
 
     fn contract(&self, other: Option<&str>) -> Result<&'static ContractSpec, Trouble> {
         match self.contract.as_deref().or(other) {
-            Some(id) => Ok(in_tests::contract(id)?),
+            Some(id) => Ok(contracts::find(id)?),
             None => Ok(CONTRACTS[0]),
         }
     }

@@ -2,7 +2,7 @@
 
 use similar::{Algorithm, DiffTag};
 
-use crate::check::Difference;
+use crate::judgement::Difference;
 
 /// So many equal lines are shown around a difference.
 const CONTEXT: usize = 3;

@@ -8,9 +8,8 @@ use std::{
 
 use crate::{
     check::Check,
-    report::{CheckReport, terminal, visible},
-    run::Observer,
-    subject::Era,
+    era::Era,
+    report::{CheckReport, Observer, terminal, visible},
 };
 
 /// The moving line is not drawn more often than this.

@@ -7,7 +7,8 @@ use std::{fmt::Write as _, path::Path};
 use anstyle::{AnsiColor, Style};
 
 use crate::{
-    check::{Difference, Severity},
+    check::Severity,
+    judgement::Difference,
     replay,
     report::{
         CheckReport, Finding, Report, Standing, Verdict, Witness,

@@ -27,9 +27,9 @@ use rustix::{
 use serde_json::{Map, Value, json};
 
 use crate::{
+    era::Era,
     http::{Request, Response, Url},
     stepper::{Counting, Stepper, StepperError},
-    subject::Era,
     trace::Trace,
 };
 use process::Process;

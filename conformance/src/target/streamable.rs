@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 
 use super::WireError;
 use crate::{
+    era::Era,
     http::{Request, Response, Url, events::Events},
     report::visible,
-    subject::Era,
 };
 
 /// What a message of this transport comes as.

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Way, accepted, added};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     ledger,
 };
 

@@ -14,7 +14,8 @@ use super::{
     struck::{judge_at_once, judge_later},
 };
 use crate::{
-    check::{Bench, Case, Judgement, Stop},
+    check::{Bench, Case},
+    judgement::{Judgement, Stop},
     ledger::git,
     scene::Scene,
     settled::{self, Baseline},

@@ -15,8 +15,9 @@ use super::{
 };
 use crate::{
     WireError,
-    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    check::{Bench, Case},
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     scene::Scene,
     settled::{self, Baseline},

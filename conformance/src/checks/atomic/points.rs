@@ -4,12 +4,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    mutation::{Mutation, library_in_memory},
-    struck,
-};
+use super::mutation::{self, Mutation, library_in_memory};
 use crate::{
-    check::{Bench, Case, Stop, fail},
+    check::{Bench, Case},
+    judgement::{Stop, fail},
     reply::Reply,
     settled,
     stepper::{Call, Effect, Errno, Fault},
@@ -104,7 +102,7 @@ pub(super) fn cases(bench: &Bench<'_>, happenings: &[Happening]) -> Result<Vec<C
 fn count(bench: &Bench<'_>, mutation: Mutation) -> Result<Vec<Call>, Stop> {
     let call = mutation.call(bench.subject)?;
     let scene = library_in_memory(bench)?;
-    let (mut client, stepper) = struck::start(bench, &scene)?;
+    let (mut client, stepper) = mutation::start(bench, &scene)?;
     mutation.prepare(bench.subject, &mut client)?;
     // A server may do some things once, when it is first asked for something.
     settled::log(bench.subject, &mut client)?;

@@ -3,31 +3,23 @@
 use std::path::Path;
 
 use super::{
-    mutation::{document, ensure_as_answered, is_made, library_in_memory, must, next},
+    mutation::{document, ensure_as_answered, is_made, library_in_memory, must, next, start},
     points::{Happening, Point},
 };
 use crate::{
-    check::{Bench, Case, Judgement, Stop, ensure},
+    check::{Bench, Case},
     client::Client,
+    judgement::{Judgement, Stop, ensure},
     ledger::{self, Files},
     reply::Reply,
     request::Call,
     scene::Scene,
     settled::{self, Baseline},
-    stepper::{Counting, Effect, Stepper},
+    stepper::Effect,
 };
 
 /// So many calls before the fault are shown.
 const SHOWN: usize = 12;
-
-/// Starts a server over `scene` that can be stepped through.
-///
-/// # Errors
-/// When that is not possible here, or the server does not start.
-pub(super) fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<(Client<'a>, Stepper), Stop> {
-    let (target, stepper) = scene.connect_stepped(Counting::WhenArmed)?;
-    Ok((Client::open(bench.subject, target, scene.library())?, stepper))
-}
 
 /// Judges one point.
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

@@ -7,7 +7,8 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::edits::{self, Edit};
 use crate::{
-    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    check::{Bench, Case},
+    judgement::{Judgement, Stop, ensure, fail},
     ledger,
     scene::Scene,
     settled::{self, Baseline},

@@ -18,7 +18,8 @@ use super::{
     history::{self, lines_with},
 };
 use crate::{
-    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    check::{Bench, Case},
+    judgement::{Judgement, Stop, ensure, fail},
     scene::Scene,
     settled,
 };

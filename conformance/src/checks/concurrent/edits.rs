@@ -7,8 +7,9 @@ use tabellion_runtime::spec::EffectKind;
 use super::history::{self, lines_with};
 use crate::{
     Subject,
-    check::{Bench, Judgement, Stop, ensure, fail},
+    check::Bench,
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request::{Call, With},
     scene::Scene,

@@ -15,7 +15,8 @@ use super::{
     history,
 };
 use crate::{
-    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    check::{Bench, Case},
+    judgement::{Judgement, Stop, ensure, fail},
     ledger::git,
     scene::Scene,
     settled,

@@ -5,9 +5,10 @@ use super::{
     samples::{self, Seen, begin, held, sections},
 };
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, fail},
+    check::{Bench, Case, Check, Severity},
+    judgement::{Judgement, Stop, fail},
+    layout::DOCUMENT,
     reply::Reply,
-    subject::DOCUMENT,
 };
 
 pub(super) const CHECK: Check = Check {

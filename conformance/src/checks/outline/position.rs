@@ -5,8 +5,9 @@ use super::{
     samples::{self, begin, held, sections},
 };
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, ensure},
+    check::{Bench, Case, Check, Severity},
     documents::Document,
+    judgement::{Judgement, ensure},
     reply::Reply,
     scene::Scene,
 };

@@ -8,8 +8,9 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     attacks::{self, Attack, Expected, Setup, placed},
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     reply::Reply,
     request::{self, Call, With, with_effect},

@@ -7,8 +7,9 @@ use tabellion_runtime::ToolSpec;
 use super::DOCUMENTS;
 use crate::{
     adapter::Adapter,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
     generate::{Input, Inputs},
+    judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request::examples,
     scene::Scene,

@@ -6,7 +6,8 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::{DOCUMENT, DOCUMENTS};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure},
+    check::{Bench, Case, Check, Severity},
+    judgement::{Judgement, Stop, ensure},
     reply::Refusal,
     request::{Call, With},
     scene::Scene,

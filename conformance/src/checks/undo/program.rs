@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail, fewer_steps},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be, fewer_steps},
     checks::outline::editor::{Editor, Entry, accepted},
+    judgement::{Judgement, Stop, ensure, fail},
+    layout::DOCUMENT,
     reply::Reply,
     scene::Scene,
     settled,
-    subject::DOCUMENT,
 };
 
 pub(super) const CHECK: Check = Check {

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::{harmless, library, short};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
-    subject::Era,
+    check::{Bench, Case, Check, Severity},
+    era::Era,
+    judgement::{Judgement, Stop, ensure, fail},
     talk::{Talk, is_answer},
 };
 

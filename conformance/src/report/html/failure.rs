@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{escape, mark, prose};
 use crate::{
-    check::Difference,
+    judgement::Difference,
     report::{
         CheckReport, Report, Standing, Witness,
         compare::Comparison,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion_conformance::{http::Request, ledger, subject::Era, target::PATIENCE};
+use tabellion_conformance::{era::Era, http::Request, ledger, target::PATIENCE};
 
 use crate::{http::Server, support::Library};
 

@@ -15,12 +15,12 @@ use ring::{
 use serde_json::{Value, json};
 use tabellion_conformance::{
     Subject, Target,
-    adapter::Adapter,
+    era::Era,
     http::{Request, Url},
+    launch::{Launch, Reach},
     ledger,
     report::{Verdict, progress::Silent},
     run::{self, Options},
-    subject::{Era, Launch, Reach},
     target::PATIENCE,
 };
 use tabellion_contracts::braindrive_markdown::CONTRACT;
@@ -450,14 +450,11 @@ fn what_depends_on_the_transport_is_kept_over_http() {
     ];
     let subject = Subject {
         name: "tabellion over HTTP".into(),
-        contract: &CONTRACT,
         launch: Launch {
             reach: Reach::Http("http://127.0.0.1:{port}/mcp".into()),
             ..Launch::of(serve.map(String::from).into())
         },
-        adapter: Adapter::Native,
-        era: Era::Session,
-        commits: true,
+        ..Subject::new(&CONTRACT, Vec::new())
     };
     let options = Options {
         only: ["concurrent", "http", "mutation", "wire"]

@@ -1,13 +1,7 @@
-//! A server held to its contract by one line of its own tests.
-
-use std::{num::NonZero, thread};
-
-use tabellion_runtime::ContractSpec;
+//! Runs the suite in a server's own tests, in one line, and panics with the report if a check fails.
 
 use crate::{
-    Subject,
-    adapter::Adapter,
-    checks::CONTRACTS,
+    Subject, contracts,
     probe::{self, Spoken},
     report::{
         Report,
@@ -15,7 +9,6 @@ use crate::{
         terminal::{self, With},
     },
     run::{self, Options},
-    subject::{Era, Launch},
 };
 
 /// Holds a server to a contract, quickly: every check in the newest era that it speaks, and those of the wire in all.
@@ -49,35 +42,17 @@ pub fn check(contract: &str, command: impl IntoIterator<Item = impl Into<String>
 }
 
 fn judge(contract: &str, command: Vec<String>) -> Result<Report, String> {
-    let subject = Subject {
-        name: command.first().cloned().ok_or("no command is given")?,
-        contract: self::contract(contract)?,
-        launch: Launch::of(command),
-        adapter: Adapter::Native,
-        era: Era::Session,
-        commits: true,
-    };
+    if command.is_empty() {
+        return Err("no command is given".to_owned());
+    }
+    let subject = Subject::new(contracts::find(contract)?, command);
     let Spoken { eras, identity } = probe::probe(&subject)?;
     let options = Options {
-        jobs: jobs(),
+        jobs: run::available_jobs(),
         eras,
         rest_in_last_era: true,
         ..Options::default()
     };
     let name = identity.map_or_else(|| subject.name.clone(), |it| it.name);
     Ok(run::run(&Subject { name, ..subject }, &options, &Silent))
-}
-
-/// As many cases at the same time as there are cores.
-pub(crate) fn jobs() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get)
-}
-
-/// The contract with this id.
-pub(crate) fn contract(id: &str) -> Result<&'static ContractSpec, String> {
-    let found = CONTRACTS.iter().find(|contract| contract.id == id);
-    found.copied().ok_or_else(|| {
-        let ids: Vec<_> = CONTRACTS.iter().map(|contract| contract.id).collect();
-        format!("there is no contract `{id}`; there is {}", ids.join(", "))
-    })
 }

@@ -31,7 +31,7 @@ fn smoked(adapter: &str, mutant: &[&str]) -> (Option<i32>, String) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("adapter.toml");
     fs::write(&file, adapter).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion-conformance"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"));
     command.args(["smoke", "--adapter"]).arg(file);
     command.args([
         "--",
@@ -100,7 +100,7 @@ fn smoke_tells_a_wrong_adapter_from_a_wrong_server() {
 #[test]
 fn a_draft_of_an_adapter_works_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion-conformance"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"));
     command.args([
         "template",
         "--",

@@ -3,8 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use clap::Parser;
-use tabellion_conformance::reference::{
-    self,
+use tabellion_reference::{
     mutant::Specimen,
     small::{self, Break},
 };
@@ -49,7 +48,7 @@ fn main() -> ExitCode {
             let document = arguments.document.as_deref();
             small::serve(&arguments.library, contract, document, arguments.broken).map_err(Into::into)
         }
-        None => reference::serve(&arguments.library, mutant, arguments.http),
+        None => tabellion_reference::serve(&arguments.library, mutant, arguments.http),
     };
     match served {
         Ok(()) => ExitCode::SUCCESS,

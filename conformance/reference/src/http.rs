@@ -12,6 +12,7 @@ use std::{
     thread,
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use super::{
@@ -22,7 +23,6 @@ use super::{
         VERSION_KEY, error,
     },
 };
-use crate::target::streamable::base64;
 
 /// A body may be so long.
 const MOST_BYTES: u64 = 64 << 20;
@@ -247,7 +247,7 @@ impl Server<'_> {
             .as_str()
             .filter(|_| method == Some("tools/call"));
         let says = |header: &str, value: &str| {
-            let encoded = format!("=?base64?{}?=", base64(value.as_bytes()));
+            let encoded = format!("=?base64?{}?=", BASE64_STANDARD.encode(value));
             request
                 .header(header)
                 .is_some_and(|it| it == value || it == encoded)

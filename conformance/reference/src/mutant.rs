@@ -176,7 +176,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::{super::small, *};
-    use crate::checks;
+    use tabellion_conformance::checks;
 
     #[test]
     fn each_check_fails_somebody_who_is_named_for_it() {

@@ -35,14 +35,9 @@ mod wire;
 
 use std::{error::Error, fmt::Display, io, net::SocketAddr, path::Path};
 
+use tabellion_conformance::{Subject, era::Era, launch::Reach};
 use tabellion_contracts::braindrive_markdown::CONTRACT;
 use tabellion_runtime::{Failure, FailureKind};
-
-use crate::{
-    Subject,
-    adapter::Adapter,
-    subject::{Era, Launch, Reach},
-};
 
 /// The reference as a server under test, or one of its mutants; `program` is the binary `tabellion-reference`.
 pub fn subject(program: &Path, specimen: Option<&mutant::Specimen>) -> Subject {
@@ -52,11 +47,8 @@ pub fn subject(program: &Path, specimen: Option<&mutant::Specimen>) -> Subject {
     command.extend(mutant.into_iter().flatten());
     Subject {
         name: specimen.map_or("reference", |specimen| specimen.name).to_owned(),
-        contract: &CONTRACT,
-        launch: Launch::of(command),
-        adapter: Adapter::Native,
         era: Era::Stateless,
-        commits: true,
+        ..Subject::new(&CONTRACT, command)
     }
 }
 

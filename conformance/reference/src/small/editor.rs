@@ -4,10 +4,10 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tabellion_conformance::markdown::{self, Section};
 use tabellion_contracts::safe_markdown_editor::{CONTRACT, tool};
 
 use super::{Answer, Break, Library, Refused, Said, Serves, failed, is, refused};
-use crate::markdown::{self, Section};
 
 const fn breaks(name: &'static str, does: &'static str, seen_by: &'static str) -> Break {
     Break {

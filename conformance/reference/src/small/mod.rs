@@ -16,14 +16,9 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use tabellion_conformance::{Subject, era::Era};
 use tabellion_contracts::{learning_os, safe_markdown_editor};
 use tabellion_runtime::{ContractSpec, ToolSpec};
-
-use crate::{
-    Subject,
-    adapter::Adapter,
-    subject::{Era, Launch},
-};
 
 /// A promise that a small server breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,11 +74,8 @@ pub fn subject(program: &Path, contract: &str, broken: Option<&Break>) -> Subjec
     }
     Subject {
         name: broken.map_or(contract.id, |it| it.name).to_owned(),
-        contract,
-        launch: Launch::of(command.into_iter().map(String::from).collect()),
-        adapter: Adapter::Native,
         era: Era::Stateless,
-        commits: true,
+        ..Subject::new(contract, command.into_iter().map(String::from).collect())
     }
 }
 
