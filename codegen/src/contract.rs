@@ -4,6 +4,7 @@
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
+use tabellion_runtime::{Annotations, Approval, EffectKind, ErrorChannel, FailureKind};
 
 use crate::{document::Document, names};
 
@@ -218,33 +219,6 @@ pub struct Prompt {
     pub template: String,
 }
 
-impl Prompt {
-    /// The names in braces in the template, each once, in the order of the text.
-    pub fn placeholders(&self) -> Vec<&str> {
-        let mut found = vec![];
-        let mut rest = self.template.as_str();
-        while let Some((_, after)) = rest.split_once('{') {
-            rest = after;
-            let Some((name, after)) = rest.split_once('}') else {
-                break;
-            };
-            if is_placeholder(name) {
-                if !found.contains(&name) {
-                    found.push(name);
-                }
-                rest = after;
-            }
-        }
-        found
-    }
-}
-
-/// What in braces stands for a value, as the runtime has it (`tabellion_runtime::offer`).
-fn is_placeholder(name: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    !name.is_empty() && name.bytes().all(is_part)
-}
-
 /// An argument of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Argument {
@@ -281,16 +255,6 @@ pub struct RustNames {
     pub trait_name: String,
 }
 
-/// How errors reach clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ErrorChannel {
-    /// As tool results with `isError: true`.
-    Result,
-    /// As JSON-RPC errors.
-    JsonRpc,
-}
-
 /// One row of the error table.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ErrorEntry {
@@ -301,51 +265,6 @@ pub struct ErrorEntry {
     /// The runtime's failures that become this error.
     #[serde(default)]
     pub failures: Vec<FailureKind>,
-}
-
-/// The kinds of failure that the runtime and a store know of (`tabellion_runtime::FailureKind`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureKind {
-    /// The request breaks a rule.
-    Invalid,
-    /// Something named is not there.
-    NotFound,
-    /// The documents have changed meanwhile.
-    Conflict,
-    /// The store must not be changed now.
-    Refused,
-    /// Somebody else holds a lock.
-    Busy,
-    /// Something is larger than the server handles.
-    TooLarge,
-    /// Something named must not be touched.
-    AccessDenied,
-    /// A path is named that is not among the allowed ones.
-    PathNotAllowed,
-    /// Nobody approved.
-    Declined,
-    /// The caller asks too often.
-    RateLimited,
-    /// The system failed.
-    Io,
-}
-
-impl FailureKind {
-    /// All of them, with the words that contracts and Rust have for them.
-    pub const ALL: [(Self, &'static str, &'static str); 11] = [
-        (Self::Invalid, "invalid", "Invalid"),
-        (Self::NotFound, "not_found", "NotFound"),
-        (Self::Conflict, "conflict", "Conflict"),
-        (Self::Refused, "refused", "Refused"),
-        (Self::Busy, "busy", "Busy"),
-        (Self::TooLarge, "too_large", "TooLarge"),
-        (Self::AccessDenied, "access_denied", "AccessDenied"),
-        (Self::PathNotAllowed, "path_not_allowed", "PathNotAllowed"),
-        (Self::Declined, "declined", "Declined"),
-        (Self::RateLimited, "rate_limited", "RateLimited"),
-        (Self::Io, "io", "Io"),
-    ];
 }
 
 /// A clause that tool files use by its id.
@@ -438,50 +357,6 @@ pub struct PathPolicy {
     pub deny: Vec<String>,
 }
 
-/// A person's approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Approval {
-    /// What the person is shown.
-    pub shows: Shows,
-}
-
-/// What a person is shown who is asked for approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shows {
-    /// The text to be appended.
-    Appended,
-    /// The difference.
-    Diff,
-}
-
-impl Shows {
-    /// The words that contracts and Rust have for it.
-    pub fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Appended => ("appended", "Appended"),
-            Self::Diff => ("diff", "Diff"),
-        }
-    }
-}
-
-/// MCP's tool annotations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Annotations {
-    /// The tool changes nothing.
-    #[serde(rename = "readOnlyHint")]
-    pub read_only: bool,
-    /// The tool may remove or overwrite.
-    #[serde(rename = "destructiveHint")]
-    pub destructive: bool,
-    /// Twice is as once.
-    #[serde(rename = "idempotentHint")]
-    pub idempotent: bool,
-    /// The tool reaches beyond the server.
-    #[serde(rename = "openWorldHint")]
-    pub open_world: bool,
-}
-
 /// What a call does to the document at the tool's path.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Effect {
@@ -507,73 +382,6 @@ pub struct When {
     pub at: String,
     /// What it must be.
     pub is: String,
-}
-
-/// What can be done to a document (`tabellion_runtime::EffectKind`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EffectKind {
-    /// It is answered with.
-    Read,
-    /// It becomes the text.
-    Write,
-    /// It goes.
-    Delete,
-    /// The text is added at its end.
-    Append,
-    /// A value is added as a line of JSON at its end.
-    AppendLine,
-    /// The text is added at its beginning.
-    Prepend,
-    /// The text takes the place of a section.
-    ReplaceSection,
-    /// The text is put before a section.
-    InsertBefore,
-    /// The text is put after a section.
-    InsertAfter,
-    /// A section's own text is answered with.
-    ReadSection,
-    /// A section comes.
-    InsertSection,
-    /// A section's own text becomes the text.
-    UpdateSection,
-    /// A section goes.
-    DeleteSection,
-    /// A section is put elsewhere.
-    MoveSection,
-    /// The last change is undone.
-    Undo,
-    /// The last change that was undone is made again.
-    Redo,
-}
-
-impl EffectKind {
-    /// Whether it changes nothing.
-    pub fn reads(self) -> bool {
-        matches!(self, Self::Read | Self::ReadSection)
-    }
-
-    /// The words that contracts and Rust have for it.
-    pub fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Read => ("read", "Read"),
-            Self::Write => ("write", "Write"),
-            Self::Delete => ("delete", "Delete"),
-            Self::Append => ("append", "Append"),
-            Self::AppendLine => ("append_line", "AppendLine"),
-            Self::Prepend => ("prepend", "Prepend"),
-            Self::ReplaceSection => ("replace_section", "ReplaceSection"),
-            Self::InsertBefore => ("insert_before", "InsertBefore"),
-            Self::InsertAfter => ("insert_after", "InsertAfter"),
-            Self::ReadSection => ("read_section", "ReadSection"),
-            Self::InsertSection => ("insert_section", "InsertSection"),
-            Self::UpdateSection => ("update_section", "UpdateSection"),
-            Self::DeleteSection => ("delete_section", "DeleteSection"),
-            Self::MoveSection => ("move_section", "MoveSection"),
-            Self::Undo => ("undo", "Undo"),
-            Self::Redo => ("redo", "Redo"),
-        }
-    }
 }
 
 /// A request or a response, and how it must be judged.

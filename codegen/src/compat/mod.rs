@@ -8,8 +8,9 @@ mod offers;
 mod tool;
 
 use serde_json::Value;
+use tabellion_runtime::FailureKind;
 
-use crate::contract::{Contract, FailureKind};
+use crate::contract::Contract;
 
 /// One difference between two versions of a contract.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,11 +137,11 @@ fn errors(changes: &mut Changes, old: &Contract, new: &Contract) {
     {
         changes.compatible(format!("error `{name}` was added"));
     }
-    for (kind, word, _) in FailureKind::ALL {
-        if let (Some(before), Some(after)) = (old.error_for(kind), new.error_for(kind))
+    for kind in FailureKind::ALL {
+        if let (Some(before), Some(after)) = (old.error_for(*kind), new.error_for(*kind))
             && before != after
         {
-            changes.breaking(format!("failure `{word}` was error `{before}` and is `{after}`"));
+            changes.breaking(format!("failure `{kind}` was error `{before}` and is `{after}`"));
         }
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use tabellion_runtime::{Annotations, Approval};
 
 use super::Changes;
 use crate::{
     algebra,
-    contract::{Annotations, Approval, Contract, Effect, PathPolicy, RateLimit, Side, Tool},
+    contract::{Contract, Effect, PathPolicy, RateLimit, Side, Tool},
     pointer, sample, schema, views,
 };
 
@@ -150,7 +151,7 @@ fn effects(changes: &mut Changes, old: &[Effect], new: &[Effect]) {
 }
 
 fn words(effect: &Effect) -> String {
-    let (word, _) = effect.kind.words();
+    let word = effect.kind;
     let pointer = |name: &str, pointer: &Option<String>| {
         pointer
             .as_ref()

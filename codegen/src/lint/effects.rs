@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use tabellion_runtime::schema::compile;
+use tabellion_runtime::{EffectKind, schema::compile};
 
 use super::pointers::leads_to;
 use crate::{
-    contract::{Contract, Effect, EffectKind, Side, Tool, When},
+    contract::{Contract, Effect, Side, Tool, When},
     problem::Problem,
     views,
 };
@@ -39,7 +39,7 @@ fn kind(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
     if reads != tool.spec.mutating {
         return;
     }
-    let (word, _) = effect.kind.words();
+    let word = effect.kind;
     let message = if reads {
         format!("`{word}` is no effect of a tool that makes a commit")
     } else {

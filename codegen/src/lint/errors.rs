@@ -1,7 +1,9 @@
 //! The error table, and that every error which can happen is declared.
 
+use tabellion_runtime::FailureKind;
+
 use crate::{
-    contract::{Contract, FailureKind, Tool},
+    contract::{Contract, Tool},
     pointer,
     problem::Problem,
 };
@@ -23,19 +25,19 @@ const WITH_LIMIT: &[FailureKind] = &[FailureKind::RateLimited];
 /// Checks the table, and each tool against it.
 pub(super) fn table(contract: &Contract, problems: &mut Vec<Problem>) {
     let errors = &contract.spec.errors;
-    for (kind, word, _) in FailureKind::ALL {
-        let mut names = errors.iter().filter(|(_, error)| error.failures.contains(&kind));
+    for kind in FailureKind::ALL {
+        let mut names = errors.iter().filter(|(_, error)| error.failures.contains(kind));
         if names.next().is_none() {
             problems.push(contract.document.problem(
                 "/errors",
-                format!("no error stands for failure `{word}`"),
-                format!("add `\"failures\": [\"{word}\"]` to the one that clients shall get"),
+                format!("no error stands for failure `{kind}`"),
+                format!("add `\"failures\": [\"{kind}\"]` to the one that clients shall get"),
             ));
         }
         for (name, _) in names {
             problems.push(contract.document.problem(
                 pointer::walk("/errors", &[name.clone(), "failures".into()]),
-                format!("failure `{word}` has an error already"),
+                format!("failure `{kind}` has an error already"),
                 "every failure becomes one error: take it away here or there",
             ));
         }
@@ -75,13 +77,9 @@ fn tool(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>) {
             continue;
         };
         if !spec.errors.iter().any(|declared| declared == error) {
-            let word = FailureKind::ALL
-                .iter()
-                .find(|(k, _, _)| k == kind)
-                .map_or("", |(_, word, _)| word);
             problems.push(tool.document.problem(
                 "/errors",
-                format!("`{error}` is not declared, which failure `{word}` becomes"),
+                format!("`{error}` is not declared, which failure `{kind}` becomes"),
                 format!("add `\"{error}\"`: it can happen to every such tool"),
             ));
         }

@@ -1,7 +1,9 @@
 //! Which paths a tool may be asked for, what a person must approve, and whether a commit has a place in the response.
 
+use tabellion_runtime::{EffectKind, Shows};
+
 use crate::{
-    contract::{Contract, EffectKind, Shows, Tool},
+    contract::{Contract, Tool},
     problem::Problem,
 };
 
@@ -120,7 +122,7 @@ fn approval(tool: &Tool, problems: &mut Vec<Problem>) {
     let appends = |kind: EffectKind| matches!(kind, EffectKind::Append | EffectKind::AppendLine);
     for (i, effect) in tool.spec.effects.iter().enumerate() {
         if approval.shows == Shows::Appended && !appends(effect.kind) {
-            let (word, _) = effect.kind.words();
+            let word = effect.kind;
             problems.push(tool.document.problem(
                 format!("/effects/{i}/effect"),
                 format!("what is appended would be shown, but the tool has effect `{word}`"),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tabellion_runtime::template::placeholders;
+
 use super::{examples, rules, values};
 use crate::{
     contract::{Contract, Prompt},
@@ -35,7 +37,7 @@ pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
 }
 
 fn prompt(contract: &Contract, prompt: &Prompt, at: &str, problems: &mut Vec<Problem>) {
-    if !prompt.arguments.is_empty() && prompt.placeholders().is_empty() {
+    if !prompt.arguments.is_empty() && placeholders(&prompt.template).is_empty() {
         problems.push(contract.document.problem(
             format!("{at}/arguments"),
             "the template has no placeholder, so nothing that a client says can be in the prompt",

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
+use tabellion_runtime::template::placeholders;
 
 use super::text;
 use crate::{
@@ -86,7 +87,7 @@ pub(super) fn types(contract: &Contract) -> Vec<TokenStream> {
                     #(#fields,)*
                 }
             };
-            let fields = prompt.placeholders();
+            let fields = placeholders(&prompt.template);
             let fields = fields.into_iter().map(|name| field(name, &quote!(String)));
             let about = text::docs(&format!("What the template of prompt `{}` lacks.", prompt.name));
             let values = quote! {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::text;
 use crate::{
-    contract::{Contract, Effect, ErrorChannel, Example, Prompt, Resource, Side, Tool},
+    contract::{Contract, Effect, Example, Prompt, Resource, Side, Tool},
     names, views,
 };
 
@@ -117,10 +117,7 @@ fn resource(resource: &Resource) -> TokenStream {
 fn contract(contract: &Contract) -> TokenStream {
     let spec = &contract.spec;
     let (id, version, title, document) = (&spec.contract, &spec.version, &spec.title, spec.document);
-    let channel = match spec.error_channel {
-        ErrorChannel::Result => quote!(Result),
-        ErrorChannel::JsonRpc => quote!(JsonRpc),
-    };
+    let channel = text::variant(spec.error_channel);
     let error_details = optional(spec.error_details.as_ref());
     let guarantees = spec.guarantees.iter().map(|guarantee| {
         let (id, text) = (&guarantee.id, &guarantee.text);
@@ -175,7 +172,7 @@ fn tool(tool: &Tool) -> TokenStream {
         quote!(PathPolicy { allow: &[#(#allow),*], deny: &[#(#deny),*] })
     }));
     let approval = optional(spec.approval.map(|approval| {
-        let shows = format_ident!("{}", approval.shows.words().1);
+        let shows = text::variant(approval.shows);
         quote!(Approval { shows: Shows::#shows })
     }));
     let rate_limit = optional(spec.rate_limit.as_ref());
@@ -227,7 +224,7 @@ fn prompt(prompt: &Prompt) -> TokenStream {
 }
 
 fn effect(effect: &Effect) -> TokenStream {
-    let kind = format_ident!("{}", effect.kind.words().1);
+    let kind = text::variant(effect.kind);
     let when = optional(effect.when.as_ref().map(|when| {
         let (at, is) = (&when.at, &when.is);
         quote!(When { at: #at, is: #is })

@@ -1,11 +1,18 @@
 //! Literals and doc comments.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use std::fmt::Debug;
+
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote};
 use serde_json::Value;
 
 /// No line of JSON is wider than this, if it can be broken.
 const WIDTH: usize = 100;
+
+/// Returns the Rust name of a word of a closed vocabulary.
+pub(super) fn variant(word: impl Debug) -> Ident {
+    format_ident!("{}", format!("{word:?}"))
+}
 
 /// `#[doc]` attributes with `text`, line by line.
 pub(super) fn docs(text: &str) -> TokenStream {

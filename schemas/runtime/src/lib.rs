@@ -29,8 +29,10 @@ pub mod schema;
 pub mod snapshot;
 pub mod spec;
 pub mod store;
+pub mod template;
 pub mod text;
 pub mod token_bucket;
+mod vocabulary;
 
 pub use answer::{Answer, Rejection};
 pub use approver::{Approver, Decision, Proposal};

@@ -4,9 +4,12 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{failure::ErrorAnswer, policy::PathPolicy, schema::Schema, token_bucket::Rate};
+use crate::{
+    failure::ErrorAnswer, policy::PathPolicy, schema::Schema, token_bucket::Rate, vocabulary::vocabulary,
+};
 
 /// A whole contract.
 #[derive(Debug)]
@@ -83,13 +86,15 @@ impl ContractSpec {
     }
 }
 
-/// How the errors of a contract reach the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorChannel {
-    /// As a tool result with `isError: true`, which the model can read and act on.
-    Result,
-    /// As a JSON-RPC error object.
-    JsonRpc,
+vocabulary! {
+    /// How the errors of a contract reach the client.
+    #[serde(rename_all = "kebab-case")]
+    pub enum ErrorChannel {
+        /// As a tool result with `isError: true`, which the model can read and act on.
+        Result,
+        /// As a JSON-RPC error object.
+        JsonRpc,
+    }
 }
 
 /// One row of a contract's error table.
@@ -208,19 +213,21 @@ impl ToolSpec {
 }
 
 /// A person's approval of what a call is about to change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Approval {
     /// What the person is shown.
     pub shows: Shows,
 }
 
-/// What a person is shown who is asked for approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shows {
-    /// Exactly the text to be appended, without a line ending that only ends the line before. Such a tool can't do anything but append.
-    Appended,
-    /// The difference between the document as it is and as it would be.
-    Diff,
+vocabulary! {
+    /// What a person is shown who is asked for approval.
+    #[serde(rename_all = "kebab-case")]
+    pub enum Shows {
+        /// Exactly the text to be appended, without a line ending that only ends the line before. Such a tool can't do anything but append.
+        Appended,
+        /// The difference between the document as it is and as it would be.
+        Diff,
+    }
 }
 
 /// Something that a client can read as a whole, without arguments.
@@ -301,42 +308,44 @@ pub struct When {
     pub is: &'static str,
 }
 
-/// What can be done to a document. All but [`Read`](Self::Read) and [`ReadSection`](Self::ReadSection) are effects of
-/// mutating tools alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EffectKind {
-    /// The response has the document's whole text.
-    Read,
-    /// The document becomes exactly the text, whether or not it was there.
-    Write,
-    /// The document goes.
-    Delete,
-    /// The text is added at the end.
-    Append,
-    /// The object is added at the end as one line of JSON, with its members in the order in which they came.
-    AppendLine,
-    /// The text is added at the beginning.
-    Prepend,
-    /// The text takes the place of the section.
-    ReplaceSection,
-    /// The text is put before the section.
-    InsertBefore,
-    /// The text is put after the section.
-    InsertAfter,
-    /// The response has the section's own text, without its heading and the sections in it.
-    ReadSection,
-    /// A section with a heading and the text becomes the one at the position.
-    InsertSection,
-    /// The text becomes the section's own text.
-    UpdateSection,
-    /// The section goes, with the sections in it.
-    DeleteSection,
-    /// The section, with the sections in it, becomes the one at the position.
-    MoveSection,
-    /// The last change that has not been undone is.
-    Undo,
-    /// The last change that was undone is made again.
-    Redo,
+vocabulary! {
+    /// What can be done to a document. All but [`Read`](Self::Read) and [`ReadSection`](Self::ReadSection) are effects of
+    /// mutating tools alone.
+    #[serde(rename_all = "snake_case")]
+    pub enum EffectKind {
+        /// The response has the document's whole text.
+        Read,
+        /// The document becomes exactly the text, whether or not it was there.
+        Write,
+        /// The document goes.
+        Delete,
+        /// The text is added at the end.
+        Append,
+        /// The object is added at the end as one line of JSON, with its members in the order in which they came.
+        AppendLine,
+        /// The text is added at the beginning.
+        Prepend,
+        /// The text takes the place of the section.
+        ReplaceSection,
+        /// The text is put before the section.
+        InsertBefore,
+        /// The text is put after the section.
+        InsertAfter,
+        /// The response has the section's own text, without its heading and the sections in it.
+        ReadSection,
+        /// A section with a heading and the text becomes the one at the position.
+        InsertSection,
+        /// The text becomes the section's own text.
+        UpdateSection,
+        /// The section goes, with the sections in it.
+        DeleteSection,
+        /// The section, with the sections in it, becomes the one at the position.
+        MoveSection,
+        /// The last change that has not been undone is.
+        Undo,
+        /// The last change that was undone is made again.
+        Redo,
+    }
 }
 
 impl EffectKind {
@@ -363,14 +372,18 @@ pub struct Example {
 }
 
 /// MCP's tool annotations. All four are always said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Annotations {
     /// The tool changes nothing.
+    #[serde(rename = "readOnlyHint")]
     pub read_only: bool,
     /// The tool may remove or overwrite what was there.
+    #[serde(rename = "destructiveHint")]
     pub destructive: bool,
     /// The same call twice has the effect of one.
+    #[serde(rename = "idempotentHint")]
     pub idempotent: bool,
     /// The tool reaches beyond the server's own data.
+    #[serde(rename = "openWorldHint")]
     pub open_world: bool,
 }
