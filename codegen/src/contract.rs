@@ -4,7 +4,7 @@
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
-use tabellion_runtime::{Annotations, Approval, EffectKind, ErrorChannel, FailureKind};
+use tabellion_runtime::{Annotations, Approval, EffectKind, ErrorChannel, FailureKind, GuaranteeKind};
 
 use crate::{document::Document, names};
 
@@ -281,6 +281,8 @@ pub struct NamedRule {
 pub struct Guarantee {
     /// Stable id.
     pub id: String,
+    /// What it is about.
+    pub kind: Option<GuaranteeKind>,
     /// The wording.
     pub text: String,
 }

@@ -64,7 +64,7 @@ mod tests {
     use serde_json::{Value, json};
     use tabellion_runtime::{
         FailureKind,
-        spec::{EffectKind, ErrorChannel, Shows},
+        spec::{EffectKind, ErrorChannel, GuaranteeKind, Shows},
     };
 
     #[test]
@@ -82,6 +82,11 @@ mod tests {
                 &contract,
                 "/properties/errorChannel/enum",
                 json!(ErrorChannel::ALL),
+            ),
+            (
+                &contract,
+                "/properties/guarantees/items/properties/kind/enum",
+                json!(GuaranteeKind::ALL),
             ),
             (
                 &tool,

@@ -2,14 +2,12 @@
 
 use tabellion_runtime::{
     ContractSpec, ToolSpec,
-    spec::{Effect, EffectKind},
+    spec::{Effect, EffectKind, GuaranteeKind},
 };
 
 use crate::adapter::Adapter;
 pub use crate::launch::{Launch, Reach, Running};
 
-/// The guarantees that every mutation makes a commit.
-const COMMITS: [&str; 3] = ["commit-per-mutation", "commit-per-entry", "commit-per-edit"];
 /// The document of a contract that is about one: `{document}` in a server's command, below `{library}`.
 pub const DOCUMENT: &str = "notes/plan.md";
 
@@ -69,7 +67,7 @@ impl Subject {
     /// Whether each mutation should be found as a commit.
     pub fn should_commit(&self) -> bool {
         let mut guarantees = self.contract.guarantees.iter();
-        self.commits && guarantees.any(|guarantee| COMMITS.contains(&guarantee.id))
+        self.commits && guarantees.any(|guarantee| guarantee.kind == Some(GuaranteeKind::Commit))
     }
 
     /// The tools that the server has, in the contract's order.

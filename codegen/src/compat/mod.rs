@@ -153,6 +153,9 @@ fn promises(changes: &mut Changes, old: &Contract, new: &Contract) {
             Some(after) if after.text != before.text => {
                 changes.compatible(format!("guarantee `{}` is worded otherwise", before.id));
             }
+            Some(after) if after.kind != before.kind => {
+                changes.compatible(format!("guarantee `{}` is of another kind", after.id));
+            }
             Some(_) => {}
         }
     }

@@ -41,6 +41,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "Failure",
             "FailureKind",
             "Guarantee",
+            "GuaranteeKind",
             "LogSpec",
             "PathPolicy",
             "PreviewPair",

@@ -121,7 +121,11 @@ fn contract(contract: &Contract) -> TokenStream {
     let error_details = optional(spec.error_details.as_ref());
     let guarantees = spec.guarantees.iter().map(|guarantee| {
         let (id, text) = (&guarantee.id, &guarantee.text);
-        quote!(Guarantee { id: #id, text: #text })
+        let kind = optional(guarantee.kind.map(|kind| {
+            let kind = text::variant(kind);
+            quote!(GuaranteeKind::#kind)
+        }));
+        quote!(Guarantee { id: #id, kind: #kind, text: #text })
     });
     let previews = spec.previews.iter().map(|pair| {
         let (preview, diff, applies) = (&pair.preview, &pair.diff, &pair.applies);
