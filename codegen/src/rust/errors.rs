@@ -26,7 +26,7 @@ pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
         .collect();
     let rows = errors.iter().map(|(name, error)| {
         let (code, message) = (Literal::i32_unsuffixed(error.code), &error.message);
-        quote!(ErrorSpec { name: #name, code: #code, message: #message })
+        quote!(spec::ErrorSpec { name: #name, code: #code, message: #message })
     });
     let indices = (0..errors.len()).map(Literal::usize_unsuffixed);
     let count = Literal::usize_unsuffixed(errors.len());
@@ -78,7 +78,7 @@ pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
         },
         quote!(impl std::error::Error for ToolError {}),
         quote! {
-            static ERRORS: [ErrorSpec; #count] = [#(#rows),*];
+            static ERRORS: [spec::ErrorSpec; #count] = [#(#rows),*];
         },
     ]
 }

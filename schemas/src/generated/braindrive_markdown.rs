@@ -15,10 +15,9 @@ use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
-    Annotations, Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec,
-    Effect, EffectKind, ErrorAnswer, ErrorChannel, ErrorSpec, Example, Failure,
-    FailureKind, Guarantee, GuaranteeKind, LogSpec, PreviewPair, ReadCx, Rejection, Rule,
-    Schema, Staged, Store, ToolSpec, When, WriteCx, dispatch,
+    Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
+    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Staged, Store, ToolSpec,
+    WriteCx, dispatch, spec,
 };
 
 /// BrainDrive Markdown MCP: the tools, one method each. Implementors write `async fn`.
@@ -260,43 +259,43 @@ impl fmt::Display for ToolError {
 
 impl std::error::Error for ToolError {}
 
-static ERRORS: [ErrorSpec; 8] = [
-    ErrorSpec {
+static ERRORS: [spec::ErrorSpec; 8] = [
+    spec::ErrorSpec {
         name: "INVALID_PARAMS",
         code: -32602,
         message: "Invalid params",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "NOT_FOUND",
         code: -32010,
         message: "Not found",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "AMBIGUOUS_TARGET",
         code: -32011,
         message: "Ambiguous target",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "CONFLICT",
         code: -32012,
         message: "Conflict",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "REFUSED",
         code: -32013,
         message: "Refused",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "BUSY",
         code: -32014,
         message: "Busy",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "TOO_LARGE",
         code: -32015,
         message: "Too large",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "IO_ERROR",
         code: -32016,
         message: "Input/output error",
@@ -629,74 +628,70 @@ pub static CONTRACT: ContractSpec = ContractSpec {
     id: "braindrive-markdown",
     version: "0.3.1",
     title: "BrainDrive Markdown MCP",
-    document: false,
-    error_channel: ErrorChannel::Result,
-    error_details: None,
+    error_channel: spec::ErrorChannel::Result,
     errors: &ERRORS,
     guarantees: &[
-        Guarantee {
+        spec::Guarantee {
             id: "no-write-without-call",
             kind: None,
             text: "No tool writes without explicit call",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "no-implicit-edits",
             kind: None,
             text: "No implicit edits",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "no-partial-application",
-            kind: Some(GuaranteeKind::Atomic),
+            kind: Some(spec::GuaranteeKind::Atomic),
             text: "No partial application",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "preview-equals-result",
-            kind: Some(GuaranteeKind::Preview),
+            kind: Some(spec::GuaranteeKind::Preview),
             text: "Preview == execution result",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "commit-per-mutation",
-            kind: Some(GuaranteeKind::Commit),
+            kind: Some(spec::GuaranteeKind::Commit),
             text: "Every mutation → git commit",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "log-entry-per-mutation",
-            kind: Some(GuaranteeKind::Log),
+            kind: Some(spec::GuaranteeKind::Log),
             text: "Every mutation → activity log entry",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "pure-unless-stated",
-            kind: Some(GuaranteeKind::Pure),
+            kind: Some(spec::GuaranteeKind::Pure),
             text: "All tools are **pure** unless stated otherwise",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "returns-commit",
             kind: None,
             text: "Write operations return `git_commit_sha`",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "errors-write-nothing",
-            kind: Some(GuaranteeKind::Atomic),
+            kind: Some(spec::GuaranteeKind::Atomic),
             text: "Errors never cause partial writes",
         },
     ],
     previews: &[
-        PreviewPair {
+        spec::PreviewPair {
             preview: "preview_markdown_change",
             diff: "/diff",
             applies: "edit_markdown",
         },
     ],
-    log: Some(LogSpec {
+    log: Some(spec::LogSpec {
         tool: "get_markdown_activity_log",
         entries: "/entries",
         path: "/path",
         commit: "/git_commit_sha",
     }),
-    rate_limits: &[],
     tools: &TOOLS,
-    resources: &[],
-    prompts: &[],
+    ..ContractSpec::EMPTY
 };
 
 /// The tools' names, for callers.
@@ -723,23 +718,17 @@ pub static TOOLS: [ToolSpec; 8] = [
     ToolSpec {
         name: "read_markdown",
         description: "Read a markdown file from the BrainDrive Library. Read-only operation.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: Some("/path"),
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "NOT_FOUND", "REFUSED", "TOO_LARGE", "IO_ERROR"],
         effects: &[
-            Effect {
-                kind: EffectKind::Read,
+            spec::Effect {
+                kind: spec::EffectKind::Read,
                 when: None,
                 content: Some("/content"),
                 target: None,
@@ -747,101 +736,65 @@ pub static TOOLS: [ToolSpec; 8] = [
                 position: None,
             },
         ],
-        input: Schema::new(
-            schema::READ_MARKDOWN_INPUT,
-            schema::READ_MARKDOWN_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/path/allOf/0",
-                    id: "path_climbs",
-                    message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-                },
-                Rule {
-                    at: "/properties/path/allOf/1",
-                    id: "path_absolute",
-                    message: "`path` must be relative to the library, like `notes/plan.md`",
-                },
-                Rule {
-                    at: "/properties/path/allOf/2",
-                    id: "path_extension",
-                    message: "`path` must name a Markdown file: .md, .markdown or .mdx",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::READ_MARKDOWN_OUTPUT,
-            schema::READ_MARKDOWN_OUTPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/metadata/properties/size/allOf/0",
-                    id: "not_negative",
-                    message: "a size is not negative",
-                },
-                Rule {
-                    at: "/properties/metadata/properties/git_commit/allOf/0",
-                    id: "commit_id",
-                    message: "not the full id of a commit",
-                },
-            ],
-        ),
+        path: Some("/path"),
         examples: &[
-            Example {
+            spec::Example {
                 name: "a file",
                 json: r#"{ "path": "notes/plan.md" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "MDX",
                 json: r#"{ "path": "index.mdx" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "no path",
                 json: r#"{}"#,
                 valid: false,
                 at: Some(""),
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "climbs out",
                 json: r#"{ "path": "../a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_climbs"),
             },
-            Example {
+            spec::Example {
                 name: "climbs out in the middle",
                 json: r#"{ "path": "a/../../b.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_climbs"),
             },
-            Example {
+            spec::Example {
                 name: "absolute",
                 json: r#"{ "path": "/etc/a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_absolute"),
             },
-            Example {
+            spec::Example {
                 name: "drive",
                 json: r#"{ "path": "C:a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_absolute"),
             },
-            Example {
+            spec::Example {
                 name: "not Markdown",
                 json: r#"{ "path": "a.html" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_extension"),
             },
-            Example {
+            spec::Example {
                 name: "no extension",
                 json: r#"{ "path": "a" }"#,
                 valid: false,
@@ -849,76 +802,50 @@ pub static TOOLS: [ToolSpec; 8] = [
                 rule: Some("path_extension"),
             },
         ],
+        ..ToolSpec::new(&schema::READ_MARKDOWN_INPUT, &schema::READ_MARKDOWN_OUTPUT)
     },
     ToolSpec {
         name: "list_markdown_files",
         description: "List markdown files and folders under a directory.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: Some("/path"),
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "NOT_FOUND", "REFUSED", "TOO_LARGE", "IO_ERROR"],
-        effects: &[],
-        input: Schema::new(
-            schema::LIST_MARKDOWN_FILES_INPUT,
-            schema::LIST_MARKDOWN_FILES_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/path/allOf/0",
-                    id: "path_climbs",
-                    message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-                },
-                Rule {
-                    at: "/properties/path/allOf/1",
-                    id: "path_absolute",
-                    message: "`path` must be relative to the library, like `notes/plan.md`",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::LIST_MARKDOWN_FILES_OUTPUT,
-            schema::LIST_MARKDOWN_FILES_OUTPUT,
-            &[],
-        ),
+        path: Some("/path"),
         examples: &[
-            Example {
+            spec::Example {
                 name: "the library",
                 json: r#"{ "path": "" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "a folder and all below",
                 json: r#"{ "path": "notes", "recursive": true }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "climbs out",
                 json: r#"{ "path": ".." }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_climbs"),
             },
-            Example {
+            spec::Example {
                 name: "absolute",
                 json: r#"{ "path": "/etc" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_absolute"),
             },
-            Example {
+            spec::Example {
                 name: "UNC",
                 json: r#"{ "path": "\\\\srv\\share" }"#,
                 valid: false,
@@ -926,97 +853,53 @@ pub static TOOLS: [ToolSpec; 8] = [
                 rule: Some("path_absolute"),
             },
         ],
+        ..ToolSpec::new(
+            &schema::LIST_MARKDOWN_FILES_INPUT,
+            &schema::LIST_MARKDOWN_FILES_OUTPUT,
+        )
     },
     ToolSpec {
         name: "search_markdown",
         description: "Search for text across markdown files.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: Some("/path"),
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "NOT_FOUND", "REFUSED", "TOO_LARGE", "IO_ERROR"],
-        effects: &[],
-        input: Schema::new(
-            schema::SEARCH_MARKDOWN_INPUT,
-            schema::SEARCH_MARKDOWN_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/query/allOf/0",
-                    id: "query_present",
-                    message: "`query` must not be empty",
-                },
-                Rule {
-                    at: "/properties/query/allOf/1",
-                    id: "query_one_line",
-                    message: "the query has a line break; search is line by line, so give text from one line",
-                },
-                Rule {
-                    at: "/properties/query/allOf/2",
-                    id: "query_short",
-                    message: "the query has more than 1,000 characters; give a shorter part of the text",
-                },
-                Rule {
-                    at: "/properties/path/allOf/0",
-                    id: "path_climbs",
-                    message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-                },
-                Rule {
-                    at: "/properties/path/allOf/1",
-                    id: "path_absolute",
-                    message: "`path` must be relative to the library, like `notes/plan.md`",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::SEARCH_MARKDOWN_OUTPUT,
-            schema::SEARCH_MARKDOWN_OUTPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/results/items/properties/matches/items/properties/line/allOf/0",
-                    id: "line_number",
-                    message: "lines count from 1",
-                },
-            ],
-        ),
+        path: Some("/path"),
         examples: &[
-            Example {
+            spec::Example {
                 name: "everywhere",
                 json: r#"{ "query": "budget" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "in a folder",
                 json: r#"{ "query": "budget", "path": "plans" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "nothing to look for",
                 json: r#"{ "query": "" }"#,
                 valid: false,
                 at: Some("/query"),
                 rule: Some("query_present"),
             },
-            Example {
+            spec::Example {
                 name: "more than a line",
                 json: r#"{ "query": "one\r\ntwo" }"#,
                 valid: false,
                 at: Some("/query"),
                 rule: Some("query_one_line"),
             },
-            Example {
+            spec::Example {
                 name: "more than a thousand characters",
                 json: r#"{
   "query": "way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long "
@@ -1025,21 +908,21 @@ pub static TOOLS: [ToolSpec; 8] = [
                 at: Some("/query"),
                 rule: Some("query_short"),
             },
-            Example {
+            spec::Example {
                 name: "climbs out",
                 json: r#"{ "query": "x", "path": ".." }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_climbs"),
             },
-            Example {
+            spec::Example {
                 name: "absolute",
                 json: r#"{ "query": "x", "path": "/etc" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_absolute"),
             },
-            Example {
+            spec::Example {
                 name: "UNC",
                 json: r#"{ "query": "x", "path": "\\\\srv\\share" }"#,
                 valid: false,
@@ -1047,23 +930,18 @@ pub static TOOLS: [ToolSpec; 8] = [
                 rule: Some("path_absolute"),
             },
         ],
+        ..ToolSpec::new(&schema::SEARCH_MARKDOWN_INPUT, &schema::SEARCH_MARKDOWN_OUTPUT)
     },
     ToolSpec {
         name: "preview_markdown_change",
         description: "Generate a diff preview for a proposed markdown change without writing.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: Some("/path"),
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &[
             "INVALID_PARAMS",
             "NOT_FOUND",
@@ -1072,59 +950,23 @@ pub static TOOLS: [ToolSpec; 8] = [
             "TOO_LARGE",
             "IO_ERROR",
         ],
-        effects: &[],
-        input: Schema::new(
-            schema::PREVIEW_MARKDOWN_CHANGE_INPUT,
-            schema::PREVIEW_MARKDOWN_CHANGE_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/path/allOf/0",
-                    id: "path_climbs",
-                    message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-                },
-                Rule {
-                    at: "/properties/path/allOf/1",
-                    id: "path_absolute",
-                    message: "`path` must be relative to the library, like `notes/plan.md`",
-                },
-                Rule {
-                    at: "/properties/path/allOf/2",
-                    id: "path_extension",
-                    message: "`path` must name a Markdown file: .md, .markdown or .mdx",
-                },
-                Rule {
-                    at: "/properties/operation/allOf/0",
-                    id: "target_required",
-                    message: "`target` is required for replace_section, insert_before and insert_after: give the heading, like `## Scope`",
-                },
-                Rule {
-                    at: "/properties/operation/allOf/1",
-                    id: "target_unused",
-                    message: "`target` does not apply to append and prepend, which work on the whole file: leave it out, or choose another type",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::PREVIEW_MARKDOWN_CHANGE_OUTPUT,
-            schema::PREVIEW_MARKDOWN_CHANGE_OUTPUT,
-            &[],
-        ),
+        path: Some("/path"),
         examples: &[
-            Example {
+            spec::Example {
                 name: "append",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "append", "content": "- one more\n" } }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "prepend",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "prepend", "content": "Draft.\n" } }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "replace a section",
                 json: r###"{
   "path": "notes/plan.md",
@@ -1138,7 +980,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "insert before an anchor",
                 json: r###"{
   "path": "notes/plan.md",
@@ -1148,91 +990,91 @@ pub static TOOLS: [ToolSpec; 8] = [
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "replace_section without a target",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "replace_section", "content": "x" } }"#,
                 valid: false,
                 at: Some("/operation"),
                 rule: Some("target_required"),
             },
-            Example {
+            spec::Example {
                 name: "insert_before without a target",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "insert_before", "content": "x" } }"#,
                 valid: false,
                 at: Some("/operation"),
                 rule: Some("target_required"),
             },
-            Example {
+            spec::Example {
                 name: "insert_after without a target",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "insert_after", "content": "x" } }"#,
                 valid: false,
                 at: Some("/operation"),
                 rule: Some("target_required"),
             },
-            Example {
+            spec::Example {
                 name: "append with a target",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "append", "target": "Scope", "content": "x" } }"#,
                 valid: false,
                 at: Some("/operation"),
                 rule: Some("target_unused"),
             },
-            Example {
+            spec::Example {
                 name: "prepend with a target",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "prepend", "target": "Scope", "content": "x" } }"#,
                 valid: false,
                 at: Some("/operation"),
                 rule: Some("target_unused"),
             },
-            Example {
+            spec::Example {
                 name: "unknown operation",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "rename", "content": "x" } }"#,
                 valid: false,
                 at: Some("/operation/type"),
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "unknown argument",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "append", "content": "x" }, "force": true }"#,
                 valid: false,
                 at: Some(""),
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "climbs out",
                 json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "../a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_climbs"),
             },
-            Example {
+            spec::Example {
                 name: "climbs out in the middle",
                 json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "a/../../b.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_climbs"),
             },
-            Example {
+            spec::Example {
                 name: "absolute",
                 json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "/etc/a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_absolute"),
             },
-            Example {
+            spec::Example {
                 name: "drive",
                 json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "C:a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_absolute"),
             },
-            Example {
+            spec::Example {
                 name: "not Markdown",
                 json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "a.html" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_extension"),
             },
-            Example {
+            spec::Example {
                 name: "no extension",
                 json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "a" }"#,
                 valid: false,
@@ -1240,23 +1082,21 @@ pub static TOOLS: [ToolSpec; 8] = [
                 rule: Some("path_extension"),
             },
         ],
+        ..ToolSpec::new(
+            &schema::PREVIEW_MARKDOWN_CHANGE_INPUT,
+            &schema::PREVIEW_MARKDOWN_CHANGE_OUTPUT,
+        )
     },
     ToolSpec {
         name: "write_markdown",
         description: "Create or overwrite a markdown file. Requires human approval upstream.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: false,
             destructive: true,
             idempotent: false,
             open_world: false,
         },
         mutating: true,
-        path: Some("/path"),
-        path_in: None,
-        paths: None,
-        commit: Some("/git_commit_sha"),
-        approval: None,
-        rate_limit: None,
         errors: &[
             "INVALID_PARAMS",
             "NOT_FOUND",
@@ -1267,8 +1107,8 @@ pub static TOOLS: [ToolSpec; 8] = [
             "IO_ERROR",
         ],
         effects: &[
-            Effect {
-                kind: EffectKind::Write,
+            spec::Effect {
+                kind: spec::EffectKind::Write,
                 when: None,
                 content: Some("/content"),
                 target: None,
@@ -1276,101 +1116,66 @@ pub static TOOLS: [ToolSpec; 8] = [
                 position: None,
             },
         ],
-        input: Schema::new(
-            schema::WRITE_MARKDOWN_INPUT,
-            schema::WRITE_MARKDOWN_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/path/allOf/0",
-                    id: "path_climbs",
-                    message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-                },
-                Rule {
-                    at: "/properties/path/allOf/1",
-                    id: "path_absolute",
-                    message: "`path` must be relative to the library, like `notes/plan.md`",
-                },
-                Rule {
-                    at: "/properties/path/allOf/2",
-                    id: "path_extension",
-                    message: "`path` must name a Markdown file: .md, .markdown or .mdx",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::WRITE_MARKDOWN_OUTPUT,
-            schema::WRITE_MARKDOWN_OUTPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/success/allOf/0",
-                    id: "success_true",
-                    message: "a call that did not succeed answers with an error",
-                },
-                Rule {
-                    at: "/properties/git_commit_sha/allOf/0",
-                    id: "commit_id",
-                    message: "not the full id of a commit",
-                },
-            ],
-        ),
+        path: Some("/path"),
+        commit: Some("/git_commit_sha"),
         examples: &[
-            Example {
+            spec::Example {
                 name: "a new file",
                 json: r##"{ "path": "notes/new.md", "content": "# New\n" }"##,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "an empty file",
                 json: r#"{ "path": "notes/new.md", "content": "" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "content is missing",
                 json: r#"{ "path": "a.md" }"#,
                 valid: false,
                 at: Some(""),
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "climbs out",
                 json: r#"{ "content": "x", "path": "../a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_climbs"),
             },
-            Example {
+            spec::Example {
                 name: "climbs out in the middle",
                 json: r#"{ "content": "x", "path": "a/../../b.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_climbs"),
             },
-            Example {
+            spec::Example {
                 name: "absolute",
                 json: r#"{ "content": "x", "path": "/etc/a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_absolute"),
             },
-            Example {
+            spec::Example {
                 name: "drive",
                 json: r#"{ "content": "x", "path": "C:a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_absolute"),
             },
-            Example {
+            spec::Example {
                 name: "not Markdown",
                 json: r#"{ "content": "x", "path": "a.html" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_extension"),
             },
-            Example {
+            spec::Example {
                 name: "no extension",
                 json: r#"{ "content": "x", "path": "a" }"#,
                 valid: false,
@@ -1378,23 +1183,18 @@ pub static TOOLS: [ToolSpec; 8] = [
                 rule: Some("path_extension"),
             },
         ],
+        ..ToolSpec::new(&schema::WRITE_MARKDOWN_INPUT, &schema::WRITE_MARKDOWN_OUTPUT)
     },
     ToolSpec {
         name: "edit_markdown",
         description: "Apply a structured edit to an existing markdown file.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: false,
             destructive: true,
             idempotent: false,
             open_world: false,
         },
         mutating: true,
-        path: Some("/path"),
-        path_in: None,
-        paths: None,
-        commit: Some("/git_commit_sha"),
-        approval: None,
-        rate_limit: None,
         errors: &[
             "INVALID_PARAMS",
             "NOT_FOUND",
@@ -1406,9 +1206,9 @@ pub static TOOLS: [ToolSpec; 8] = [
             "IO_ERROR",
         ],
         effects: &[
-            Effect {
-                kind: EffectKind::Append,
-                when: Some(When {
+            spec::Effect {
+                kind: spec::EffectKind::Append,
+                when: Some(spec::When {
                     at: "/operation/type",
                     is: "append",
                 }),
@@ -1417,9 +1217,9 @@ pub static TOOLS: [ToolSpec; 8] = [
                 section: None,
                 position: None,
             },
-            Effect {
-                kind: EffectKind::Prepend,
-                when: Some(When {
+            spec::Effect {
+                kind: spec::EffectKind::Prepend,
+                when: Some(spec::When {
                     at: "/operation/type",
                     is: "prepend",
                 }),
@@ -1428,9 +1228,9 @@ pub static TOOLS: [ToolSpec; 8] = [
                 section: None,
                 position: None,
             },
-            Effect {
-                kind: EffectKind::ReplaceSection,
-                when: Some(When {
+            spec::Effect {
+                kind: spec::EffectKind::ReplaceSection,
+                when: Some(spec::When {
                     at: "/operation/type",
                     is: "replace_section",
                 }),
@@ -1439,9 +1239,9 @@ pub static TOOLS: [ToolSpec; 8] = [
                 section: None,
                 position: None,
             },
-            Effect {
-                kind: EffectKind::InsertBefore,
-                when: Some(When {
+            spec::Effect {
+                kind: spec::EffectKind::InsertBefore,
+                when: Some(spec::When {
                     at: "/operation/type",
                     is: "insert_before",
                 }),
@@ -1450,9 +1250,9 @@ pub static TOOLS: [ToolSpec; 8] = [
                 section: None,
                 position: None,
             },
-            Effect {
-                kind: EffectKind::InsertAfter,
-                when: Some(When {
+            spec::Effect {
+                kind: spec::EffectKind::InsertAfter,
+                when: Some(spec::When {
                     at: "/operation/type",
                     is: "insert_after",
                 }),
@@ -1462,69 +1262,24 @@ pub static TOOLS: [ToolSpec; 8] = [
                 position: None,
             },
         ],
-        input: Schema::new(
-            schema::EDIT_MARKDOWN_INPUT,
-            schema::EDIT_MARKDOWN_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/path/allOf/0",
-                    id: "path_climbs",
-                    message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-                },
-                Rule {
-                    at: "/properties/path/allOf/1",
-                    id: "path_absolute",
-                    message: "`path` must be relative to the library, like `notes/plan.md`",
-                },
-                Rule {
-                    at: "/properties/path/allOf/2",
-                    id: "path_extension",
-                    message: "`path` must name a Markdown file: .md, .markdown or .mdx",
-                },
-                Rule {
-                    at: "/properties/operation/allOf/0",
-                    id: "target_required",
-                    message: "`target` is required for replace_section, insert_before and insert_after: give the heading, like `## Scope`",
-                },
-                Rule {
-                    at: "/properties/operation/allOf/1",
-                    id: "target_unused",
-                    message: "`target` does not apply to append and prepend, which work on the whole file: leave it out, or choose another type",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::EDIT_MARKDOWN_OUTPUT,
-            schema::EDIT_MARKDOWN_OUTPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/success/allOf/0",
-                    id: "success_true",
-                    message: "a call that did not succeed answers with an error",
-                },
-                Rule {
-                    at: "/properties/git_commit_sha/allOf/0",
-                    id: "commit_id",
-                    message: "not the full id of a commit",
-                },
-            ],
-        ),
+        path: Some("/path"),
+        commit: Some("/git_commit_sha"),
         examples: &[
-            Example {
+            spec::Example {
                 name: "append",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "append", "content": "- one more\n" } }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "prepend",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "prepend", "content": "Draft.\n" } }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "replace a section",
                 json: r###"{
   "path": "notes/plan.md",
@@ -1538,7 +1293,7 @@ pub static TOOLS: [ToolSpec; 8] = [
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "insert before an anchor",
                 json: r###"{
   "path": "notes/plan.md",
@@ -1548,91 +1303,91 @@ pub static TOOLS: [ToolSpec; 8] = [
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "replace_section without a target",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "replace_section", "content": "x" } }"#,
                 valid: false,
                 at: Some("/operation"),
                 rule: Some("target_required"),
             },
-            Example {
+            spec::Example {
                 name: "insert_before without a target",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "insert_before", "content": "x" } }"#,
                 valid: false,
                 at: Some("/operation"),
                 rule: Some("target_required"),
             },
-            Example {
+            spec::Example {
                 name: "insert_after without a target",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "insert_after", "content": "x" } }"#,
                 valid: false,
                 at: Some("/operation"),
                 rule: Some("target_required"),
             },
-            Example {
+            spec::Example {
                 name: "append with a target",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "append", "target": "Scope", "content": "x" } }"#,
                 valid: false,
                 at: Some("/operation"),
                 rule: Some("target_unused"),
             },
-            Example {
+            spec::Example {
                 name: "prepend with a target",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "prepend", "target": "Scope", "content": "x" } }"#,
                 valid: false,
                 at: Some("/operation"),
                 rule: Some("target_unused"),
             },
-            Example {
+            spec::Example {
                 name: "unknown operation",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "rename", "content": "x" } }"#,
                 valid: false,
                 at: Some("/operation/type"),
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "unknown argument",
                 json: r#"{ "path": "notes/plan.md", "operation": { "type": "append", "content": "x" }, "force": true }"#,
                 valid: false,
                 at: Some(""),
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "climbs out",
                 json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "../a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_climbs"),
             },
-            Example {
+            spec::Example {
                 name: "climbs out in the middle",
                 json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "a/../../b.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_climbs"),
             },
-            Example {
+            spec::Example {
                 name: "absolute",
                 json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "/etc/a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_absolute"),
             },
-            Example {
+            spec::Example {
                 name: "drive",
                 json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "C:a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_absolute"),
             },
-            Example {
+            spec::Example {
                 name: "not Markdown",
                 json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "a.html" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_extension"),
             },
-            Example {
+            spec::Example {
                 name: "no extension",
                 json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "a" }"#,
                 valid: false,
@@ -1640,23 +1395,18 @@ pub static TOOLS: [ToolSpec; 8] = [
                 rule: Some("path_extension"),
             },
         ],
+        ..ToolSpec::new(&schema::EDIT_MARKDOWN_INPUT, &schema::EDIT_MARKDOWN_OUTPUT)
     },
     ToolSpec {
         name: "delete_markdown",
         description: "Delete a markdown file. Requires explicit confirmation.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: false,
             destructive: true,
             idempotent: false,
             open_world: false,
         },
         mutating: true,
-        path: Some("/path"),
-        path_in: None,
-        paths: None,
-        commit: Some("/git_commit_sha"),
-        approval: None,
-        rate_limit: None,
         errors: &[
             "INVALID_PARAMS",
             "NOT_FOUND",
@@ -1667,8 +1417,8 @@ pub static TOOLS: [ToolSpec; 8] = [
             "IO_ERROR",
         ],
         effects: &[
-            Effect {
-                kind: EffectKind::Delete,
+            spec::Effect {
+                kind: spec::EffectKind::Delete,
                 when: None,
                 content: None,
                 target: None,
@@ -1676,106 +1426,66 @@ pub static TOOLS: [ToolSpec; 8] = [
                 position: None,
             },
         ],
-        input: Schema::new(
-            schema::DELETE_MARKDOWN_INPUT,
-            schema::DELETE_MARKDOWN_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/path/allOf/0",
-                    id: "path_climbs",
-                    message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-                },
-                Rule {
-                    at: "/properties/path/allOf/1",
-                    id: "path_absolute",
-                    message: "`path` must be relative to the library, like `notes/plan.md`",
-                },
-                Rule {
-                    at: "/properties/path/allOf/2",
-                    id: "path_extension",
-                    message: "`path` must name a Markdown file: .md, .markdown or .mdx",
-                },
-                Rule {
-                    at: "/properties/confirm/allOf/0",
-                    id: "confirm_true",
-                    message: "`confirm` must be true to delete the file",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::DELETE_MARKDOWN_OUTPUT,
-            schema::DELETE_MARKDOWN_OUTPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/success/allOf/0",
-                    id: "success_true",
-                    message: "a call that did not succeed answers with an error",
-                },
-                Rule {
-                    at: "/properties/git_commit_sha/allOf/0",
-                    id: "commit_id",
-                    message: "not the full id of a commit",
-                },
-            ],
-        ),
+        path: Some("/path"),
+        commit: Some("/git_commit_sha"),
         examples: &[
-            Example {
+            spec::Example {
                 name: "confirmed",
                 json: r#"{ "path": "a.md", "confirm": true }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "not confirmed",
                 json: r#"{ "path": "a.md", "confirm": false }"#,
                 valid: false,
                 at: Some("/confirm"),
                 rule: Some("confirm_true"),
             },
-            Example {
+            spec::Example {
                 name: "confirm is missing",
                 json: r#"{ "path": "a.md" }"#,
                 valid: false,
                 at: Some(""),
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "climbs out",
                 json: r#"{ "confirm": true, "path": "../a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_climbs"),
             },
-            Example {
+            spec::Example {
                 name: "climbs out in the middle",
                 json: r#"{ "confirm": true, "path": "a/../../b.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_climbs"),
             },
-            Example {
+            spec::Example {
                 name: "absolute",
                 json: r#"{ "confirm": true, "path": "/etc/a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_absolute"),
             },
-            Example {
+            spec::Example {
                 name: "drive",
                 json: r#"{ "confirm": true, "path": "C:a.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_absolute"),
             },
-            Example {
+            spec::Example {
                 name: "not Markdown",
                 json: r#"{ "confirm": true, "path": "a.html" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("path_extension"),
             },
-            Example {
+            spec::Example {
                 name: "no extension",
                 json: r#"{ "confirm": true, "path": "a" }"#,
                 valid: false,
@@ -1783,70 +1493,42 @@ pub static TOOLS: [ToolSpec; 8] = [
                 rule: Some("path_extension"),
             },
         ],
+        ..ToolSpec::new(&schema::DELETE_MARKDOWN_INPUT, &schema::DELETE_MARKDOWN_OUTPUT)
     },
     ToolSpec {
         name: "get_markdown_activity_log",
         description: "Retrieve the markdown operation activity log.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "REFUSED", "IO_ERROR"],
-        effects: &[],
-        input: Schema::new(
-            schema::GET_MARKDOWN_ACTIVITY_LOG_INPUT,
-            schema::GET_MARKDOWN_ACTIVITY_LOG_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/limit/allOf/0",
-                    id: "limit_positive",
-                    message: "`limit` must be at least 1",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::GET_MARKDOWN_ACTIVITY_LOG_OUTPUT,
-            schema::GET_MARKDOWN_ACTIVITY_LOG_OUTPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/entries/items/properties/git_commit_sha/allOf/0",
-                    id: "commit_id",
-                    message: "not the full id of a commit",
-                },
-            ],
-        ),
         examples: &[
-            Example {
+            spec::Example {
                 name: "the last fifty",
                 json: r#"{}"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "the last one",
                 json: r#"{ "limit": 1 }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "none",
                 json: r#"{ "limit": 0 }"#,
                 valid: false,
                 at: Some("/limit"),
                 rule: Some("limit_positive"),
             },
-            Example {
+            spec::Example {
                 name: "negative",
                 json: r#"{ "limit": -5 }"#,
                 valid: false,
@@ -1854,12 +1536,19 @@ pub static TOOLS: [ToolSpec; 8] = [
                 rule: Some("limit_positive"),
             },
         ],
+        ..ToolSpec::new(
+            &schema::GET_MARKDOWN_ACTIVITY_LOG_INPUT,
+            &schema::GET_MARKDOWN_ACTIVITY_LOG_OUTPUT,
+        )
     },
 ];
 
 /// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
 mod schema {
-    pub(super) const READ_MARKDOWN_INPUT: &str = r#"{
+    use super::{Rule, Schema};
+
+    pub(super) static READ_MARKDOWN_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["path"],
   "properties": {
@@ -1869,9 +1558,8 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
-
-    pub(super) const READ_MARKDOWN_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["path"],
   "properties": {
@@ -1885,9 +1573,28 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/path/allOf/0",
+                id: "path_climbs",
+                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
+            },
+            Rule {
+                at: "/properties/path/allOf/1",
+                id: "path_absolute",
+                message: "`path` must be relative to the library, like `notes/plan.md`",
+            },
+            Rule {
+                at: "/properties/path/allOf/2",
+                id: "path_extension",
+                message: "`path` must name a Markdown file: .md, .markdown or .mdx",
+            },
+        ],
+    );
 
-    pub(super) const READ_MARKDOWN_OUTPUT: &str = r#"{
+    pub(super) static READ_MARKDOWN_OUTPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["content", "metadata"],
   "properties": {
@@ -1902,9 +1609,8 @@ mod schema {
       }
     }
   }
-}"#;
-
-    pub(super) const READ_MARKDOWN_OUTPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["content", "metadata"],
   "properties": {
@@ -1927,9 +1633,23 @@ mod schema {
       }
     }
   }
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/metadata/properties/size/allOf/0",
+                id: "not_negative",
+                message: "a size is not negative",
+            },
+            Rule {
+                at: "/properties/metadata/properties/git_commit/allOf/0",
+                id: "commit_id",
+                message: "not the full id of a commit",
+            },
+        ],
+    );
 
-    pub(super) const LIST_MARKDOWN_FILES_INPUT: &str = r#"{
+    pub(super) static LIST_MARKDOWN_FILES_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["path"],
   "properties": {
@@ -1937,9 +1657,8 @@ mod schema {
     "recursive": { "type": "boolean", "default": false }
   },
   "additionalProperties": false
-}"#;
-
-    pub(super) const LIST_MARKDOWN_FILES_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["path"],
   "properties": {
@@ -1953,25 +1672,40 @@ mod schema {
     "recursive": { "type": "boolean" }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/path/allOf/0",
+                id: "path_climbs",
+                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
+            },
+            Rule {
+                at: "/properties/path/allOf/1",
+                id: "path_absolute",
+                message: "`path` must be relative to the library, like `notes/plan.md`",
+            },
+        ],
+    );
 
-    pub(super) const LIST_MARKDOWN_FILES_OUTPUT: &str = r#"{
+    pub(super) static LIST_MARKDOWN_FILES_OUTPUT: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["files", "folders"],
   "properties": {
     "files": { "type": "array", "items": { "type": "string" } },
     "folders": { "type": "array", "items": { "type": "string" } }
   }
-}"#;
+}"#,
+    );
 
-    pub(super) const SEARCH_MARKDOWN_INPUT: &str = r#"{
+    pub(super) static SEARCH_MARKDOWN_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["query"],
   "properties": { "query": { "type": "string" }, "path": { "type": "string" } },
   "additionalProperties": false
-}"#;
-
-    pub(super) const SEARCH_MARKDOWN_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["query"],
   "properties": {
@@ -1988,9 +1722,38 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/query/allOf/0",
+                id: "query_present",
+                message: "`query` must not be empty",
+            },
+            Rule {
+                at: "/properties/query/allOf/1",
+                id: "query_one_line",
+                message: "the query has a line break; search is line by line, so give text from one line",
+            },
+            Rule {
+                at: "/properties/query/allOf/2",
+                id: "query_short",
+                message: "the query has more than 1,000 characters; give a shorter part of the text",
+            },
+            Rule {
+                at: "/properties/path/allOf/0",
+                id: "path_climbs",
+                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
+            },
+            Rule {
+                at: "/properties/path/allOf/1",
+                id: "path_absolute",
+                message: "`path` must be relative to the library, like `notes/plan.md`",
+            },
+        ],
+    );
 
-    pub(super) const SEARCH_MARKDOWN_OUTPUT: &str = r#"{
+    pub(super) static SEARCH_MARKDOWN_OUTPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["results"],
   "properties": {
@@ -2013,9 +1776,8 @@ mod schema {
       }
     }
   }
-}"#;
-
-    pub(super) const SEARCH_MARKDOWN_OUTPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["results"],
   "properties": {
@@ -2046,9 +1808,18 @@ mod schema {
       }
     }
   }
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/results/items/properties/matches/items/properties/line/allOf/0",
+                id: "line_number",
+                message: "lines count from 1",
+            },
+        ],
+    );
 
-    pub(super) const PREVIEW_MARKDOWN_CHANGE_INPUT: &str = r#"{
+    pub(super) static PREVIEW_MARKDOWN_CHANGE_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["path", "operation"],
   "properties": {
@@ -2071,9 +1842,8 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
-
-    pub(super) const PREVIEW_MARKDOWN_CHANGE_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["path", "operation"],
   "properties": {
@@ -2114,9 +1884,38 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/path/allOf/0",
+                id: "path_climbs",
+                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
+            },
+            Rule {
+                at: "/properties/path/allOf/1",
+                id: "path_absolute",
+                message: "`path` must be relative to the library, like `notes/plan.md`",
+            },
+            Rule {
+                at: "/properties/path/allOf/2",
+                id: "path_extension",
+                message: "`path` must name a Markdown file: .md, .markdown or .mdx",
+            },
+            Rule {
+                at: "/properties/operation/allOf/0",
+                id: "target_required",
+                message: "`target` is required for replace_section, insert_before and insert_after: give the heading, like `## Scope`",
+            },
+            Rule {
+                at: "/properties/operation/allOf/1",
+                id: "target_unused",
+                message: "`target` does not apply to append and prepend, which work on the whole file: leave it out, or choose another type",
+            },
+        ],
+    );
 
-    pub(super) const PREVIEW_MARKDOWN_CHANGE_OUTPUT: &str = r#"{
+    pub(super) static PREVIEW_MARKDOWN_CHANGE_OUTPUT: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["diff", "summary", "risk_level"],
   "properties": {
@@ -2124,16 +1923,17 @@ mod schema {
     "summary": { "type": "string" },
     "risk_level": { "type": "string", "enum": ["low", "medium", "high"] }
   }
-}"#;
+}"#,
+    );
 
-    pub(super) const WRITE_MARKDOWN_INPUT: &str = r#"{
+    pub(super) static WRITE_MARKDOWN_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["path", "content"],
   "properties": { "path": { "type": "string" }, "content": { "type": "string" } },
   "additionalProperties": false
-}"#;
-
-    pub(super) const WRITE_MARKDOWN_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["path", "content"],
   "properties": {
@@ -2148,15 +1948,33 @@ mod schema {
     "content": { "type": "string" }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/path/allOf/0",
+                id: "path_climbs",
+                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
+            },
+            Rule {
+                at: "/properties/path/allOf/1",
+                id: "path_absolute",
+                message: "`path` must be relative to the library, like `notes/plan.md`",
+            },
+            Rule {
+                at: "/properties/path/allOf/2",
+                id: "path_extension",
+                message: "`path` must name a Markdown file: .md, .markdown or .mdx",
+            },
+        ],
+    );
 
-    pub(super) const WRITE_MARKDOWN_OUTPUT: &str = r#"{
+    pub(super) static WRITE_MARKDOWN_OUTPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["success", "git_commit_sha"],
   "properties": { "success": { "type": "boolean" }, "git_commit_sha": { "type": "string" } }
-}"#;
-
-    pub(super) const WRITE_MARKDOWN_OUTPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["success", "git_commit_sha"],
   "properties": {
@@ -2166,9 +1984,23 @@ mod schema {
       "allOf": [{ "pattern": "^([0-9a-f]{40}|[0-9a-f]{64})$" }]
     }
   }
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/success/allOf/0",
+                id: "success_true",
+                message: "a call that did not succeed answers with an error",
+            },
+            Rule {
+                at: "/properties/git_commit_sha/allOf/0",
+                id: "commit_id",
+                message: "not the full id of a commit",
+            },
+        ],
+    );
 
-    pub(super) const EDIT_MARKDOWN_INPUT: &str = r#"{
+    pub(super) static EDIT_MARKDOWN_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["path", "operation"],
   "properties": {
@@ -2188,9 +2020,8 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
-
-    pub(super) const EDIT_MARKDOWN_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["path", "operation"],
   "properties": {
@@ -2231,15 +2062,43 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/path/allOf/0",
+                id: "path_climbs",
+                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
+            },
+            Rule {
+                at: "/properties/path/allOf/1",
+                id: "path_absolute",
+                message: "`path` must be relative to the library, like `notes/plan.md`",
+            },
+            Rule {
+                at: "/properties/path/allOf/2",
+                id: "path_extension",
+                message: "`path` must name a Markdown file: .md, .markdown or .mdx",
+            },
+            Rule {
+                at: "/properties/operation/allOf/0",
+                id: "target_required",
+                message: "`target` is required for replace_section, insert_before and insert_after: give the heading, like `## Scope`",
+            },
+            Rule {
+                at: "/properties/operation/allOf/1",
+                id: "target_unused",
+                message: "`target` does not apply to append and prepend, which work on the whole file: leave it out, or choose another type",
+            },
+        ],
+    );
 
-    pub(super) const EDIT_MARKDOWN_OUTPUT: &str = r#"{
+    pub(super) static EDIT_MARKDOWN_OUTPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["success", "git_commit_sha"],
   "properties": { "success": { "type": "boolean" }, "git_commit_sha": { "type": "string" } }
-}"#;
-
-    pub(super) const EDIT_MARKDOWN_OUTPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["success", "git_commit_sha"],
   "properties": {
@@ -2249,9 +2108,23 @@ mod schema {
       "allOf": [{ "pattern": "^([0-9a-f]{40}|[0-9a-f]{64})$" }]
     }
   }
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/success/allOf/0",
+                id: "success_true",
+                message: "a call that did not succeed answers with an error",
+            },
+            Rule {
+                at: "/properties/git_commit_sha/allOf/0",
+                id: "commit_id",
+                message: "not the full id of a commit",
+            },
+        ],
+    );
 
-    pub(super) const DELETE_MARKDOWN_INPUT: &str = r#"{
+    pub(super) static DELETE_MARKDOWN_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["path", "confirm"],
   "properties": {
@@ -2259,9 +2132,8 @@ mod schema {
     "confirm": { "type": "boolean", "description": "Must be true to proceed" }
   },
   "additionalProperties": false
-}"#;
-
-    pub(super) const DELETE_MARKDOWN_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["path", "confirm"],
   "properties": {
@@ -2276,15 +2148,38 @@ mod schema {
     "confirm": { "type": "boolean", "allOf": [{ "const": true }] }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/path/allOf/0",
+                id: "path_climbs",
+                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
+            },
+            Rule {
+                at: "/properties/path/allOf/1",
+                id: "path_absolute",
+                message: "`path` must be relative to the library, like `notes/plan.md`",
+            },
+            Rule {
+                at: "/properties/path/allOf/2",
+                id: "path_extension",
+                message: "`path` must name a Markdown file: .md, .markdown or .mdx",
+            },
+            Rule {
+                at: "/properties/confirm/allOf/0",
+                id: "confirm_true",
+                message: "`confirm` must be true to delete the file",
+            },
+        ],
+    );
 
-    pub(super) const DELETE_MARKDOWN_OUTPUT: &str = r#"{
+    pub(super) static DELETE_MARKDOWN_OUTPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["success", "git_commit_sha"],
   "properties": { "success": { "type": "boolean" }, "git_commit_sha": { "type": "string" } }
-}"#;
-
-    pub(super) const DELETE_MARKDOWN_OUTPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["success", "git_commit_sha"],
   "properties": {
@@ -2294,15 +2189,28 @@ mod schema {
       "allOf": [{ "pattern": "^([0-9a-f]{40}|[0-9a-f]{64})$" }]
     }
   }
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/success/allOf/0",
+                id: "success_true",
+                message: "a call that did not succeed answers with an error",
+            },
+            Rule {
+                at: "/properties/git_commit_sha/allOf/0",
+                id: "commit_id",
+                message: "not the full id of a commit",
+            },
+        ],
+    );
 
-    pub(super) const GET_MARKDOWN_ACTIVITY_LOG_INPUT: &str = r#"{
+    pub(super) static GET_MARKDOWN_ACTIVITY_LOG_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "properties": { "limit": { "type": "integer", "default": 50 } },
   "additionalProperties": false
-}"#;
-
-    pub(super) const GET_MARKDOWN_ACTIVITY_LOG_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "properties": {
     "limit": {
@@ -2313,9 +2221,18 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/limit/allOf/0",
+                id: "limit_positive",
+                message: "`limit` must be at least 1",
+            },
+        ],
+    );
 
-    pub(super) const GET_MARKDOWN_ACTIVITY_LOG_OUTPUT: &str = r#"{
+    pub(super) static GET_MARKDOWN_ACTIVITY_LOG_OUTPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["entries"],
   "properties": {
@@ -2334,9 +2251,8 @@ mod schema {
       }
     }
   }
-}"#;
-
-    pub(super) const GET_MARKDOWN_ACTIVITY_LOG_OUTPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["entries"],
   "properties": {
@@ -2358,5 +2274,13 @@ mod schema {
       }
     }
   }
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/entries/items/properties/git_commit_sha/allOf/0",
+                id: "commit_id",
+                message: "not the full id of a commit",
+            },
+        ],
+    );
 }

@@ -16,10 +16,9 @@ use std::{fmt, future::Future, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
-    Annotations, Answer, Approval, BoxFuture, CallContext, Contract, ContractError,
-    ContractSpec, Effect, EffectKind, ErrorAnswer, ErrorChannel, ErrorSpec, Example,
-    Failure, FailureKind, Guarantee, GuaranteeKind, PathPolicy, ReadCx, Rejection, Rule,
-    Schema, Shows, Staged, Store, ToolSpec, When, WriteCx, dispatch,
+    Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
+    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Staged, Store, ToolSpec,
+    WriteCx, dispatch, spec,
 };
 
 /// Learning OS: the tools, one method each. Implementors write `async fn`.
@@ -248,43 +247,43 @@ impl fmt::Display for ToolError {
 
 impl std::error::Error for ToolError {}
 
-static ERRORS: [ErrorSpec; 8] = [
-    ErrorSpec {
+static ERRORS: [spec::ErrorSpec; 8] = [
+    spec::ErrorSpec {
         name: "PARSE_ERROR",
         code: -32700,
         message: "Parse error",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "INVALID_REQUEST",
         code: -32600,
         message: "Invalid request",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "TOOL_NOT_FOUND",
         code: -32601,
         message: "Tool not found",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "INVALID_PARAMS",
         code: -32602,
         message: "Invalid params",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "INTERNAL_ERROR",
         code: -32603,
         message: "Internal error",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "ACCESS_DENIED",
         code: -32000,
         message: "Access denied",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "PATH_NOT_ALLOWED",
         code: -32001,
         message: "Path not allowed",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "SIZE_LIMIT_EXCEEDED",
         code: -32002,
         message: "Size limit exceeded",
@@ -434,83 +433,78 @@ pub static CONTRACT: ContractSpec = ContractSpec {
     id: "learning-os",
     version: "1.0.0",
     title: "Learning OS",
-    document: false,
-    error_channel: ErrorChannel::JsonRpc,
+    error_channel: spec::ErrorChannel::JsonRpc,
     error_details: Some("details"),
     errors: &ERRORS,
     guarantees: &[
-        Guarantee {
+        spec::Guarantee {
             id: "append-only",
             kind: None,
             text: "Append-only: Cannot modify existing content; the bytes before are a prefix of the bytes after",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "no-deletion",
             kind: None,
             text: "No deletion: Cannot remove entries",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "target-files-only",
-            kind: Some(GuaranteeKind::Paths),
+            kind: Some(spec::GuaranteeKind::Paths),
             text: "Target files only: Only the three memory files listed",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "paths-judged",
-            kind: Some(GuaranteeKind::Paths),
+            kind: Some(spec::GuaranteeKind::Paths),
             text: "Read a file from the repository. Limited to safe directories: denied paths are refused even where they are allowed",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "size-limits",
             kind: None,
             text: "Size limit: 100KB max file size, max 5KB per entry",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "one-entry-per-line",
             kind: None,
             text: "Every entry is one line of JSON, and there are never two on a line",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "timestamp-required",
             kind: None,
             text: "Timestamp required: JSONL entries must have timestamp",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "requires-approval",
-            kind: Some(GuaranteeKind::Approval),
+            kind: Some(spec::GuaranteeKind::Approval),
             text: "Requires approval: Implementation should prompt user; without approval nothing is written",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "commit-per-entry",
-            kind: Some(GuaranteeKind::Commit),
+            kind: Some(spec::GuaranteeKind::Commit),
             text: "Each appended entry is one commit",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "log-entry-per-entry",
-            kind: Some(GuaranteeKind::Log),
+            kind: Some(spec::GuaranteeKind::Log),
             text: "Each appended entry is one log entry",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "appends-all-arrive",
             kind: None,
             text: "Concurrent appends from several processes all arrive",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "no-side-effects",
-            kind: Some(GuaranteeKind::Pure),
+            kind: Some(spec::GuaranteeKind::Pure),
             text: "No side effects",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "refusals-write-nothing",
             kind: None,
             text: "All tools return errors in a consistent format; after an error, nothing was written",
         },
     ],
-    previews: &[],
-    log: None,
-    rate_limits: &[],
     tools: &TOOLS,
-    resources: &[],
-    prompts: &[],
+    ..ContractSpec::EMPTY
 };
 
 /// The tools' names, for callers.
@@ -527,52 +521,23 @@ pub static TOOLS: [ToolSpec; 3] = [
     ToolSpec {
         name: "hello",
         description: "A simple greeting tool to test MCP connectivity.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-        effects: &[],
-        input: Schema::new(
-            schema::HELLO_INPUT,
-            schema::HELLO_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/name/allOf/0",
-                    id: "name_present",
-                    message: "`name` must not be empty",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::HELLO_OUTPUT,
-            schema::HELLO_OUTPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/allOf/0",
-                    id: "greeting_said",
-                    message: "the greeting is always said",
-                },
-            ],
-        ),
         examples: &[
-            Example {
+            spec::Example {
                 name: "a name",
                 json: r#"{ "name": "Ada" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "the longest name",
                 json: r#"{
   "name": "éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé"
@@ -581,21 +546,21 @@ pub static TOOLS: [ToolSpec; 3] = [
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "an empty name",
                 json: r#"{ "name": "" }"#,
                 valid: false,
                 at: Some("/name"),
                 rule: Some("name_present"),
             },
-            Example {
+            spec::Example {
                 name: "a blank name",
                 json: r#"{ "name": " \t" }"#,
                 valid: false,
                 at: Some("/name"),
                 rule: Some("name_present"),
             },
-            Example {
+            spec::Example {
                 name: "a name that is too long",
                 json: r#"{
   "name": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
@@ -604,14 +569,14 @@ pub static TOOLS: [ToolSpec; 3] = [
                 at: Some("/name"),
                 rule: Some("maxLength"),
             },
-            Example {
+            spec::Example {
                 name: "no name",
                 json: r#"{}"#,
                 valid: false,
                 at: Some(""),
                 rule: Some("required"),
             },
-            Example {
+            spec::Example {
                 name: "a name that is no string",
                 json: r#"{ "name": 7 }"#,
                 valid: false,
@@ -619,20 +584,27 @@ pub static TOOLS: [ToolSpec; 3] = [
                 rule: Some("type"),
             },
         ],
+        ..ToolSpec::new(&schema::HELLO_INPUT, &schema::HELLO_OUTPUT)
     },
     ToolSpec {
         name: "read_repo_file",
         description: "Read a file from the repository. Limited to safe directories.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
+        errors: &[
+            "INVALID_PARAMS",
+            "INTERNAL_ERROR",
+            "ACCESS_DENIED",
+            "PATH_NOT_ALLOWED",
+            "SIZE_LIMIT_EXCEEDED",
+        ],
         path: Some("/path"),
-        path_in: None,
-        paths: Some(PathPolicy {
+        paths: Some(spec::PathPolicy {
             allow: &[
                 "docs/**",
                 "paths/**",
@@ -645,70 +617,43 @@ pub static TOOLS: [ToolSpec; 3] = [
             ],
             deny: &["**/.env*", "**/secrets*", "**/*.key", "**/*.pem", "**/.git"],
         }),
-        commit: None,
-        approval: None,
-        rate_limit: None,
-        errors: &[
-            "INVALID_PARAMS",
-            "INTERNAL_ERROR",
-            "ACCESS_DENIED",
-            "PATH_NOT_ALLOWED",
-            "SIZE_LIMIT_EXCEEDED",
-        ],
-        effects: &[],
-        input: Schema::new(
-            schema::READ_REPO_FILE_INPUT,
-            schema::READ_REPO_FILE_INPUT,
-            &[],
-        ),
-        output: Schema::new(
-            schema::READ_REPO_FILE_OUTPUT,
-            schema::READ_REPO_FILE_OUTPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/allOf/0",
-                    id: "exists_said",
-                    message: "whether the file exists is always said, and its content where it does",
-                },
-            ],
-        ),
         examples: &[
-            Example {
+            spec::Example {
                 name: "a document",
                 json: r#"{ "path": "docs/plan.md" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "a memory file",
                 json: r#"{ "path": ".claude/memory/progress_log.jsonl" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "a blank",
                 json: r#"{ "path": "docs/my plan.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("pattern"),
             },
-            Example {
+            spec::Example {
                 name: "a backslash",
                 json: r#"{ "path": "docs\\plan.md" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("pattern"),
             },
-            Example {
+            spec::Example {
                 name: "an empty path",
                 json: r#"{ "path": "" }"#,
                 valid: false,
                 at: Some("/path"),
                 rule: Some("pattern"),
             },
-            Example {
+            spec::Example {
                 name: "no path",
                 json: r#"{}"#,
                 valid: false,
@@ -716,23 +661,18 @@ pub static TOOLS: [ToolSpec; 3] = [
                 rule: Some("required"),
             },
         ],
+        ..ToolSpec::new(&schema::READ_REPO_FILE_INPUT, &schema::READ_REPO_FILE_OUTPUT)
     },
     ToolSpec {
         name: "write_memory_entry",
         description: "Append an entry to a memory file. Append-only, no overwriting.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: false,
             destructive: false,
             idempotent: false,
             open_world: false,
         },
         mutating: true,
-        path: Some("/file"),
-        path_in: Some(".claude/memory/"),
-        paths: None,
-        commit: None,
-        approval: Some(Approval { shows: Shows::Appended }),
-        rate_limit: None,
         errors: &[
             "INVALID_PARAMS",
             "INTERNAL_ERROR",
@@ -740,9 +680,9 @@ pub static TOOLS: [ToolSpec; 3] = [
             "SIZE_LIMIT_EXCEEDED",
         ],
         effects: &[
-            Effect {
-                kind: EffectKind::AppendLine,
-                when: Some(When {
+            spec::Effect {
+                kind: spec::EffectKind::AppendLine,
+                when: Some(spec::When {
                     at: "/file",
                     is: "progress_log.jsonl",
                 }),
@@ -751,9 +691,9 @@ pub static TOOLS: [ToolSpec; 3] = [
                 section: None,
                 position: None,
             },
-            Effect {
-                kind: EffectKind::AppendLine,
-                when: Some(When {
+            spec::Effect {
+                kind: spec::EffectKind::AppendLine,
+                when: Some(spec::When {
                     at: "/file",
                     is: "decisions.jsonl",
                 }),
@@ -762,9 +702,9 @@ pub static TOOLS: [ToolSpec; 3] = [
                 section: None,
                 position: None,
             },
-            Effect {
-                kind: EffectKind::Append,
-                when: Some(When {
+            spec::Effect {
+                kind: spec::EffectKind::Append,
+                when: Some(spec::When {
                     at: "/file",
                     is: "best_practices.md",
                 }),
@@ -774,45 +714,13 @@ pub static TOOLS: [ToolSpec; 3] = [
                 position: None,
             },
         ],
-        input: Schema::new(
-            schema::WRITE_MEMORY_ENTRY_INPUT,
-            schema::WRITE_MEMORY_ENTRY_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/allOf/0",
-                    id: "entry_for_jsonl",
-                    message: "`progress_log.jsonl` and `decisions.jsonl` take `entry`, an object, and no `content`",
-                },
-                Rule {
-                    at: "/allOf/1",
-                    id: "content_for_md",
-                    message: "`best_practices.md` takes `content`, a text, and no `entry`",
-                },
-                Rule {
-                    at: "/properties/entry/allOf/0",
-                    id: "timestamp_present",
-                    message: "`entry` must have a `timestamp`, like `2026-01-31T09:30:00+01:00`",
-                },
-                Rule {
-                    at: "/properties/content/allOf/0",
-                    id: "content_present",
-                    message: "`content` must not be empty",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::WRITE_MEMORY_ENTRY_OUTPUT,
-            schema::WRITE_MEMORY_ENTRY_OUTPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/allOf/0",
-                    id: "success_true",
-                    message: "a call that did not succeed answers with an error",
-                },
-            ],
-        ),
+        path: Some("/file"),
+        path_in: Some(".claude/memory/"),
+        approval: Some(spec::Approval {
+            shows: spec::Shows::Appended,
+        }),
         examples: &[
-            Example {
+            spec::Example {
                 name: "progress",
                 json: r#"{
   "file": "progress_log.jsonl",
@@ -822,7 +730,7 @@ pub static TOOLS: [ToolSpec; 3] = [
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "a decision with more to it",
                 json: r#"{
   "file": "decisions.jsonl",
@@ -836,28 +744,28 @@ pub static TOOLS: [ToolSpec; 3] = [
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "a practice",
                 json: r#"{ "file": "best_practices.md", "content": "- Write tests first\n" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "content for a log",
                 json: r#"{ "file": "progress_log.jsonl", "content": "x" }"#,
                 valid: false,
                 at: Some(""),
                 rule: Some("entry_for_jsonl"),
             },
-            Example {
+            spec::Example {
                 name: "neither for a log",
                 json: r#"{ "file": "decisions.jsonl" }"#,
                 valid: false,
                 at: Some(""),
                 rule: Some("entry_for_jsonl"),
             },
-            Example {
+            spec::Example {
                 name: "both for a log",
                 json: r#"{
   "file": "decisions.jsonl",
@@ -868,7 +776,7 @@ pub static TOOLS: [ToolSpec; 3] = [
                 at: Some(""),
                 rule: Some("entry_for_jsonl"),
             },
-            Example {
+            spec::Example {
                 name: "an entry for the practices",
                 json: r#"{
   "file": "best_practices.md",
@@ -878,7 +786,7 @@ pub static TOOLS: [ToolSpec; 3] = [
                 at: Some(""),
                 rule: Some("content_for_md"),
             },
-            Example {
+            spec::Example {
                 name: "both for the practices",
                 json: r#"{
   "file": "best_practices.md",
@@ -889,49 +797,49 @@ pub static TOOLS: [ToolSpec; 3] = [
                 at: Some(""),
                 rule: Some("content_for_md"),
             },
-            Example {
+            spec::Example {
                 name: "no timestamp",
                 json: r#"{ "file": "progress_log.jsonl", "entry": { "event": "lesson finished" } }"#,
                 valid: false,
                 at: Some("/entry"),
                 rule: Some("timestamp_present"),
             },
-            Example {
+            spec::Example {
                 name: "a time without an offset",
                 json: r#"{ "file": "progress_log.jsonl", "entry": { "timestamp": "2026-01-31T09:30:00" } }"#,
                 valid: false,
                 at: Some("/entry/timestamp"),
                 rule: Some("format"),
             },
-            Example {
+            spec::Example {
                 name: "a day alone",
                 json: r#"{ "file": "progress_log.jsonl", "entry": { "timestamp": "2026-01-31" } }"#,
                 valid: false,
                 at: Some("/entry/timestamp"),
                 rule: Some("format"),
             },
-            Example {
+            spec::Example {
                 name: "an entry that is no object",
                 json: r#"{ "file": "progress_log.jsonl", "entry": "lesson finished" }"#,
                 valid: false,
                 at: Some("/entry"),
                 rule: Some("type"),
             },
-            Example {
+            spec::Example {
                 name: "nothing to append",
                 json: r#"{ "file": "best_practices.md", "content": "" }"#,
                 valid: false,
                 at: Some("/content"),
                 rule: Some("content_present"),
             },
-            Example {
+            spec::Example {
                 name: "another file",
                 json: r#"{ "file": "notes.md", "content": "x" }"#,
                 valid: false,
                 at: Some("/file"),
                 rule: Some("enum"),
             },
-            Example {
+            spec::Example {
                 name: "no file",
                 json: r#"{ "entry": { "timestamp": "2026-01-31T09:30:00+01:00", "event": "lesson finished" } }"#,
                 valid: false,
@@ -939,37 +847,60 @@ pub static TOOLS: [ToolSpec; 3] = [
                 rule: None,
             },
         ],
+        ..ToolSpec::new(
+            &schema::WRITE_MEMORY_ENTRY_INPUT,
+            &schema::WRITE_MEMORY_ENTRY_OUTPUT,
+        )
     },
 ];
 
 /// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
 mod schema {
-    pub(super) const HELLO_INPUT: &str = r#"{
+    use super::{Rule, Schema};
+
+    pub(super) static HELLO_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "properties": { "name": { "type": "string", "description": "Name to greet", "maxLength": 100 } },
   "required": ["name"]
-}"#;
-
-    pub(super) const HELLO_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "properties": {
     "name": { "type": "string", "maxLength": 100, "allOf": [{ "pattern": "\\S" }] }
   },
   "required": ["name"]
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/name/allOf/0",
+                id: "name_present",
+                message: "`name` must not be empty",
+            },
+        ],
+    );
 
-    pub(super) const HELLO_OUTPUT: &str = r#"{
+    pub(super) static HELLO_OUTPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "properties": { "greeting": { "type": "string", "description": "The greeting message" } }
-}"#;
-
-    pub(super) const HELLO_OUTPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "properties": { "greeting": { "type": "string" } },
   "allOf": [{ "required": ["greeting"] }]
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/allOf/0",
+                id: "greeting_said",
+                message: "the greeting is always said",
+            },
+        ],
+    );
 
-    pub(super) const READ_REPO_FILE_INPUT: &str = r#"{
+    pub(super) static READ_REPO_FILE_INPUT: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "properties": {
     "path": {
@@ -979,18 +910,19 @@ mod schema {
     }
   },
   "required": ["path"]
-}"#;
+}"#,
+    );
 
-    pub(super) const READ_REPO_FILE_OUTPUT: &str = r#"{
+    pub(super) static READ_REPO_FILE_OUTPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "properties": {
     "content": { "type": "string", "description": "File contents" },
     "exists": { "type": "boolean", "description": "Whether file exists" },
     "error": { "type": "string", "description": "Error message if failed" }
   }
-}"#;
-
-    pub(super) const READ_REPO_FILE_OUTPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "properties": {
     "content": { "type": "string" },
@@ -1005,9 +937,18 @@ mod schema {
       "else": { "required": ["error"] }
     }
   ]
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/allOf/0",
+                id: "exists_said",
+                message: "whether the file exists is always said, and its content where it does",
+            },
+        ],
+    );
 
-    pub(super) const WRITE_MEMORY_ENTRY_INPUT: &str = r#"{
+    pub(super) static WRITE_MEMORY_ENTRY_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "properties": {
     "file": {
@@ -1030,9 +971,8 @@ mod schema {
     }
   },
   "required": ["file"]
-}"#;
-
-    pub(super) const WRITE_MEMORY_ENTRY_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "properties": {
     "file": {
@@ -1060,16 +1000,47 @@ mod schema {
       "then": { "required": ["content"], "not": { "required": ["entry"] } }
     }
   ]
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/allOf/0",
+                id: "entry_for_jsonl",
+                message: "`progress_log.jsonl` and `decisions.jsonl` take `entry`, an object, and no `content`",
+            },
+            Rule {
+                at: "/allOf/1",
+                id: "content_for_md",
+                message: "`best_practices.md` takes `content`, a text, and no `entry`",
+            },
+            Rule {
+                at: "/properties/entry/allOf/0",
+                id: "timestamp_present",
+                message: "`entry` must have a `timestamp`, like `2026-01-31T09:30:00+01:00`",
+            },
+            Rule {
+                at: "/properties/content/allOf/0",
+                id: "content_present",
+                message: "`content` must not be empty",
+            },
+        ],
+    );
 
-    pub(super) const WRITE_MEMORY_ENTRY_OUTPUT: &str = r#"{
+    pub(super) static WRITE_MEMORY_ENTRY_OUTPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "properties": { "success": { "type": "boolean" }, "message": { "type": "string" } }
-}"#;
-
-    pub(super) const WRITE_MEMORY_ENTRY_OUTPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "properties": { "success": { "type": "boolean" }, "message": { "type": "string" } },
   "allOf": [{ "required": ["success"], "properties": { "success": { "const": true } } }]
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/allOf/0",
+                id: "success_true",
+                message: "a call that did not succeed answers with an error",
+            },
+        ],
+    );
 }

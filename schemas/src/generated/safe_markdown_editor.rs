@@ -17,11 +17,9 @@ use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
-    Annotations, Answer, ArgumentSpec, BoxFuture, CallContext, Contract, ContractError,
-    ContractSpec, Effect, EffectKind, ErrorAnswer, ErrorChannel, ErrorSpec, Example,
-    Failure, FailureKind, Guarantee, GuaranteeKind, PromptSpec, ReadCx, Rejection,
-    ResourceSpec, Rule, Schema, Staged, Store, ToolSpec, WriteCx, dispatch,
-    resources_and_prompts,
+    Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
+    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Staged, Store, ToolSpec,
+    WriteCx, dispatch, resources_and_prompts, spec,
 };
 
 /// SafeMarkdownEditor: the tools, one method each. Implementors write `async fn`.
@@ -352,23 +350,23 @@ impl fmt::Display for ToolError {
 
 impl std::error::Error for ToolError {}
 
-static ERRORS: [ErrorSpec; 4] = [
-    ErrorSpec {
+static ERRORS: [spec::ErrorSpec; 4] = [
+    spec::ErrorSpec {
         name: "INVALID_REQUEST",
         code: -32600,
         message: "Invalid Request",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "METHOD_NOT_FOUND",
         code: -32601,
         message: "Method not found",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "INVALID_PARAMS",
         code: -32602,
         message: "Invalid params",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "APPLICATION_ERROR",
         code: -32000,
         message: "Application error",
@@ -858,87 +856,84 @@ pub static CONTRACT: ContractSpec = ContractSpec {
     version: "1.0.0",
     title: "SafeMarkdownEditor",
     document: true,
-    error_channel: ErrorChannel::JsonRpc,
-    error_details: None,
+    error_channel: spec::ErrorChannel::JsonRpc,
     errors: &ERRORS,
     guarantees: &[
-        Guarantee {
+        spec::Guarantee {
             id: "atomic-mutation",
-            kind: Some(GuaranteeKind::Atomic),
+            kind: Some(spec::GuaranteeKind::Atomic),
             text: "Each mutation is a transaction: all of it happens, or nothing",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "commit-per-edit",
-            kind: Some(GuaranteeKind::Commit),
+            kind: Some(spec::GuaranteeKind::Commit),
             text: "Each mutation is one commit",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "log-entry-per-edit",
-            kind: Some(GuaranteeKind::Log),
+            kind: Some(spec::GuaranteeKind::Log),
             text: "Each mutation is one log entry",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "errors-change-nothing",
-            kind: Some(GuaranteeKind::Atomic),
+            kind: Some(spec::GuaranteeKind::Atomic),
             text: "Return meaningful error messages for invalid operations; after an error, nothing has changed",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "reading-changes-nothing",
-            kind: Some(GuaranteeKind::Pure),
+            kind: Some(spec::GuaranteeKind::Pure),
             text: "Getting a section, listing sections and getting the document change nothing",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "get-update-identity",
             kind: None,
             text: "`update_section` takes what `get_section` gives: get → update is a byte-for-byte no-op",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "position-is-preorder",
             kind: None,
             text: "After an insert or a move, `list_sections[position]` is the section",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "edits-stay-inside",
             kind: None,
             text: "What is outside of the edited section stays byte for byte",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "ids-are-stable",
             kind: None,
             text: "`section_id`s are never reused, unaffected by other edits, stable over restarts, restored by undo; an id whose section is gone is an error, never another section",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "undo-inverts",
             kind: None,
             text: "Undo the last operation: the document is what it was, byte for byte",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "redo-inverts-undo",
             kind: None,
             text: "Redo the last operation: the document is what it was before the undo, byte for byte",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "edit-clears-redo",
             kind: None,
             text: "After an edit there is nothing to redo",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "history-is-kept",
             kind: None,
             text: "Undo and redo are new commits: history is never rewritten",
         },
-        Guarantee {
+        spec::Guarantee {
             id: "hand-edits-are-kept",
             kind: None,
             text: "A hand edit is never overwritten by an undo or a redo",
         },
     ],
-    previews: &[],
-    log: None,
-    rate_limits: &[],
     tools: &TOOLS,
     resources: &RESOURCES,
     prompts: &PROMPTS,
+    ..ContractSpec::EMPTY
 };
 
 /// The tools' names, for callers.
@@ -967,23 +962,17 @@ pub static TOOLS: [ToolSpec; 9] = [
     ToolSpec {
         name: "insert_section",
         description: "Insert a new section at a specified location.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: false,
             destructive: false,
             idempotent: false,
             open_world: false,
         },
         mutating: true,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
-            Effect {
-                kind: EffectKind::InsertSection,
+            spec::Effect {
+                kind: spec::EffectKind::InsertSection,
                 when: None,
                 content: Some("/content"),
                 target: Some("/heading"),
@@ -991,90 +980,64 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: Some("/position"),
             },
         ],
-        input: Schema::new(
-            schema::INSERT_SECTION_INPUT,
-            schema::INSERT_SECTION_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/heading/allOf/0",
-                    id: "heading_one_line",
-                    message: "`heading` must be one line: put what follows it into `content`",
-                },
-                Rule {
-                    at: "/properties/heading/allOf/1",
-                    id: "heading_present",
-                    message: "`heading` must have text, like `Scope` or `## Scope`",
-                },
-                Rule {
-                    at: "/properties/position/allOf/0",
-                    id: "position_from_0",
-                    message: "positions count from 0",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::INSERT_SECTION_OUTPUT,
-            schema::INSERT_SECTION_OUTPUT,
-            &[],
-        ),
         examples: &[
-            Example {
+            spec::Example {
                 name: "an introduction",
                 json: r#"{ "heading": "Introduction", "content": "This is the intro.", "position": 0 }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "a heading that says its level",
                 json: r####"{ "heading": "### Details", "content": "", "position": 4 }"####,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "a heading of two lines",
                 json: r#"{ "heading": "A\n# B", "content": "x", "position": 0 }"#,
                 valid: false,
                 at: Some("/heading"),
                 rule: Some("heading_one_line"),
             },
-            Example {
+            spec::Example {
                 name: "a heading without text",
                 json: r###"{ "heading": "## ", "content": "x", "position": 0 }"###,
                 valid: false,
                 at: Some("/heading"),
                 rule: Some("heading_present"),
             },
-            Example {
+            spec::Example {
                 name: "an empty heading",
                 json: r#"{ "heading": "", "content": "x", "position": 0 }"#,
                 valid: false,
                 at: Some("/heading"),
                 rule: Some("heading_present"),
             },
-            Example {
+            spec::Example {
                 name: "before the beginning",
                 json: r#"{ "heading": "A", "content": "x", "position": -1 }"#,
                 valid: false,
                 at: Some("/position"),
                 rule: Some("position_from_0"),
             },
-            Example {
+            spec::Example {
                 name: "half a position",
                 json: r#"{ "heading": "A", "content": "x", "position": 0.5 }"#,
                 valid: false,
                 at: Some("/position"),
                 rule: Some("type"),
             },
-            Example {
+            spec::Example {
                 name: "no position",
                 json: r#"{ "heading": "A", "content": "x" }"#,
                 valid: false,
                 at: Some(""),
                 rule: Some("required"),
             },
-            Example {
+            spec::Example {
                 name: "unknown argument",
                 json: r#"{ "heading": "A", "content": "x", "position": 0, "level": 2 }"#,
                 valid: false,
@@ -1082,27 +1045,22 @@ pub static TOOLS: [ToolSpec; 9] = [
                 rule: Some("additionalProperties"),
             },
         ],
+        ..ToolSpec::new(&schema::INSERT_SECTION_INPUT, &schema::INSERT_SECTION_OUTPUT)
     },
     ToolSpec {
         name: "delete_section",
         description: "Delete a section by ID or heading.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: false,
             destructive: true,
             idempotent: false,
             open_world: false,
         },
         mutating: true,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
-            Effect {
-                kind: EffectKind::DeleteSection,
+            spec::Effect {
+                kind: spec::EffectKind::DeleteSection,
                 when: None,
                 content: None,
                 target: None,
@@ -1110,52 +1068,36 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        input: Schema::new(
-            schema::DELETE_SECTION_INPUT,
-            schema::DELETE_SECTION_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/allOf/0",
-                    id: "section_named",
-                    message: "name the section: give `section_id`, or `heading` where only one section has it",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::DELETE_SECTION_OUTPUT,
-            schema::DELETE_SECTION_OUTPUT,
-            &[],
-        ),
         examples: &[
-            Example {
+            spec::Example {
                 name: "by id",
                 json: r#"{ "section_id": "abc123" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "by heading",
                 json: r#"{ "heading": "Introduction" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "by both",
                 json: r#"{ "section_id": "abc123", "heading": "Introduction" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "neither",
                 json: r#"{}"#,
                 valid: false,
                 at: Some(""),
                 rule: Some("section_named"),
             },
-            Example {
+            spec::Example {
                 name: "unknown argument",
                 json: r#"{ "section_id": "abc123", "position": 1 }"#,
                 valid: false,
@@ -1163,27 +1105,22 @@ pub static TOOLS: [ToolSpec; 9] = [
                 rule: Some("additionalProperties"),
             },
         ],
+        ..ToolSpec::new(&schema::DELETE_SECTION_INPUT, &schema::DELETE_SECTION_OUTPUT)
     },
     ToolSpec {
         name: "update_section",
         description: "Update the content of a section.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: false,
             destructive: true,
             idempotent: true,
             open_world: false,
         },
         mutating: true,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
-            Effect {
-                kind: EffectKind::UpdateSection,
+            spec::Effect {
+                kind: spec::EffectKind::UpdateSection,
                 when: None,
                 content: Some("/content"),
                 target: None,
@@ -1191,39 +1128,29 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        input: Schema::new(
-            schema::UPDATE_SECTION_INPUT,
-            schema::UPDATE_SECTION_INPUT,
-            &[],
-        ),
-        output: Schema::new(
-            schema::UPDATE_SECTION_OUTPUT,
-            schema::UPDATE_SECTION_OUTPUT,
-            &[],
-        ),
         examples: &[
-            Example {
+            spec::Example {
                 name: "another text",
                 json: r#"{ "section_id": "abc123", "content": "This is the intro.\n" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "no text",
                 json: r#"{ "section_id": "abc123", "content": "" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "no id",
                 json: r#"{ "content": "x" }"#,
                 valid: false,
                 at: Some(""),
                 rule: Some("required"),
             },
-            Example {
+            spec::Example {
                 name: "an id that is no string",
                 json: r#"{ "section_id": 1, "content": "x" }"#,
                 valid: false,
@@ -1231,27 +1158,22 @@ pub static TOOLS: [ToolSpec; 9] = [
                 rule: Some("type"),
             },
         ],
+        ..ToolSpec::new(&schema::UPDATE_SECTION_INPUT, &schema::UPDATE_SECTION_OUTPUT)
     },
     ToolSpec {
         name: "move_section",
         description: "Move a section to a new location.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: false,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: true,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
-            Effect {
-                kind: EffectKind::MoveSection,
+            spec::Effect {
+                kind: spec::EffectKind::MoveSection,
                 when: None,
                 content: None,
                 target: None,
@@ -1259,38 +1181,22 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: Some("/new_position"),
             },
         ],
-        input: Schema::new(
-            schema::MOVE_SECTION_INPUT,
-            schema::MOVE_SECTION_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/new_position/allOf/0",
-                    id: "position_from_0",
-                    message: "positions count from 0",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::MOVE_SECTION_OUTPUT,
-            schema::MOVE_SECTION_OUTPUT,
-            &[],
-        ),
         examples: &[
-            Example {
+            spec::Example {
                 name: "to the beginning",
                 json: r#"{ "section_id": "abc123", "new_position": 0 }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "before the beginning",
                 json: r#"{ "section_id": "abc123", "new_position": -1 }"#,
                 valid: false,
                 at: Some("/new_position"),
                 rule: Some("position_from_0"),
             },
-            Example {
+            spec::Example {
                 name: "no position",
                 json: r#"{ "section_id": "abc123" }"#,
                 valid: false,
@@ -1298,27 +1204,22 @@ pub static TOOLS: [ToolSpec; 9] = [
                 rule: Some("required"),
             },
         ],
+        ..ToolSpec::new(&schema::MOVE_SECTION_INPUT, &schema::MOVE_SECTION_OUTPUT)
     },
     ToolSpec {
         name: "get_section",
         description: "Retrieve a section's content.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
-            Effect {
-                kind: EffectKind::ReadSection,
+            spec::Effect {
+                kind: spec::EffectKind::ReadSection,
                 when: None,
                 content: Some("/content"),
                 target: None,
@@ -1326,27 +1227,15 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        input: Schema::new(schema::GET_SECTION_INPUT, schema::GET_SECTION_INPUT, &[]),
-        output: Schema::new(
-            schema::GET_SECTION_OUTPUT,
-            schema::GET_SECTION_OUTPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/position/allOf/0",
-                    id: "position_from_0",
-                    message: "positions count from 0",
-                },
-            ],
-        ),
         examples: &[
-            Example {
+            spec::Example {
                 name: "by id",
                 json: r#"{ "section_id": "abc123" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "no id",
                 json: r#"{}"#,
                 valid: false,
@@ -1354,50 +1243,28 @@ pub static TOOLS: [ToolSpec; 9] = [
                 rule: Some("required"),
             },
         ],
+        ..ToolSpec::new(&schema::GET_SECTION_INPUT, &schema::GET_SECTION_OUTPUT)
     },
     ToolSpec {
         name: "list_sections",
         description: "List all sections and their metadata.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
-        effects: &[],
-        input: Schema::new(
-            schema::LIST_SECTIONS_INPUT,
-            schema::LIST_SECTIONS_INPUT,
-            &[],
-        ),
-        output: Schema::new(
-            schema::LIST_SECTIONS_OUTPUT,
-            schema::LIST_SECTIONS_OUTPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/sections/items/properties/position/allOf/0",
-                    id: "position_from_0",
-                    message: "positions count from 0",
-                },
-            ],
-        ),
         examples: &[
-            Example {
+            spec::Example {
                 name: "all",
                 json: r#"{}"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "unknown argument",
                 json: r#"{ "level": 1 }"#,
                 valid: false,
@@ -1405,27 +1272,22 @@ pub static TOOLS: [ToolSpec; 9] = [
                 rule: Some("additionalProperties"),
             },
         ],
+        ..ToolSpec::new(&schema::LIST_SECTIONS_INPUT, &schema::LIST_SECTIONS_OUTPUT)
     },
     ToolSpec {
         name: "undo",
         description: "Undo the last operation.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: false,
             destructive: true,
             idempotent: false,
             open_world: false,
         },
         mutating: true,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
-            Effect {
-                kind: EffectKind::Undo,
+            spec::Effect {
+                kind: spec::EffectKind::Undo,
                 when: None,
                 content: None,
                 target: None,
@@ -1433,17 +1295,15 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        input: Schema::new(schema::UNDO_INPUT, schema::UNDO_INPUT, &[]),
-        output: Schema::new(schema::UNDO_OUTPUT, schema::UNDO_OUTPUT, &[]),
         examples: &[
-            Example {
+            spec::Example {
                 name: "the last one",
                 json: r#"{}"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "unknown argument",
                 json: r#"{ "steps": 2 }"#,
                 valid: false,
@@ -1451,27 +1311,22 @@ pub static TOOLS: [ToolSpec; 9] = [
                 rule: Some("additionalProperties"),
             },
         ],
+        ..ToolSpec::new(&schema::UNDO_INPUT, &schema::UNDO_OUTPUT)
     },
     ToolSpec {
         name: "redo",
         description: "Redo the last operation.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: false,
             destructive: true,
             idempotent: false,
             open_world: false,
         },
         mutating: true,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
-            Effect {
-                kind: EffectKind::Redo,
+            spec::Effect {
+                kind: spec::EffectKind::Redo,
                 when: None,
                 content: None,
                 target: None,
@@ -1479,17 +1334,15 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        input: Schema::new(schema::REDO_INPUT, schema::REDO_INPUT, &[]),
-        output: Schema::new(schema::REDO_OUTPUT, schema::REDO_OUTPUT, &[]),
         examples: &[
-            Example {
+            spec::Example {
                 name: "the last one",
                 json: r#"{}"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "unknown argument",
                 json: r#"{ "steps": 2 }"#,
                 valid: false,
@@ -1497,27 +1350,22 @@ pub static TOOLS: [ToolSpec; 9] = [
                 rule: Some("additionalProperties"),
             },
         ],
+        ..ToolSpec::new(&schema::REDO_INPUT, &schema::REDO_OUTPUT)
     },
     ToolSpec {
         name: "get_document",
         description: "Retrieve the full Markdown document.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
-            Effect {
-                kind: EffectKind::Read,
+            spec::Effect {
+                kind: spec::EffectKind::Read,
                 when: None,
                 content: Some("/document"),
                 target: None,
@@ -1525,14 +1373,8 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        input: Schema::new(schema::GET_DOCUMENT_INPUT, schema::GET_DOCUMENT_INPUT, &[]),
-        output: Schema::new(
-            schema::GET_DOCUMENT_OUTPUT,
-            schema::GET_DOCUMENT_OUTPUT,
-            &[],
-        ),
         examples: &[
-            Example {
+            spec::Example {
                 name: "all of it",
                 json: r#"{}"#,
                 valid: true,
@@ -1540,44 +1382,45 @@ pub static TOOLS: [ToolSpec; 9] = [
                 rule: None,
             },
         ],
+        ..ToolSpec::new(&schema::GET_DOCUMENT_INPUT, &schema::GET_DOCUMENT_OUTPUT)
     },
 ];
 
 /// The resources, in the order in which clients see them.
-pub static RESOURCES: [ResourceSpec; 3] = [
-    ResourceSpec {
+pub static RESOURCES: [spec::ResourceSpec; 3] = [
+    spec::ResourceSpec {
         name: "document",
         uri: "markdown://document",
         title: "Document",
         description: "The current Markdown document.",
         mime_type: "application/json",
-        schema: Schema::new(schema::DOCUMENT_RESOURCE, schema::DOCUMENT_RESOURCE, &[]),
+        schema: &schema::DOCUMENT_RESOURCE,
     },
-    ResourceSpec {
+    spec::ResourceSpec {
         name: "history",
         uri: "markdown://history",
         title: "History",
         description: "List of past operations (for undo/redo).",
         mime_type: "application/json",
-        schema: Schema::new(schema::HISTORY_RESOURCE, schema::HISTORY_RESOURCE, &[]),
+        schema: &schema::HISTORY_RESOURCE,
     },
-    ResourceSpec {
+    spec::ResourceSpec {
         name: "metadata",
         uri: "markdown://metadata",
         title: "Metadata",
         description: "Document metadata (title, author, etc.).",
         mime_type: "application/json",
-        schema: Schema::new(schema::METADATA_RESOURCE, schema::METADATA_RESOURCE, &[]),
+        schema: &schema::METADATA_RESOURCE,
     },
 ];
 
 /// The prompts, in the order in which clients see them.
-pub static PROMPTS: [PromptSpec; 3] = [
-    PromptSpec {
+pub static PROMPTS: [spec::PromptSpec; 3] = [
+    spec::PromptSpec {
         name: "summarize_section",
         description: "Summarize a section of the document.",
         arguments: &[
-            ArgumentSpec {
+            spec::ArgumentSpec {
                 name: "section",
                 description: "The section to summarize: its section_id, or its heading where only one section has it.",
                 required: true,
@@ -1586,11 +1429,11 @@ pub static PROMPTS: [PromptSpec; 3] = [
         ],
         template: "Summarize the following section:\n{section_content}",
     },
-    PromptSpec {
+    spec::PromptSpec {
         name: "rewrite_section",
         description: "Rewrite a section of the document for clarity and conciseness.",
         arguments: &[
-            ArgumentSpec {
+            spec::ArgumentSpec {
                 name: "section",
                 description: "The section to rewrite: its section_id, or its heading where only one section has it.",
                 required: true,
@@ -1599,7 +1442,7 @@ pub static PROMPTS: [PromptSpec; 3] = [
         ],
         template: "Rewrite the following section for clarity and conciseness:\n{section_content}",
     },
-    PromptSpec {
+    spec::PromptSpec {
         name: "generate_outline",
         description: "Generate an outline for the document.",
         arguments: &[],
@@ -1609,7 +1452,10 @@ pub static PROMPTS: [PromptSpec; 3] = [
 
 /// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
 mod schema {
-    pub(super) const INSERT_SECTION_INPUT: &str = r#"{
+    use super::{Rule, Schema};
+
+    pub(super) static INSERT_SECTION_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["heading", "content", "position"],
   "properties": {
@@ -1618,9 +1464,8 @@ mod schema {
     "position": { "type": "integer", "description": "0-based index" }
   },
   "additionalProperties": false
-}"#;
-
-    pub(super) const INSERT_SECTION_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["heading", "content", "position"],
   "properties": {
@@ -1637,46 +1482,80 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/heading/allOf/0",
+                id: "heading_one_line",
+                message: "`heading` must be one line: put what follows it into `content`",
+            },
+            Rule {
+                at: "/properties/heading/allOf/1",
+                id: "heading_present",
+                message: "`heading` must have text, like `Scope` or `## Scope`",
+            },
+            Rule {
+                at: "/properties/position/allOf/0",
+                id: "position_from_0",
+                message: "positions count from 0",
+            },
+        ],
+    );
 
-    pub(super) const INSERT_SECTION_OUTPUT: &str = r#"{
+    pub(super) static INSERT_SECTION_OUTPUT: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["section_id", "message"],
   "properties": { "section_id": { "type": "string" }, "message": { "type": "string" } }
-}"#;
+}"#,
+    );
 
-    pub(super) const DELETE_SECTION_INPUT: &str = r#"{
+    pub(super) static DELETE_SECTION_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "properties": { "section_id": { "type": "string" }, "heading": { "type": "string" } },
   "additionalProperties": false
-}"#;
-
-    pub(super) const DELETE_SECTION_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "properties": { "section_id": { "type": "string" }, "heading": { "type": "string" } },
   "additionalProperties": false,
   "allOf": [{ "anyOf": [{ "required": ["section_id"] }, { "required": ["heading"] }] }]
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/allOf/0",
+                id: "section_named",
+                message: "name the section: give `section_id`, or `heading` where only one section has it",
+            },
+        ],
+    );
 
-    pub(super) const DELETE_SECTION_OUTPUT: &str = r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#;
+    pub(super) static DELETE_SECTION_OUTPUT: Schema = Schema::plain(
+        r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#,
+    );
 
-    pub(super) const UPDATE_SECTION_INPUT: &str = r#"{
+    pub(super) static UPDATE_SECTION_INPUT: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["section_id", "content"],
   "properties": { "section_id": { "type": "string" }, "content": { "type": "string" } },
   "additionalProperties": false
-}"#;
+}"#,
+    );
 
-    pub(super) const UPDATE_SECTION_OUTPUT: &str = r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#;
+    pub(super) static UPDATE_SECTION_OUTPUT: Schema = Schema::plain(
+        r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#,
+    );
 
-    pub(super) const MOVE_SECTION_INPUT: &str = r#"{
+    pub(super) static MOVE_SECTION_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["section_id", "new_position"],
   "properties": { "section_id": { "type": "string" }, "new_position": { "type": "integer" } },
   "additionalProperties": false
-}"#;
-
-    pub(super) const MOVE_SECTION_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["section_id", "new_position"],
   "properties": {
@@ -1689,18 +1568,31 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/new_position/allOf/0",
+                id: "position_from_0",
+                message: "positions count from 0",
+            },
+        ],
+    );
 
-    pub(super) const MOVE_SECTION_OUTPUT: &str = r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#;
+    pub(super) static MOVE_SECTION_OUTPUT: Schema = Schema::plain(
+        r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#,
+    );
 
-    pub(super) const GET_SECTION_INPUT: &str = r#"{
+    pub(super) static GET_SECTION_INPUT: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["section_id"],
   "properties": { "section_id": { "type": "string" } },
   "additionalProperties": false
-}"#;
+}"#,
+    );
 
-    pub(super) const GET_SECTION_OUTPUT: &str = r#"{
+    pub(super) static GET_SECTION_OUTPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["heading", "content", "position"],
   "properties": {
@@ -1708,9 +1600,8 @@ mod schema {
     "content": { "type": "string" },
     "position": { "type": "integer" }
   }
-}"#;
-
-    pub(super) const GET_SECTION_OUTPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["heading", "content", "position"],
   "properties": {
@@ -1723,11 +1614,22 @@ mod schema {
       "allOf": [{ "minimum": 0 }]
     }
   }
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/position/allOf/0",
+                id: "position_from_0",
+                message: "positions count from 0",
+            },
+        ],
+    );
 
-    pub(super) const LIST_SECTIONS_INPUT: &str = r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#;
+    pub(super) static LIST_SECTIONS_INPUT: Schema = Schema::plain(
+        r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
+    );
 
-    pub(super) const LIST_SECTIONS_OUTPUT: &str = r#"{
+    pub(super) static LIST_SECTIONS_OUTPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["sections"],
   "properties": {
@@ -1744,9 +1646,8 @@ mod schema {
       }
     }
   }
-}"#;
-
-    pub(super) const LIST_SECTIONS_OUTPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["sections"],
   "properties": {
@@ -1768,32 +1669,55 @@ mod schema {
       }
     }
   }
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/sections/items/properties/position/allOf/0",
+                id: "position_from_0",
+                message: "positions count from 0",
+            },
+        ],
+    );
 
-    pub(super) const UNDO_INPUT: &str = r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#;
+    pub(super) static UNDO_INPUT: Schema = Schema::plain(
+        r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
+    );
 
-    pub(super) const UNDO_OUTPUT: &str = r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#;
+    pub(super) static UNDO_OUTPUT: Schema = Schema::plain(
+        r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#,
+    );
 
-    pub(super) const REDO_INPUT: &str = r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#;
+    pub(super) static REDO_INPUT: Schema = Schema::plain(
+        r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
+    );
 
-    pub(super) const REDO_OUTPUT: &str = r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#;
+    pub(super) static REDO_OUTPUT: Schema = Schema::plain(
+        r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#,
+    );
 
-    pub(super) const GET_DOCUMENT_INPUT: &str = r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#;
+    pub(super) static GET_DOCUMENT_INPUT: Schema = Schema::plain(
+        r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
+    );
 
-    pub(super) const GET_DOCUMENT_OUTPUT: &str = r#"{
+    pub(super) static GET_DOCUMENT_OUTPUT: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["document"],
   "properties": { "document": { "type": "string", "description": "full markdown" } }
-}"#;
+}"#,
+    );
 
-    pub(super) const DOCUMENT_RESOURCE: &str = r#"{
+    pub(super) static DOCUMENT_RESOURCE: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["document"],
   "properties": { "document": { "type": "string", "description": "full markdown" } },
   "additionalProperties": false
-}"#;
+}"#,
+    );
 
-    pub(super) const HISTORY_RESOURCE: &str = r#"{
+    pub(super) static HISTORY_RESOURCE: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["history"],
   "properties": {
@@ -1812,9 +1736,11 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
+}"#,
+    );
 
-    pub(super) const METADATA_RESOURCE: &str = r#"{
+    pub(super) static METADATA_RESOURCE: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["title", "author", "created", "modified"],
   "properties": {
@@ -1824,5 +1750,6 @@ mod schema {
     "modified": { "type": "string", "format": "date-time" }
   },
   "additionalProperties": false
-}"#;
+}"#,
+    );
 }

@@ -17,11 +17,9 @@ use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
-    Annotations, Answer, ArgumentSpec, BoxFuture, CallContext, Contract, ContractError,
-    ContractSpec, Effect, EffectKind, ErrorAnswer, ErrorChannel, ErrorSpec, Example,
-    Failure, FailureKind, Guarantee, GuaranteeKind, LogSpec, PreviewPair, PromptSpec,
-    RateLimit, RateLimits, ReadCx, Rejection, ResourceSpec, Rule, Schema, Staged, Store,
-    ToolSpec, When, WriteCx, dispatch, resources_and_prompts,
+    Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
+    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Staged, Store, ToolSpec,
+    WriteCx, dispatch, resources_and_prompts, spec,
 };
 
 /// Notes: the tools, one method each. Implementors write `async fn`.
@@ -210,28 +208,28 @@ impl fmt::Display for ToolError {
 
 impl std::error::Error for ToolError {}
 
-static ERRORS: [ErrorSpec; 5] = [
-    ErrorSpec {
+static ERRORS: [spec::ErrorSpec; 5] = [
+    spec::ErrorSpec {
         name: "INVALID",
         code: -32602,
         message: "The request breaks a rule",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "NOT_FOUND",
         code: -32001,
         message: "There is no such note",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "CONFLICT",
         code: -32002,
         message: "The note can't be changed now",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "TOO_OFTEN",
         code: -32003,
         message: "Wait before you ask again",
     },
-    ErrorSpec {
+    spec::ErrorSpec {
         name: "FAILED",
         code: -32603,
         message: "The server failed",
@@ -242,7 +240,7 @@ static ERRORS: [ErrorSpec; 5] = [
 pub struct Service<S> {
     implementation: S,
     store: Arc<dyn Store>,
-    rate_limits: RateLimits,
+    rate_limits: tabellion_runtime::RateLimits,
 }
 
 impl<S: Notes> Service<S> {
@@ -251,7 +249,7 @@ impl<S: Notes> Service<S> {
         Self {
             implementation,
             store,
-            rate_limits: RateLimits::new(&RATE_LIMITS),
+            rate_limits: tabellion_runtime::RateLimits::new(&RATE_LIMITS),
         }
     }
 }
@@ -304,9 +302,10 @@ impl<S: Notes> Contract for Service<S> {
                         .await
                 }
                 "read_log" => {
-                    self.rate_limits.count::<ToolError>(&TOOLS[3], call)?;
+                    let tool = &TOOLS[3];
+                    self.rate_limits.count::<ToolError>(tool, call)?;
                     dispatch::read(
-                            &TOOLS[3],
+                            tool,
                             implementation,
                             &**store,
                             call,
@@ -555,34 +554,33 @@ pub static CONTRACT: ContractSpec = ContractSpec {
     id: "notes",
     version: "1.0.0",
     title: "Notes",
-    document: false,
-    error_channel: ErrorChannel::JsonRpc,
-    error_details: None,
+    error_channel: spec::ErrorChannel::JsonRpc,
     errors: &ERRORS,
     guarantees: &[
-        Guarantee {
+        spec::Guarantee {
             id: "commit-per-change",
-            kind: Some(GuaranteeKind::Commit),
+            kind: Some(spec::GuaranteeKind::Commit),
             text: "Every change is a commit",
         },
     ],
     previews: &[
-        PreviewPair {
+        spec::PreviewPair {
             preview: "preview_change",
             diff: "/diff",
             applies: "change_note",
         },
     ],
-    log: Some(LogSpec {
+    log: Some(spec::LogSpec {
         tool: "read_log",
         entries: "/entries",
         path: "/name",
         commit: "/commit",
     }),
-    rate_limits: &RATE_LIMITS,
     tools: &TOOLS,
+    rate_limits: &RATE_LIMITS,
     resources: &RESOURCES,
     prompts: &PROMPTS,
+    ..ContractSpec::EMPTY
 };
 
 /// The tools' names, for callers.
@@ -601,49 +599,31 @@ pub static TOOLS: [ToolSpec; 4] = [
     ToolSpec {
         name: "read_note",
         description: "Read a note.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: Some("/name"),
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID", "NOT_FOUND", "FAILED"],
-        effects: &[],
-        input: Schema::new(
-            schema::READ_NOTE_INPUT,
-            schema::READ_NOTE_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/name/allOf/0",
-                    id: "plain_name",
-                    message: "`name` must be a word of a-z, like `shopping`",
-                },
-            ],
-        ),
-        output: Schema::new(schema::READ_NOTE_OUTPUT, schema::READ_NOTE_OUTPUT, &[]),
+        path: Some("/name"),
         examples: &[
-            Example {
+            spec::Example {
                 name: "by name",
                 json: r#"{ "name": "shopping" }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "a path",
                 json: r#"{ "name": "a/b" }"#,
                 valid: false,
                 at: Some("/name"),
                 rule: Some("plain_name"),
             },
-            Example {
+            spec::Example {
                 name: "no lines",
                 json: r#"{ "name": "a", "lines": 0 }"#,
                 valid: false,
@@ -651,100 +631,64 @@ pub static TOOLS: [ToolSpec; 4] = [
                 rule: Some("minimum"),
             },
         ],
+        ..ToolSpec::new(&schema::READ_NOTE_INPUT, &schema::READ_NOTE_OUTPUT)
     },
     ToolSpec {
         name: "preview_change",
         description: "Show what a change would do.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: Some("/name"),
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID", "NOT_FOUND", "FAILED"],
-        effects: &[],
-        input: Schema::new(
-            schema::PREVIEW_CHANGE_INPUT,
-            schema::PREVIEW_CHANGE_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/name/allOf/0",
-                    id: "plain_name",
-                    message: "`name` must be a word of a-z, like `shopping`",
-                },
-                Rule {
-                    at: "/properties/change/allOf/0",
-                    id: "text_required",
-                    message: "`text` is required to append and to replace",
-                },
-                Rule {
-                    at: "/properties/change/allOf/1",
-                    id: "clear_alone",
-                    message: "nothing else is said to clear a note",
-                },
-                Rule {
-                    at: "/properties/change/allOf/2",
-                    id: "line_to_replace",
-                    message: "`line` applies to replace alone",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::PREVIEW_CHANGE_OUTPUT,
-            schema::PREVIEW_CHANGE_OUTPUT,
-            &[],
-        ),
+        path: Some("/name"),
         examples: &[
-            Example {
+            spec::Example {
                 name: "append",
                 json: r#"{ "name": "shopping", "change": { "type": "append", "text": "eggs\n" } }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "replace",
                 json: r#"{ "name": "shopping", "change": { "type": "replace", "text": "eggs\n", "line": 2 } }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "clear",
                 json: r#"{ "name": "shopping", "change": { "type": "clear" } }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "a path",
                 json: r#"{ "name": "a/b", "change": { "type": "clear" } }"#,
                 valid: false,
                 at: None,
                 rule: Some("plain_name"),
             },
-            Example {
+            spec::Example {
                 name: "nothing to append",
                 json: r#"{ "name": "a", "change": { "type": "append" } }"#,
                 valid: false,
                 at: None,
                 rule: Some("text_required"),
             },
-            Example {
+            spec::Example {
                 name: "clear with text",
                 json: r#"{ "name": "a", "change": { "type": "clear", "text": "" } }"#,
                 valid: false,
                 at: None,
                 rule: Some("clear_alone"),
             },
-            Example {
+            spec::Example {
                 name: "append at a line",
                 json: r#"{ "name": "a", "change": { "type": "append", "text": "", "line": 1 } }"#,
                 valid: false,
@@ -752,28 +696,23 @@ pub static TOOLS: [ToolSpec; 4] = [
                 rule: Some("line_to_replace"),
             },
         ],
+        ..ToolSpec::new(&schema::PREVIEW_CHANGE_INPUT, &schema::PREVIEW_CHANGE_OUTPUT)
     },
     ToolSpec {
         name: "change_note",
         description: "Change a note.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: false,
             destructive: true,
             idempotent: false,
             open_world: false,
         },
         mutating: true,
-        path: Some("/name"),
-        path_in: None,
-        paths: None,
-        commit: Some("/commit"),
-        approval: None,
-        rate_limit: None,
         errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
         effects: &[
-            Effect {
-                kind: EffectKind::Append,
-                when: Some(When {
+            spec::Effect {
+                kind: spec::EffectKind::Append,
+                when: Some(spec::When {
                     at: "/change/type",
                     is: "append",
                 }),
@@ -783,87 +722,52 @@ pub static TOOLS: [ToolSpec; 4] = [
                 position: None,
             },
         ],
-        input: Schema::new(
-            schema::CHANGE_NOTE_INPUT,
-            schema::CHANGE_NOTE_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/name/allOf/0",
-                    id: "plain_name",
-                    message: "`name` must be a word of a-z, like `shopping`",
-                },
-                Rule {
-                    at: "/properties/change/allOf/0",
-                    id: "text_required",
-                    message: "`text` is required to append and to replace",
-                },
-                Rule {
-                    at: "/properties/change/allOf/1",
-                    id: "clear_alone",
-                    message: "nothing else is said to clear a note",
-                },
-                Rule {
-                    at: "/properties/change/allOf/2",
-                    id: "line_to_replace",
-                    message: "`line` applies to replace alone",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::CHANGE_NOTE_OUTPUT,
-            schema::CHANGE_NOTE_OUTPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/commit/allOf/0",
-                    id: "commit_id",
-                    message: "not the id of a commit",
-                },
-            ],
-        ),
+        path: Some("/name"),
+        commit: Some("/commit"),
         examples: &[
-            Example {
+            spec::Example {
                 name: "append",
                 json: r#"{ "name": "shopping", "change": { "type": "append", "text": "eggs\n" } }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "replace",
                 json: r#"{ "name": "shopping", "change": { "type": "replace", "text": "eggs\n", "line": 2 } }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "clear",
                 json: r#"{ "name": "shopping", "change": { "type": "clear" } }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "a path",
                 json: r#"{ "name": "a/b", "change": { "type": "clear" } }"#,
                 valid: false,
                 at: None,
                 rule: Some("plain_name"),
             },
-            Example {
+            spec::Example {
                 name: "nothing to append",
                 json: r#"{ "name": "a", "change": { "type": "append" } }"#,
                 valid: false,
                 at: None,
                 rule: Some("text_required"),
             },
-            Example {
+            spec::Example {
                 name: "clear with text",
                 json: r#"{ "name": "a", "change": { "type": "clear", "text": "" } }"#,
                 valid: false,
                 at: None,
                 rule: Some("clear_alone"),
             },
-            Example {
+            spec::Example {
                 name: "append at a line",
                 json: r#"{ "name": "a", "change": { "type": "append", "text": "", "line": 1 } }"#,
                 valid: false,
@@ -871,34 +775,27 @@ pub static TOOLS: [ToolSpec; 4] = [
                 rule: Some("line_to_replace"),
             },
         ],
+        ..ToolSpec::new(&schema::CHANGE_NOTE_INPUT, &schema::CHANGE_NOTE_OUTPUT)
     },
     ToolSpec {
         name: "read_log",
         description: "Read what was changed, oldest first.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: Some("looking-back"),
         errors: &["INVALID", "TOO_OFTEN", "FAILED"],
-        effects: &[],
-        input: Schema::new(schema::READ_LOG_INPUT, schema::READ_LOG_INPUT, &[]),
-        output: Schema::new(schema::READ_LOG_OUTPUT, schema::READ_LOG_OUTPUT, &[]),
-        examples: &[],
+        rate_limit: Some("looking-back"),
+        ..ToolSpec::new(&schema::READ_LOG_INPUT, &schema::READ_LOG_OUTPUT)
     },
 ];
 
 /// How often tools may be called.
-pub static RATE_LIMITS: [RateLimit; 1] = [
-    RateLimit {
+pub static RATE_LIMITS: [spec::RateLimit; 1] = [
+    spec::RateLimit {
         name: "looking-back",
         calls: NonZeroU32::new(60).unwrap(),
         seconds: 60,
@@ -906,40 +803,30 @@ pub static RATE_LIMITS: [RateLimit; 1] = [
 ];
 
 /// The resources, in the order in which clients see them.
-pub static RESOURCES: [ResourceSpec; 1] = [
-    ResourceSpec {
+pub static RESOURCES: [spec::ResourceSpec; 1] = [
+    spec::ResourceSpec {
         name: "today",
         uri: "notes://today",
         title: "Today",
         description: "The note called `today`.",
         mime_type: "application/json",
-        schema: Schema::new(
-            schema::TODAY_RESOURCE,
-            schema::TODAY_RESOURCE_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/lines/allOf/0",
-                    id: "lines_counted",
-                    message: "lines are counted from 0",
-                },
-            ],
-        ),
+        schema: &schema::TODAY_RESOURCE,
     },
 ];
 
 /// The prompts, in the order in which clients see them.
-pub static PROMPTS: [PromptSpec; 1] = [
-    PromptSpec {
+pub static PROMPTS: [spec::PromptSpec; 1] = [
+    spec::PromptSpec {
         name: "tidy_note",
         description: "Tidy a note up.",
         arguments: &[
-            ArgumentSpec {
+            spec::ArgumentSpec {
                 name: "name",
                 description: "Which note.",
                 required: true,
                 completes: true,
             },
-            ArgumentSpec {
+            spec::ArgumentSpec {
                 name: "style",
                 description: "How it shall read.",
                 required: false,
@@ -952,7 +839,10 @@ pub static PROMPTS: [PromptSpec; 1] = [
 
 /// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
 mod schema {
-    pub(super) const READ_NOTE_INPUT: &str = r#"{
+    use super::{Rule, Schema};
+
+    pub(super) static READ_NOTE_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["name"],
   "properties": {
@@ -965,9 +855,8 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
-
-    pub(super) const READ_NOTE_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["name"],
   "properties": {
@@ -975,18 +864,29 @@ mod schema {
     "lines": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/name/allOf/0",
+                id: "plain_name",
+                message: "`name` must be a word of a-z, like `shopping`",
+            },
+        ],
+    );
 
-    pub(super) const READ_NOTE_OUTPUT: &str = r#"{
+    pub(super) static READ_NOTE_OUTPUT: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["text", "kind"],
   "properties": {
     "text": { "type": "string" },
     "kind": { "type": "string", "enum": ["draft", "final"] }
   }
-}"#;
+}"#,
+    );
 
-    pub(super) const PREVIEW_CHANGE_INPUT: &str = r#"{
+    pub(super) static PREVIEW_CHANGE_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["name", "change"],
   "properties": {
@@ -1003,9 +903,8 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
-
-    pub(super) const PREVIEW_CHANGE_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["name", "change"],
   "properties": {
@@ -1036,11 +935,37 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/name/allOf/0",
+                id: "plain_name",
+                message: "`name` must be a word of a-z, like `shopping`",
+            },
+            Rule {
+                at: "/properties/change/allOf/0",
+                id: "text_required",
+                message: "`text` is required to append and to replace",
+            },
+            Rule {
+                at: "/properties/change/allOf/1",
+                id: "clear_alone",
+                message: "nothing else is said to clear a note",
+            },
+            Rule {
+                at: "/properties/change/allOf/2",
+                id: "line_to_replace",
+                message: "`line` applies to replace alone",
+            },
+        ],
+    );
 
-    pub(super) const PREVIEW_CHANGE_OUTPUT: &str = r#"{ "type": "object", "required": ["diff"], "properties": { "diff": { "type": "string" } } }"#;
+    pub(super) static PREVIEW_CHANGE_OUTPUT: Schema = Schema::plain(
+        r#"{ "type": "object", "required": ["diff"], "properties": { "diff": { "type": "string" } } }"#,
+    );
 
-    pub(super) const CHANGE_NOTE_INPUT: &str = r#"{
+    pub(super) static CHANGE_NOTE_INPUT: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["name", "change"],
   "properties": {
@@ -1057,9 +982,8 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
-
-    pub(super) const CHANGE_NOTE_INPUT_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["name", "change"],
   "properties": {
@@ -1090,19 +1014,53 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/name/allOf/0",
+                id: "plain_name",
+                message: "`name` must be a word of a-z, like `shopping`",
+            },
+            Rule {
+                at: "/properties/change/allOf/0",
+                id: "text_required",
+                message: "`text` is required to append and to replace",
+            },
+            Rule {
+                at: "/properties/change/allOf/1",
+                id: "clear_alone",
+                message: "nothing else is said to clear a note",
+            },
+            Rule {
+                at: "/properties/change/allOf/2",
+                id: "line_to_replace",
+                message: "`line` applies to replace alone",
+            },
+        ],
+    );
 
-    pub(super) const CHANGE_NOTE_OUTPUT: &str = r#"{ "type": "object", "required": ["commit"], "properties": { "commit": { "type": "string" } } }"#;
-
-    pub(super) const CHANGE_NOTE_OUTPUT_ENFORCED: &str = r#"{
+    pub(super) static CHANGE_NOTE_OUTPUT: Schema = Schema::new(
+        r#"{ "type": "object", "required": ["commit"], "properties": { "commit": { "type": "string" } } }"#,
+        r#"{
   "type": "object",
   "required": ["commit"],
   "properties": { "commit": { "type": "string", "allOf": [{ "pattern": "^[0-9a-f]+$" }] } }
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/commit/allOf/0",
+                id: "commit_id",
+                message: "not the id of a commit",
+            },
+        ],
+    );
 
-    pub(super) const READ_LOG_INPUT: &str = r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#;
+    pub(super) static READ_LOG_INPUT: Schema = Schema::plain(
+        r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
+    );
 
-    pub(super) const READ_LOG_OUTPUT: &str = r#"{
+    pub(super) static READ_LOG_OUTPUT: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["entries"],
   "properties": {
@@ -1119,9 +1077,11 @@ mod schema {
       }
     }
   }
-}"#;
+}"#,
+    );
 
-    pub(super) const TODAY_RESOURCE: &str = r#"{
+    pub(super) static TODAY_RESOURCE: Schema = Schema::new(
+        r#"{
   "type": "object",
   "required": ["text"],
   "properties": {
@@ -1130,9 +1090,8 @@ mod schema {
     "lines": { "type": "integer" }
   },
   "additionalProperties": false
-}"#;
-
-    pub(super) const TODAY_RESOURCE_ENFORCED: &str = r#"{
+}"#,
+        r#"{
   "type": "object",
   "required": ["text"],
   "properties": {
@@ -1146,5 +1105,13 @@ mod schema {
     }
   },
   "additionalProperties": false
-}"#;
+}"#,
+        &[
+            Rule {
+                at: "/properties/lines/allOf/0",
+                id: "lines_counted",
+                message: "lines are counted from 0",
+            },
+        ],
+    );
 }
