@@ -2,7 +2,7 @@
 
 use tabellion_runtime::{
     ContractSpec, ToolSpec,
-    spec::{Effect, EffectKind},
+    spec::{Effect, EffectKind, GuaranteeKind},
 };
 
 use crate::{
@@ -11,9 +11,6 @@ use crate::{
     launch::Launch,
     request::{self, Call, With},
 };
-
-/// The guarantees that every mutation makes a commit.
-const COMMITS: [&str; 3] = ["commit-per-mutation", "commit-per-entry", "commit-per-edit"];
 
 /// A server under test.
 #[derive(Debug, Clone)]
@@ -57,7 +54,7 @@ impl Subject {
     /// Whether each mutation should be found as a commit.
     pub fn should_commit(&self) -> bool {
         let mut guarantees = self.contract.guarantees.iter();
-        self.commits && guarantees.any(|guarantee| COMMITS.contains(&guarantee.id))
+        self.commits && guarantees.any(|guarantee| guarantee.kind == Some(GuaranteeKind::Commit))
     }
 
     /// The tools that the server has, in the contract's order.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use super::{
-    doing, effect_name,
+    doing,
     offer::{self, Offer},
     smoke::DOCUMENT,
 };
@@ -134,7 +134,7 @@ fn section(
             path: &path,
             previews: does.name != tool.name,
         };
-        (effect_name(effect.kind), wish.entry(offer))
+        (effect.kind, wish.entry(offer))
     });
     let guesses: Vec<_> = guesses.collect();
     let Some(first) = guesses.iter().find_map(|(_, entry)| entry.as_ref()) else {
@@ -322,7 +322,7 @@ impl Wish<'_> {
         let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
         let kind = kind(property);
         let text = kind == Some("string");
-        let effect = effect_name(self.kind);
+        let effect = self.kind.to_string();
         let modes = property["enum"]
             .as_array()
             .into_iter()

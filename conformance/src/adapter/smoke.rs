@@ -9,7 +9,7 @@ use tabellion_runtime::{
 };
 
 use super::{
-    doing, effect_name,
+    doing,
     offer::{self, Offer},
 };
 use crate::{
@@ -99,7 +99,7 @@ fn tries(subject: &Subject) -> Vec<Try> {
             let path = format!(
                 "notes/{}-{}.md",
                 tool.name,
-                effect.map_or("call", |effect| effect_name(effect.kind))
+                effect.map_or("call".into(), |effect| effect.kind.to_string())
             );
             let with = With {
                 path: &path,
@@ -227,7 +227,7 @@ fn judge(
 impl fmt::Display for Tried {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.effect {
-            Some(kind) => format!("{} {}", self.tool.name, effect_name(kind)),
+            Some(kind) => format!("{} {kind}", self.tool.name),
             None => self.tool.name.to_owned(),
         };
         let called = self

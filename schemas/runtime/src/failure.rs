@@ -7,33 +7,35 @@ use std::{error::Error, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::Violation;
+use crate::{schema::Violation, vocabulary::vocabulary};
 
-/// The kinds of failure that the runtime and a store know of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureKind {
-    /// The request breaks a rule of the contract. Asking again with the same arguments can't succeed.
-    Invalid,
-    /// What the request names does not exist.
-    NotFound,
-    /// The documents are no longer what the caller took them for. Read again, then ask again.
-    Conflict,
-    /// The place that keeps the documents is in a state in which it must not be changed.
-    Refused,
-    /// Somebody else holds a lock. Ask again later.
-    Busy,
-    /// A document or an answer is larger than the server handles.
-    TooLarge,
-    /// What the request names must not be seen or touched.
-    AccessDenied,
-    /// The request names a path that is not among those that the contract allows.
-    PathNotAllowed,
-    /// A person, or whoever decides in their stead, did not approve.
-    Declined,
-    /// The caller does this more often than the contract allows. Ask again later.
-    RateLimited,
-    /// The system failed: a full disk, an unreadable file, a defect.
-    Io,
+vocabulary! {
+    /// The kinds of failure that the runtime and a store know of.
+    #[serde(rename_all = "snake_case")]
+    pub enum FailureKind {
+        /// The request breaks a rule of the contract. Asking again with the same arguments can't succeed.
+        Invalid,
+        /// What the request names does not exist.
+        NotFound,
+        /// The documents are no longer what the caller took them for. Read again, then ask again.
+        Conflict,
+        /// The place that keeps the documents is in a state in which it must not be changed.
+        Refused,
+        /// Somebody else holds a lock. Ask again later.
+        Busy,
+        /// A document or an answer is larger than the server handles.
+        TooLarge,
+        /// What the request names must not be seen or touched.
+        AccessDenied,
+        /// The request names a path that is not among those that the contract allows.
+        PathNotAllowed,
+        /// A person, or whoever decides in their stead, did not approve.
+        Declined,
+        /// The caller does this more often than the contract allows. Ask again later.
+        RateLimited,
+        /// The system failed: a full disk, an unreadable file, a defect.
+        Io,
+    }
 }
 
 /// A failure: its kind, what happened where and what to do about it, and details for programs.

@@ -16,6 +16,7 @@ use crate::{
     schema::Violation,
     spec::{ContractSpec, PromptSpec, ResourceSpec},
     store::Store,
+    template,
 };
 
 /// A method without arguments on an implementation `S`, its future on the heap.
@@ -103,7 +104,7 @@ where
     let cx = ReadCx::new(call, store.view(), &notes);
     let values = method(service, &cx, arguments).await.map_err(declared)?;
     let values = serde_json::to_value(values).map_err(|error| Rejection::breach(prompt.name, error))?;
-    render(prompt.template, &values)
+    template::render(prompt.template, &values)
         .ok_or_else(|| Rejection::breach(prompt.name, "the template has a placeholder without a value"))
 }
 
@@ -167,34 +168,6 @@ fn violations(prompt: &PromptSpec, arguments: &Value) -> Vec<Violation> {
     missing.chain(wrong).collect()
 }
 
-/// `template` with each `{name}` replaced by the text that `values` has under that name; what a value has in braces
-/// stays as it is. `None` where a name has no text.
-fn render(template: &str, values: &Value) -> Option<String> {
-    let mut text = String::new();
-    let mut rest = template;
-    while let Some((before, name, after)) = placeholder(rest) {
-        text += before;
-        text += values[name].as_str()?;
-        rest = after;
-    }
-    Some(text + rest)
-}
-
-/// The first placeholder of `template`, and what stands before and after it: a name in braces, in lower case and
-/// underscores.
-fn placeholder(template: &str) -> Option<(&str, &str, &str)> {
-    let is_name = |name: &str| {
-        !name.is_empty()
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
-    };
-    template.match_indices('{').find_map(|(open, _)| {
-        let (name, after) = template[open + 1..].split_once('}')?;
-        is_name(name).then_some((&template[..open], name, after))
-    })
-}
-
 fn declared(error: impl ContractError) -> Rejection {
     Rejection::Declared(error.answer())
 }
@@ -241,28 +214,6 @@ mod tests {
             let found = violations(&PROMPT, &arguments);
             let found: Vec<_> = found.iter().map(|it| (&*it.rule, &*it.pointer)).collect();
             assert_eq!(found, expected, "{arguments}");
-        }
-    }
-
-    #[test]
-    fn a_prompt_is_its_template_and_values_are_taken_as_they_are() {
-        for (template, values, expected) in [
-            ("no values", json!({}), Some("no values")),
-            ("one:\n{a}\n", json!({ "a": "x" }), Some("one:\nx\n")),
-            (
-                "{a}{b_2}{a}",
-                json!({ "a": "{b_2}", "b_2": "y" }),
-                Some("{b_2}y{b_2}"),
-            ),
-            (
-                "{ a } {} {A} {{a}}",
-                json!({ "a": "x" }),
-                Some("{ a } {} {A} {x}"),
-            ),
-            ("open { and {a", json!({}), Some("open { and {a")),
-            ("{missing}", json!({}), None),
-        ] {
-            assert_eq!(render(template, &values).as_deref(), expected, "{template}");
         }
     }
 }

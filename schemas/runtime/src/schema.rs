@@ -69,6 +69,11 @@ impl Schema {
         }
     }
 
+    /// Wraps the text of a schema that enforces what clients see, and no more.
+    pub const fn plain(wire: &'static str) -> Self {
+        Self::new(wire, wire, &[])
+    }
+
     /// The schema that clients see.
     ///
     /// # Panics

@@ -10,27 +10,30 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    Annotations, Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, CommitId, Content,
-    ContentId, ContractError, Decision, Document, Edit, Entry, ErrorAnswer, Failure, FailureKind,
-    IdempotencyKey, PathPolicy, Prepared, Progress, Proposal, Rejection, Replay, Rule, Schema, Session,
-    Shows, Snapshot, Store, StoreError, ToolSpec, WriteCx, call,
+    Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, CommitId, Content, ContentId,
+    ContractError, Decision, Document, Edit, Entry, ErrorAnswer, Failure, FailureKind, IdempotencyKey,
+    PathPolicy, Prepared, Progress, Proposal, Rejection, Replay, Rule, Schema, Session, Shows, Snapshot,
+    Store, StoreError, ToolSpec, WriteCx, call,
     context::{BASE, COMMIT, REPLAYED},
     dispatch,
 };
 
-const INPUT: &str = r#"{ "type": "object", "required": ["path", "text"], "properties": {
+const INPUT_TEXT: &str = r#"{ "type": "object", "required": ["path", "text"], "properties": {
     "path": { "type": "string", "allOf": [{ "not": { "pattern": "\\.\\." } }] },
     "text": { "type": "string" }, "times": { "type": "integer", "default": 1 }
 }, "additionalProperties": false }"#;
-const OUTPUT: &str = r#"{ "type": "object", "required": ["commit"],
+static OUTPUT: Schema = Schema::plain(
+    r#"{ "type": "object", "required": ["commit"],
     "properties": {
     "commit": { "type": "string", "pattern": "^c[0-9]+$" }, "length": { "type": "integer", "minimum": 0 }
-} }"#;
+} }"#,
+);
 const RULES: [Rule; 1] = [Rule {
     at: "/properties/path/allOf/0",
     id: "climbs",
     message: "`path` must not climb",
 }];
+static INPUT: Schema = Schema::new(INPUT_TEXT, INPUT_TEXT, &RULES);
 
 /// A tool that appends, under these conditions.
 const fn append(
@@ -49,25 +52,14 @@ const fn named(
 ) -> ToolSpec {
     ToolSpec {
         name,
-        description: "",
-        annotations: Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: false,
-            open_world: false,
-        },
         mutating: true,
         path: Some("/path"),
         path_in: if paths.is_some() { Some("notes/") } else { None },
         paths,
         commit,
         approval,
-        rate_limit: None,
         errors: &["INVALID", "CONFLICT", "IO", "DENIED", "NOT_ALLOWED", "DECLINED"],
-        effects: &[],
-        input: Schema::new(INPUT, INPUT, &RULES),
-        output: Schema::new(OUTPUT, OUTPUT, &[]),
-        examples: &[],
+        ..ToolSpec::new(&INPUT, &OUTPUT)
     }
 }
 

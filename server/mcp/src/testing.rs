@@ -169,8 +169,11 @@ pub fn declared(name: &'static str, code: i32, message: &str, data: Value) -> Re
     })
 }
 
-const INPUT: &str = r#"{"type":"object","required":["text"],"properties":{"text":{"type":"string"}},"additionalProperties":false}"#;
-const OUTPUT: &str = r#"{"properties":{"text":{"type":"string"}},"type":"object","required":["text"]}"#;
+static INPUT: Schema = Schema::plain(
+    r#"{"type":"object","required":["text"],"properties":{"text":{"type":"string"}},"additionalProperties":false}"#,
+);
+static OUTPUT: Schema =
+    Schema::plain(r#"{"properties":{"text":{"type":"string"}},"type":"object","required":["text"]}"#);
 
 /// Returns the spec of a tool that takes a `text`.
 pub const fn tool(name: &'static str, mutating: bool) -> ToolSpec {
@@ -189,17 +192,9 @@ pub const fn tool_with(name: &'static str, mutating: bool, approval: Option<Appr
             open_world: false,
         },
         mutating,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
         approval,
-        rate_limit: None,
         errors: &["INVALID_REQUEST", "NOT_FOUND"],
-        effects: &[],
-        input: Schema::new(INPUT, INPUT, &[]),
-        output: Schema::new(OUTPUT, OUTPUT, &[]),
-        examples: &[],
+        ..ToolSpec::new(&INPUT, &OUTPUT)
     }
 }
 
@@ -209,9 +204,7 @@ pub const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static
         id,
         version: "1.0.0",
         title: "Memory",
-        document: false,
         error_channel,
-        error_details: None,
         errors: &[
             ErrorSpec {
                 name: "NOT_FOUND",
@@ -224,13 +217,8 @@ pub const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static
                 message: "the arguments are wrong",
             },
         ],
-        guarantees: &[],
-        previews: &[],
-        log: None,
-        rate_limits: &[],
         tools,
-        resources: &[],
-        prompts: &[],
+        ..ContractSpec::EMPTY
     }
 }
 

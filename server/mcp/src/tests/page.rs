@@ -174,7 +174,8 @@ impl Contract for Page {
     }
 }
 
-const TEXT: &str = r#"{"type":"object","required":["text"],"properties":{"text":{"type":"string"}}}"#;
+static TEXT: Schema =
+    Schema::plain(r#"{"type":"object","required":["text"],"properties":{"text":{"type":"string"}}}"#);
 
 const fn resource(name: &'static str, uri: &'static str) -> ResourceSpec {
     ResourceSpec {
@@ -183,7 +184,7 @@ const fn resource(name: &'static str, uri: &'static str) -> ResourceSpec {
         title: "A page",
         description: "All that it says.",
         mime_type: "application/json",
-        schema: Schema::new(TEXT, TEXT, &[]),
+        schema: &TEXT,
     }
 }
 
