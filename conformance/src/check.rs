@@ -14,9 +14,9 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// A part of the cases, for every change.
+    /// Some cases of each check, for every change.
     Quick,
-    /// All of them.
+    /// All cases.
     Full,
 }
 

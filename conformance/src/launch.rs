@@ -70,7 +70,7 @@ impl Launch {
             environment: Vec::new(),
             directory: None,
             verbose: false,
-            patience: crate::target::PATIENCE,
+            patience: crate::target::ANSWER_TIMEOUT,
             reach: Reach::Lines,
         }
     }

@@ -22,12 +22,12 @@ use crate::{
     trace::Trace,
 };
 
-/// After so many failures of a check its other cases are not tried.
-const MOST_FAILURES: usize = 3;
-/// So many smaller cases are tried to make a failing one smaller.
-const MOST_SHRINKS: usize = 200;
-/// No smaller case is looked for after so long: of a server that hangs, each takes all of one's patience.
-const LONGEST_SHRINKING: Duration = Duration::from_secs(60);
+/// After this many failures, the other cases of a check are skipped.
+const MAX_FAILURES: usize = 3;
+/// How many smaller cases are tried to shrink a failing one.
+const MAX_SHRINKS: usize = 200;
+/// When to stop shrinking: with a server that hangs, each smaller case takes the whole answer timeout.
+const SHRINK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Returns how many cases run side by side by default: one per available core.
 pub fn available_jobs() -> usize {
@@ -199,7 +199,7 @@ impl Runner<'_> {
         let most = if self.options.verdicts_alone {
             1
         } else {
-            MOST_FAILURES
+            MAX_FAILURES
         };
         let work = || {
             while failures.load(Ordering::Relaxed) < most {
@@ -292,7 +292,7 @@ impl Runner<'_> {
         'smaller: loop {
             for case in (self.check.shrink)(&witness.case) {
                 tries += 1;
-                if tries > MOST_SHRINKS || since.elapsed() > LONGEST_SHRINKING || self.is_late() {
+                if tries > MAX_SHRINKS || since.elapsed() > SHRINK_TIMEOUT || self.is_late() {
                     return;
                 }
                 if let (Err(Stop::Fail(failure)), trace) = self.try_one(&case) {

@@ -14,8 +14,8 @@ use crate::{
     request::Call,
 };
 
-/// So many bytes of line endings may be put before and after what comes.
-const MOST_BETWEEN: usize = 4;
+/// How many bytes of line endings may be added before and after new content.
+const MAX_GAP_BYTES: usize = 4;
 
 /// What a call does to its document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,11 +171,11 @@ fn middle<'a>(before: &[u8], at: &Range<usize>, after: &'a [u8]) -> Option<&'a [
 /// Whether `middle` is `content` with a few line endings around it. What is only line endings may be any few of them.
 fn is_within_line_endings(content: &[u8], middle: &[u8]) -> bool {
     let is_ending = |byte: &u8| matches!(byte, b'\n' | b'\r');
-    (0..=MOST_BETWEEN.min(middle.len())).any(|start| {
+    (0..=MAX_GAP_BYTES.min(middle.len())).any(|start| {
         middle[..start].iter().all(is_ending)
             && middle[start..]
                 .strip_prefix(content)
-                .is_some_and(|end| end.len() <= MOST_BETWEEN && end.iter().all(is_ending))
+                .is_some_and(|end| end.len() <= MAX_GAP_BYTES && end.iter().all(is_ending))
     })
 }
 

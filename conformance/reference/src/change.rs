@@ -27,8 +27,8 @@ const UNDER_WAY: [&str; 6] = [
     "rebase-merge",
     "rebase-apply",
 ];
-/// So many times a race is lost before we say so.
-const MOST_RACES: usize = 20;
+/// How often a race may be lost before the change is refused.
+const MAX_RACES: usize = 20;
 
 /// What is to become of a document.
 #[derive(Debug, Clone)]
@@ -86,7 +86,7 @@ impl Library {
         } else {
             None
         };
-        for _ in 0..MOST_RACES {
+        for _ in 0..MAX_RACES {
             let _lock = self.lock()?;
             if let Some(receipt) = self.attempt(path, base, plan, stale.as_ref())? {
                 return Ok(receipt);

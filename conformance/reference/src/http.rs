@@ -24,8 +24,8 @@ use super::{
     },
 };
 
-/// A body may be so long.
-const MOST_BYTES: u64 = 64 << 20;
+/// The longest body.
+const MAX_BODY_BYTES: u64 = 64 << 20;
 /// The headers of a message and its body say different things.
 const HEADER_MISMATCH: i64 = -32020;
 
@@ -102,7 +102,7 @@ impl Request {
             .get("content-length")
             .and_then(|length| length.parse().ok());
         stream
-            .take(length.unwrap_or(0).min(MOST_BYTES))
+            .take(length.unwrap_or(0).min(MAX_BODY_BYTES))
             .read_to_end(&mut body)?;
         Ok(Self {
             method,

@@ -23,8 +23,8 @@ use super::{
     mutant::{Mutant, is},
 };
 
-/// How long somebody else may hold one of git's locks.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long another process may hold one of git's locks.
+const GIT_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How the name of a file begins that is not in the folder after an exchange; it ends with the id of the bytes that it should
 /// have.
 const ASIDE: &str = "aside-";
@@ -234,7 +234,7 @@ impl Library {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(failed("take git's lock")(error));
                 }
-                Err(_) if since.elapsed() > PATIENCE => {
+                Err(_) if since.elapsed() > GIT_LOCK_TIMEOUT => {
                     let message = format!("another git holds `{}`; try again later", lock.display());
                     return Err(Failure::new(FailureKind::Busy, message));
                 }

@@ -1,14 +1,16 @@
-//! A reference implementation of the contract `braindrive-markdown`, to test the checks with, and a zoo of mutants of it.
+//! A reference implementation of the contract `braindrive-markdown`, small servers of the other contracts, and mutants of all
+//! of them, to test the checks with.
 //!
-//! It is an implementation as any other, which is why it alone of this crate names a contract's tools, and it shares nothing
-//! with any server but the contract. It is slow, simple and right: plain files, the git program, one lock, no cache. Every
-//! change is prepared in a folder of its own in `.git`, announced in a journal, and becomes visible by renaming; what was
-//! cut off is undone or finished by the next who takes the lock. It serves one library in a repository that is there already,
-//! on Linux, and knows neither MDX nor a repository's attributes.
+//! The reference is an implementation like any other, which is why this crate names a contract's tools, and it shares nothing
+//! with the product's server but the contract. It is slow, simple and correct: plain files, the git program, one lock, no cache.
+//! Every change is prepared in a folder of its own in `.git`, announced in a journal, and becomes visible by renaming; what was
+//! cut off is undone or finished by the next process that takes the lock. It serves one library in an existing repository, on
+//! Linux, and knows neither MDX nor a repository's attributes.
 //!
 //! | module | is for |
 //! |---|---|
-//! | [`mutant`] | the zoo: one broken promise each |
+//! | [`CorrectServer`] | the servers, each as a subject of the suite |
+//! | [`mutant`] | their mutants: one broken promise each |
 //! | `wire` | JSON lines in both eras of MCP |
 //! | `http` | the same over HTTP |
 //! | `tools` | the contract's tools |
@@ -17,9 +19,10 @@
 //! | `change` | the one way to change a document |
 //! | `journal` | the lock, and what is left of a change that was cut off |
 //! | `folder`, `git` | the disk and the git program |
-//! | [`small`] | servers of the other contracts, with less to them |
+//! | [`small`] | the servers of the other contracts |
 
 mod change;
+mod correct_server;
 mod folder;
 mod git;
 mod http;
@@ -35,43 +38,15 @@ mod wire;
 
 use std::{error::Error, fmt::Display, io, net::SocketAddr, path::Path};
 
-use tabellion_conformance::{Subject, era::Era, launch::Reach};
-use tabellion_contracts::braindrive_markdown::CONTRACT;
+pub use correct_server::{CorrectServer, reference_over_http};
 use tabellion_runtime::{Failure, FailureKind};
 
-/// The reference as a server under test, or one of its mutants; `program` is the binary `tabellion-reference`.
-pub fn subject(program: &Path, specimen: Option<&mutant::Specimen>) -> Subject {
-    let mut command = vec![program.to_string_lossy().into_owned()];
-    command.extend(["--library", "{library}"].map(String::from));
-    let mutant = specimen.map(|specimen| ["--mutant", specimen.name].map(String::from));
-    command.extend(mutant.into_iter().flatten());
-    Subject {
-        name: specimen.map_or("reference", |specimen| specimen.name).to_owned(),
-        era: Era::Stateless,
-        ..Subject::new(&CONTRACT, command)
-    }
-}
-
-/// The same over HTTP.
-pub fn subject_over_http(program: &Path, specimen: Option<&mutant::Specimen>) -> Subject {
-    let mut subject = subject(program, specimen);
-    let command = &mut subject.launch.command;
-    command.extend(["--http", "127.0.0.1:{port}"].map(String::from));
-    subject.launch.reach = Reach::Http("http://127.0.0.1:{port}/mcp".to_owned());
-    subject
-}
-
-/// Serves the library at `root` over standard input and output until its end, or over HTTP at this address for ever; as
-/// `mutant`, if one is given.
+/// Serves the library at `root` as the reference does: over standard input and output until its end, or over HTTP at this
+/// address for ever.
 ///
 /// # Errors
 /// When there is no library, a pipe breaks, or the address is taken.
-pub fn serve(
-    root: &Path,
-    mutant: Option<mutant::Mutant>,
-    http: Option<SocketAddr>,
-) -> Result<(), Box<dyn Error>> {
-    mutant.into_iter().for_each(mutant::become_one);
+pub fn serve(root: &Path, http: Option<SocketAddr>) -> Result<(), Box<dyn Error>> {
     let library = library::Library::open(root)?;
     if let Some(address) = http {
         http::serve(root, address)?;

@@ -22,9 +22,9 @@ use super::{
 /// The line of a commit's message that has its entry in the log.
 pub(super) const TRAILER: &str = "Tabellion-Reference: ";
 
-/// How long a reader waits for what others write, and how long each time.
-const GLANCE: Duration = Duration::from_secs(1);
-const PAUSE: Duration = Duration::from_millis(1);
+/// How long a reader waits for a change in progress, and how long each time.
+const READ_TIMEOUT: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A folder of documents in a repository.
 #[derive(Debug)]
@@ -80,14 +80,14 @@ impl Library {
             // What goes on for longer is a person who writes a commit's message.
             let is_git_writing = || {
                 let rested = index.is_some() && self.index_at_rest() == index;
-                !rested && since.elapsed() < GLANCE
+                !rested && since.elapsed() < READ_TIMEOUT
             };
             let takes_it = is(Mutant::TakesWhatIsThere);
             let Some(found) = found else {
                 if takes_it || !is_git_writing() {
                     return Ok(None);
                 }
-                thread::sleep(PAUSE);
+                thread::sleep(POLL_INTERVAL);
                 continue;
             };
             let (commit, committed) = self.last(path)?;
@@ -96,7 +96,7 @@ impl Library {
             let is_passing =
                 || Ok(self.journal().exists() || self.last(path)?.0 != commit || is_git_writing());
             if dirty && !takes_it && is_passing()? {
-                thread::sleep(PAUSE);
+                thread::sleep(POLL_INTERVAL);
                 continue;
             }
             return Ok(Some(Document {

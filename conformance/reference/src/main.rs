@@ -1,56 +1,69 @@
-//! Serves a library as the reference implementation, or as one of its mutants.
+//! Serves a library as a correct server, or as one of its mutants.
 
-use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{error::Error, net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use tabellion_reference::{
-    mutant::Specimen,
-    small::{self, Break},
+    CorrectServer,
+    mutant::{self, Specimen},
+    small,
 };
 
-/// The reference implementation of the contract `braindrive-markdown`, over standard input and output or HTTP
+/// A correct server of a contract, or a mutant of it, over standard input and output or HTTP
 #[derive(Debug, Parser)]
 #[command(name = "tabellion-reference", version)]
 struct Arguments {
     /// The folder of documents, in a git repository
     #[arg(long)]
     library: PathBuf,
+    /// The contract to serve; if absent, the mutant's, or `braindrive-markdown`
+    #[arg(long = "contract", value_name = "NAME", value_parser = CorrectServer::find)]
+    server: Option<CorrectServer>,
+    /// The document to serve, relative to the library, for a contract about one document
+    #[arg(long, value_name = "PATH")]
+    document: Option<String>,
     /// Break one promise, as the mutant of this name does
-    #[arg(long, value_parser = Specimen::named)]
+    #[arg(long, value_name = "NAME", value_parser = Specimen::find)]
     mutant: Option<&'static Specimen>,
-    /// Listen at this address, for MCP's Streamable HTTP at `/mcp`
+    /// Listen at this address, for MCP's Streamable HTTP at `/mcp`; only for `braindrive-markdown`
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
-    /// Serve this other contract
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["mutant", "http"])]
-    contract: Option<String>,
-    /// Its one document, in the library
-    #[arg(long, value_name = "PATH", requires = "contract")]
-    document: Option<String>,
-    /// Break one promise of it
-    #[arg(long = "break", value_name = "NAME", value_parser = broken, requires = "contract")]
-    broken: Option<&'static Break>,
 }
 
-fn broken(name: &str) -> Result<&'static Break, String> {
-    let found = small::breaks().find(|it| it.name == name);
-    found.ok_or_else(|| {
-        let names: Vec<_> = small::breaks().map(|it| it.name).collect();
-        format!("there is {}", names.join(", "))
-    })
+fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let Arguments {
+        library,
+        server,
+        document,
+        mutant,
+        http,
+    } = arguments;
+    let of = mutant.map(|specimen| specimen.server);
+    let server = server.or(of).unwrap_or(CorrectServer::Reference);
+    if let Some(specimen) = mutant {
+        let contract = specimen.server.contract().id;
+        if specimen.server != server {
+            return Err(format!("`{}` is a mutant of the server of `{contract}`", specimen.name).into());
+        }
+        mutant::become_one(specimen.mutant);
+    }
+    if http.is_some() && server != CorrectServer::Reference {
+        return Err(format!("`{}` is not served over HTTP", server.contract().id).into());
+    }
+    match server {
+        CorrectServer::Reference => tabellion_reference::serve(library, *http),
+        CorrectServer::Memory => Ok(small::serve_memory(library)?),
+        CorrectServer::Editor => {
+            let document = document
+                .as_deref()
+                .ok_or("no document is given; add `--document PATH`")?;
+            Ok(small::serve_document(library, document)?)
+        }
+    }
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let mutant = arguments.mutant.map(|specimen| specimen.mutant);
-    let served = match &arguments.contract {
-        Some(contract) => {
-            let document = arguments.document.as_deref();
-            small::serve(&arguments.library, contract, document, arguments.broken).map_err(Into::into)
-        }
-        None => tabellion_reference::serve(&arguments.library, mutant, arguments.http),
-    };
-    match served {
+    match serve(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

@@ -1,9 +1,11 @@
-//! The zoo: servers that are right but for one thing, as real ones are wrong, to prove that the checks see it.
+//! Mutants: correct servers with one defect each, as real servers have it, to prove that the checks detect it.
 //!
-//! A mutant is an entry of [`ZOO`] or [`HTTP_ZOO`]. It deviates where the reference asks `is`, or, where it takes more than a
-//! line, in `start`, `speech` or `deeds`. A process is one mutant for all its life, or none.
+//! A mutant is a variant of [`Mutant`] and a [`Specimen`]. It deviates where its server asks `is`, or, where that takes more than
+//! a line, in `start`, `speech` or `deeds`. A process is one mutant for all its life, or none.
 
 mod deeds;
+mod editor;
+mod memory;
 mod over_http;
 mod speech;
 mod start;
@@ -12,13 +14,15 @@ mod zoo;
 use std::sync::OnceLock;
 
 pub use over_http::{ALSO_OVER_HTTP, HTTP_ZOO};
-pub use zoo::ZOO;
+
+use crate::correct_server::CorrectServer;
+use {editor::EDITOR, memory::MEMORY, zoo::ZOO};
 
 pub(super) use {deeds::*, speech::*, start::*};
 
-/// A way to be wrong.
+/// One defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the zoo says what each breaks")]
+#[allow(missing_docs, reason = "its specimen says what each breaks")]
 pub enum Mutant {
     DropsLogEntry,
     LogNewestFirst,
@@ -112,6 +116,62 @@ pub enum Mutant {
     HttpGetSaysHello,
     HttpServesPut,
     HttpMixesClients,
+    JoinsLines,
+    Overwrites,
+    SortsMembers,
+    AppendsTwice,
+    UnixEndings,
+    DropsLastLine,
+    NoLock,
+    CountsCharacters,
+    NoLimit,
+    CutsEntries,
+    CutsFiles,
+    AnyTime,
+    AnyFile,
+    FollowsLinks,
+    ReadsThroughLinks,
+    AsksNobody,
+    AsksInVain,
+    AnyAnswer,
+    ShowsTheFirstLine,
+    ShowsNoFile,
+    ApprovesForEver,
+    ApprovesOfAnything,
+    WritesWhatWas,
+    DeniesSmallLetters,
+    DeniesTheEnd,
+    AllowsFirst,
+    AllowsBeginnings,
+    ReplacesBytes,
+    MissingIsAnError,
+    CommitsNothing,
+    CommitsAgain,
+    RefusalLeavesAFile,
+    CountsFromOne,
+    InsertsBehind,
+    MovesBefore,
+    ClampsPositions,
+    ReadsTheHeading,
+    AddsNewlines,
+    EatsChildren,
+    KeepsChildren,
+    TrimsDocuments,
+    IdsArePlaces,
+    IdsComeAgain,
+    IdsOfAProcess,
+    GoneIsTheFirst,
+    UndoForgetsIds,
+    UndoEndsLines,
+    RedoDoesNothing,
+    KeepsRedo,
+    UndoResets,
+    UndoOverwrites,
+    RedoesOnce,
+    UndoOfNothing,
+    ThreeLevels,
+    UndoOfAProcess,
+    UndoIsNotLogged,
 }
 
 /// A mutant, and what is known of it.
@@ -119,86 +179,81 @@ pub enum Mutant {
 pub struct Specimen {
     /// Which.
     pub mutant: Mutant,
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What it breaks.
+    /// The correct server that has this one defect.
+    pub server: CorrectServer,
+    /// The promise that it breaks.
     pub breaks: &'static str,
-    /// Which failure of real servers it imitates.
-    pub imitates: &'static str,
-    /// Checks that fail.
-    pub killed_by: &'static [&'static str],
+    /// How real servers come to break it.
+    pub imitates: Option<&'static str>,
+    /// The checks that must fail.
+    pub detected_by: &'static [&'static str],
 }
 
 impl Specimen {
-    /// The specimen of this name.
+    /// Returns the specimen of this name.
     ///
     /// # Errors
-    /// When there is none; then it says which there are.
-    pub fn named(name: &str) -> Result<&'static Self, String> {
-        let mut all = ZOO.iter().chain(HTTP_ZOO);
-        all.clone().find(|specimen| specimen.name == name).ok_or_else(|| {
-            let names: Vec<_> = all.by_ref().map(|specimen| specimen.name).collect();
+    /// When there is none: a message that lists the names.
+    pub fn find(name: &str) -> Result<&'static Self, String> {
+        all().find(|specimen| specimen.name == name).ok_or_else(|| {
+            let names: Vec<_> = all().map(|specimen| specimen.name).collect();
             format!("there is {}", names.join(", "))
         })
     }
 }
 
+/// Returns all specimens, of every server.
+pub fn all() -> impl Iterator<Item = &'static Specimen> {
+    zoo().chain(HTTP_ZOO)
+}
+
+/// Returns the specimens whose defect does not depend on the transport.
+pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
+    [ZOO, MEMORY, EDITOR].into_iter().flatten()
+}
+
 static SELF: OnceLock<Mutant> = OnceLock::new();
 
-/// Makes this process a mutant.
-pub(super) fn become_one(mutant: Mutant) {
+/// Makes this process a mutant, for all its life.
+pub fn become_one(mutant: Mutant) {
     SELF.get_or_init(|| mutant);
 }
 
-/// Whether this process is that mutant.
+/// Returns true if this process is that mutant.
 pub(super) fn is(mutant: Mutant) -> bool {
     SELF.get() == Some(&mutant)
-}
-
-const fn specimen(
-    mutant: Mutant,
-    name: &'static str,
-    breaks: &'static str,
-    imitates: &'static str,
-    killed_by: &'static [&'static str],
-) -> Specimen {
-    Specimen {
-        mutant,
-        name,
-        breaks,
-        imitates,
-        killed_by,
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{super::small, *};
     use tabellion_conformance::checks;
 
+    use super::*;
+
     #[test]
-    fn each_check_fails_somebody_who_is_named_for_it() {
-        let own = ZOO.iter().chain(HTTP_ZOO).flat_map(|specimen| specimen.killed_by);
-        let over_http = ALSO_OVER_HTTP.iter().flat_map(|(_, killed_by)| *killed_by);
-        let small = small::breaks().map(|broken| &broken.seen_by);
+    fn each_check_fails_on_a_specimen_that_names_it() {
+        let own = all().flat_map(|specimen| specimen.detected_by);
+        let over_http = ALSO_OVER_HTTP.iter().flat_map(|(_, detected_by)| *detected_by);
         // What the reference itself fails: its answers have no pages.
         let reference = ["budget/largest-answer"];
-        let seen: BTreeSet<_> = own
-            .chain(over_http)
-            .chain(small)
-            .chain(&reference)
-            .copied()
-            .collect();
+        let named: BTreeSet<_> = own.chain(over_http).chain(&reference).copied().collect();
         let all: BTreeSet<_> = checks::all().map(|check| check.id).collect();
-        let differ: Vec<_> = all.symmetric_difference(&seen).collect();
-        assert!(differ.is_empty(), "seen by nobody, or no checks: {differ:?}");
+        let differ: Vec<_> = all.symmetric_difference(&named).collect();
+        assert!(
+            differ.is_empty(),
+            "named by no specimen, or no checks: {differ:?}"
+        );
     }
 
     #[test]
-    fn names_are_unique() {
-        let names: BTreeSet<_> = ZOO.iter().chain(HTTP_ZOO).map(|specimen| specimen.name).collect();
-        assert_eq!(names.len(), ZOO.len() + HTTP_ZOO.len());
+    fn names_and_mutants_are_unique() {
+        let names: BTreeSet<_> = all().map(|specimen| specimen.name).collect();
+        assert_eq!(names.len(), all().count());
+        let mutants: BTreeSet<_> = all().map(|specimen| format!("{:?}", specimen.mutant)).collect();
+        assert_eq!(mutants.len(), all().count());
     }
 }

@@ -16,7 +16,7 @@ pub(super) const STATELESS: &str = "2026-07-28";
 /// The revisions that have sessions, the newest first.
 pub(super) const SESSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// A line may be so long.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_LINE_BYTES: u64 = 64 << 20;
 
 pub(super) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -35,11 +35,11 @@ pub(super) fn serve(library: &Library, mut input: impl BufRead, mut output: impl
     let mut line = Vec::new();
     loop {
         line.clear();
-        if input.by_ref().take(MOST_BYTES).read_until(b'\n', &mut line)? == 0 {
+        if input.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
             mutant::at_end();
             return Ok(());
         }
-        let answer = if line.last() != Some(&b'\n') && line.len() as u64 == MOST_BYTES {
+        let answer = if line.last() != Some(&b'\n') && line.len() as u64 == MAX_LINE_BYTES {
             skip_line(&mut input)?;
             Some(error(None, INVALID_REQUEST, "the line is too long"))
         } else if line.trim_ascii().is_empty() {

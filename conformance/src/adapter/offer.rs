@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{Subject, client::Client, judgement::Stop, scene::Scene, trace::Trace};
 
 /// More pages than this of a list are not asked for.
-const MOST_PAGES: usize = 100;
+const MAX_PAGES: usize = 100;
 
 /// A server's tools, by name, as its `tools/list` shows them.
 pub type Offer = BTreeMap<String, Value>;
@@ -18,7 +18,7 @@ pub type Offer = BTreeMap<String, Value>;
 /// When the server does not answer with a list of tools.
 pub fn ask(client: &mut Client<'_>) -> Result<Offer, String> {
     let (mut offer, mut params) = (Offer::new(), json!({}));
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         let response = client
             .request("tools/list", params)
             .map_err(|error| error.to_string())?;

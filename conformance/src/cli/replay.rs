@@ -14,7 +14,7 @@ use crate::{
 /// Which case, and against which server.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// A file that `run --save` wrote
+    /// A file written by `run --save`
     file: PathBuf,
     #[command(flatten)]
     server: Server,

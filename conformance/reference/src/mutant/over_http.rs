@@ -1,8 +1,8 @@
-//! Mutants that are wrong over HTTP.
+//! Mutants of the reference that are wrong over HTTP only.
 
-use super::{Mutant, Specimen, specimen};
+use super::{Mutant, Specimen, zoo::specimen};
 
-/// All mutants that break something which there is over HTTP only.
+/// The mutants whose defect exists over HTTP only.
 pub const HTTP_ZOO: &[Specimen] = &[
     specimen(
         Mutant::HttpAnyOrigin,
@@ -90,7 +90,7 @@ pub const HTTP_ZOO: &[Specimen] = &[
     ),
 ];
 
-/// Mutants of [`ZOO`](super::ZOO) that break something over HTTP as well, and the checks that see it.
+/// Other mutants that break something over HTTP as well, and the checks that detect it.
 pub const ALSO_OVER_HTTP: &[(&str, &[&str])] = &[
     ("dies-on-bad-line", &["http/bad-bodies"]),
     ("loses-racing-edit", &["http/edits-at-once"]),

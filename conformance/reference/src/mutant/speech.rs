@@ -14,11 +14,11 @@ use super::{
 };
 
 /// So long a line is too much for one that dies of it.
-const LARGE: usize = 1 << 20;
+const LARGE_BYTES: usize = 1 << 20;
 
 /// The line is about to be answered.
 pub(in super::super) fn hears(line: &[u8]) {
-    let dies = is(Mutant::DiesOnLargeArgument) && line.len() > LARGE
+    let dies = is(Mutant::DiesOnLargeArgument) && line.len() > LARGE_BYTES
         || is(Mutant::DiesOnBadLine) && serde_json::from_slice::<Value>(line).is_err()
         || is(Mutant::DiesOnDeepNesting) && String::from_utf8_lossy(line).contains(&"[".repeat(1000));
     if dies {

@@ -1,9 +1,9 @@
-//! Mutants that are wrong in whatever way they are spoken to.
+//! Mutants of the reference, over either transport.
 
-use super::{Mutant, Specimen, specimen};
+use super::{Mutant, Specimen};
+use crate::correct_server::CorrectServer;
 
-/// All mutants that break something in whatever way they are spoken to.
-pub const ZOO: &[Specimen] = &[
+pub(super) const ZOO: &[Specimen] = &[
     specimen(
         Mutant::DropsLogEntry,
         "drops-log-entry",
@@ -570,3 +570,21 @@ pub const ZOO: &[Specimen] = &[
         &["pure/refusals-change-nothing"],
     ),
 ];
+
+/// A mutant of the reference.
+pub(super) const fn specimen(
+    mutant: Mutant,
+    name: &'static str,
+    breaks: &'static str,
+    imitates: &'static str,
+    detected_by: &'static [&'static str],
+) -> Specimen {
+    Specimen {
+        mutant,
+        name,
+        server: CorrectServer::Reference,
+        breaks,
+        imitates: Some(imitates),
+        detected_by,
+    }
+}

@@ -7,119 +7,8 @@ use serde_json::{Value, json};
 use tabellion_conformance::markdown::{self, Section};
 use tabellion_contracts::safe_markdown_editor::{CONTRACT, tool};
 
-use super::{Answer, Break, Library, Refused, Said, Serves, failed, is, refused};
-
-const fn breaks(name: &'static str, does: &'static str, seen_by: &'static str) -> Break {
-    Break {
-        name,
-        does,
-        contract: CONTRACT.id,
-        seen_by,
-    }
-}
-
-pub(super) const BREAKS: &[Break] = &[
-    breaks(
-        "counts-from-one",
-        "positions that are listed count from 1",
-        "outline/position",
-    ),
-    breaks(
-        "inserts-behind",
-        "a section comes behind the one at the position",
-        "outline/position",
-    ),
-    breaks(
-        "moves-before",
-        "a place is counted as it was before the move",
-        "outline/position",
-    ),
-    breaks(
-        "clamps-positions",
-        "a position that there is not is the last one",
-        "outline/position",
-    ),
-    breaks(
-        "reads-the-heading",
-        "a section's text begins with its heading",
-        "outline/get-update",
-    ),
-    breaks(
-        "adds-newlines",
-        "an update adds a blank line",
-        "outline/get-update",
-    ),
-    breaks(
-        "eats-children",
-        "an update takes the sections in the section",
-        "outline/inside",
-    ),
-    breaks(
-        "keeps-children",
-        "a deletion leaves the sections in the section",
-        "outline/inside",
-    ),
-    breaks(
-        "trims-documents",
-        "the end of the document is trimmed",
-        "outline/inside",
-    ),
-    breaks("ids-are-places", "an id is a place", "outline/ids"),
-    breaks(
-        "ids-come-again",
-        "an id that is free is given again",
-        "outline/ids",
-    ),
-    breaks("ids-of-a-process", "each process gives other ids", "outline/ids"),
-    breaks(
-        "gone-is-the-first",
-        "an id of nobody is the first section's",
-        "outline/gone-id",
-    ),
-    breaks(
-        "undo-forgets-ids",
-        "after an undo all ids are new",
-        "undo/inverts",
-    ),
-    breaks("undo-ends-lines", "an undo ends the last line", "undo/inverts"),
-    breaks(
-        "redo-does-nothing",
-        "a redo is only said to be made",
-        "undo/redo-inverts-undo",
-    ),
-    breaks(
-        "keeps-redo",
-        "an edit leaves what there is to redo",
-        "undo/edit-clears-redo",
-    ),
-    breaks(
-        "undo-resets",
-        "an undo takes the last commit away",
-        "undo/history-kept",
-    ),
-    breaks(
-        "undo-overwrites",
-        "a person's edits are undone over",
-        "undo/hand-edit",
-    ),
-    breaks(
-        "redoes-once",
-        "a redo leaves nothing else to redo",
-        "undo/program",
-    ),
-    breaks("undo-of-nothing", "an undo of nothing is fine", "undo/nothing"),
-    breaks("three-levels", "three edits can be undone", "undo/levels"),
-    breaks(
-        "undo-of-a-process",
-        "each process knows its own edits",
-        "undo/levels",
-    ),
-    breaks(
-        "undo-is-not-logged",
-        "an undo is not in the history",
-        "mutation/recorded",
-    ),
-];
+use super::{Answer, Library, PersonAnswer, Refusal, Serves, failed, refused};
+use crate::mutant::{Mutant, is};
 
 /// A document and the ids of its sections.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,8 +17,9 @@ struct Version {
     ids: Vec<String>,
 }
 
+/// A change that can be undone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Done {
+struct Edit {
     before: Version,
     after: Version,
 }
@@ -139,8 +29,8 @@ struct Done {
 struct State {
     now: Version,
     given: usize,
-    undo: Vec<Done>,
-    redo: Vec<Done>,
+    undo: Vec<Edit>,
+    redo: Vec<Edit>,
     history: Vec<Value>,
 }
 
@@ -162,13 +52,13 @@ impl Editor {
     }
 
     /// The state, brought up to the document as it is.
-    fn load(&mut self) -> Result<State, Refused> {
+    fn load(&mut self) -> Result<State, Refusal> {
         let kept = fs::read(self.library.own("state")?).unwrap_or_default();
         let mut state: State = serde_json::from_slice(&kept).unwrap_or_default();
-        if self.is_new && is("ids-of-a-process") {
+        if self.is_new && is(Mutant::IdsOfAProcess) {
             state.now = Version::default();
         }
-        if self.is_new && is("undo-of-a-process") {
+        if self.is_new && is(Mutant::UndoOfAProcess) {
             (state.undo, state.redo) = Default::default();
         }
         self.is_new = false;
@@ -183,17 +73,17 @@ impl Editor {
         Ok(state)
     }
 
-    fn save(&self, state: &State) -> Result<(), Refused> {
+    fn save(&self, state: &State) -> Result<(), Refusal> {
         let bytes = serde_json::to_vec(state).map_err(|error| refused(error.to_string()))?;
         fs::write(self.library.own("state")?, bytes).map_err(failed)
     }
 
     /// Makes a version the document, and the last entry of the history.
-    fn publish(&self, state: &mut State, version: Version, operation: &str) -> Result<(), Refused> {
+    fn publish(&self, state: &mut State, version: Version, operation: &str) -> Result<(), Refusal> {
         self.library
             .write(&self.path, version.text.as_deref().map(str::as_bytes), operation)?;
         state.now = version;
-        if operation != tool::UNDO || !is("undo-is-not-logged") {
+        if operation != tool::UNDO || !is(Mutant::UndoIsNotLogged) {
             let time = "2026-01-31T09:30:00Z";
             state
                 .history
@@ -209,8 +99,8 @@ impl Editor {
         mut text: String,
         ids: Vec<String>,
         operation: &str,
-    ) -> Result<(), Refused> {
-        if is("trims-documents") {
+    ) -> Result<(), Refusal> {
+        if is(Mutant::TrimsDocuments) {
             text.truncate(text.trim_end().len());
         }
         if markdown::sections(&text).len() != ids.len() {
@@ -220,227 +110,289 @@ impl Editor {
             text: Some(text),
             ids,
         };
-        state.undo.push(Done {
+        state.undo.push(Edit {
             before: state.now.clone(),
             after: after.clone(),
         });
-        if is("three-levels") && state.undo.len() > 3 {
+        if is(Mutant::ThreeLevels) && state.undo.len() > 3 {
             state.undo.remove(0);
         }
-        if !is("keeps-redo") {
+        if !is(Mutant::KeepsRedo) {
             state.redo.clear();
         }
         self.publish(state, after, operation)
     }
 
-    fn undo(&self, state: &mut State) -> Result<(), Refused> {
+    fn undo(&self, state: &mut State) -> Result<(), Refusal> {
         let Some(done) = state.undo.pop() else {
-            return if is("undo-of-nothing") {
+            return if is(Mutant::UndoOfNothing) {
                 Ok(())
             } else {
                 Err(refused("there is nothing to undo"))
             };
         };
-        if done.after.text != state.now.text && !is("undo-overwrites") {
+        if done.after.text != state.now.text && !is(Mutant::UndoOverwrites) {
             return Err(refused("a person has edited the document since"));
         }
         let mut version = done.before.clone();
         state.redo.push(done);
-        if is("undo-resets") {
+        if is(Mutant::UndoResets) {
             self.library.git(&["reset", "--quiet", "--hard", "HEAD~"])?;
             state.now = version;
             return Ok(());
         }
-        if is("undo-forgets-ids") {
+        if is(Mutant::UndoForgetsIds) {
             version.ids = version.ids.iter().map(|_| state.fresh()).collect();
         }
         if let Some(text) = version
             .text
             .as_mut()
-            .filter(|text| is("undo-ends-lines") && !text.ends_with('\n'))
+            .filter(|text| is(Mutant::UndoEndsLines) && !text.ends_with('\n'))
         {
             text.push('\n');
         }
         self.publish(state, version, tool::UNDO)
     }
 
-    fn redo(&self, state: &mut State) -> Result<(), Refused> {
+    fn redo(&self, state: &mut State) -> Result<(), Refusal> {
         let done = state
             .redo
             .pop()
             .ok_or_else(|| refused("there is nothing to redo"))?;
-        if done.before.text != state.now.text && !is("keeps-redo") {
+        if done.before.text != state.now.text && !is(Mutant::KeepsRedo) {
             return Err(refused("a person has edited the document since"));
         }
-        let version = match is("redo-does-nothing") {
-            true => state.now.clone(),
-            false => done.after.clone(),
+        let version = if is(Mutant::RedoDoesNothing) {
+            state.now.clone()
+        } else {
+            done.after.clone()
         };
         state.undo.push(done);
-        if is("redoes-once") {
+        if is(Mutant::RedoesOnce) {
             state.redo.clear();
         }
         self.publish(state, version, tool::REDO)
     }
 
-    fn answer(&self, state: &mut State, name: &str, arguments: &Value) -> Result<Value, Refused> {
+    fn answer(&self, state: &mut State, name: &str, arguments: &Value) -> Result<Value, Refusal> {
+        match name {
+            tool::LIST_SECTIONS => Ok(list_sections(state)),
+            tool::GET_DOCUMENT => Ok(json!({ "document": state.now.text.clone().unwrap_or_default() })),
+            tool::GET_SECTION => get_section(state, arguments),
+            tool::INSERT_SECTION => self.insert_section(state, arguments),
+            tool::UPDATE_SECTION => self.update_section(state, arguments),
+            tool::DELETE_SECTION => self.delete_section(state, arguments),
+            tool::MOVE_SECTION => self.move_section(state, arguments),
+            tool::UNDO => self.undo(state).map(|()| done()),
+            _ => self.redo(state).map(|()| done()),
+        }
+    }
+
+    fn insert_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
+        let outline = Outline::of(state);
+        let Outline { text, sections } = &outline;
+        let mut at = position(arguments, "position");
+        if at > sections.len() && is(Mutant::ClampsPositions) {
+            at = sections.len();
+        }
+        if at > sections.len() {
+            return Err(no_position());
+        }
+        if is(Mutant::InsertsBehind) && at < sections.len() {
+            at += 1;
+        }
+        let level = sections.get(at).or(sections.last()).map_or(1, |it| it.level);
+        let piece = section(
+            argument(arguments, "heading"),
+            level,
+            argument(arguments, "content"),
+        );
+        let start = outline.start(at);
+        let gap = if at < sections.len() { "\n" } else { "" };
+        let new = [&apart(&text[..start]), &piece, gap, &text[start..]].concat();
+        let came = markdown::sections(&new).len().saturating_sub(sections.len());
+        let id = state.fresh();
+        let more: Vec<_> = (1..came).map(|_| state.fresh()).collect();
+        let mut ids = state.now.ids.clone();
+        ids.splice(at..at, [id.clone()].into_iter().chain(more));
+        self.edit(state, new, ids, tool::INSERT_SECTION)?;
+        Ok(json!({ "section_id": shown_id(at, &id), "message": "inserted" }))
+    }
+
+    fn update_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
+        let outline = Outline::of(state);
+        let Outline { text, sections } = &outline;
+        let at = state.place(argument(arguments, "section_id"))?;
+        let start = sections[at].heading.end;
+        let end = if is(Mutant::EatsChildren) {
+            sections[at].end
+        } else {
+            outline.start(at + 1)
+        };
+        let old = &text[start..end];
+        let content = argument(arguments, "content").trim_matches(['\r', '\n']);
+        let is_same = old.trim_matches(['\r', '\n']) == content;
+        let mut piece = match content {
+            _ if is_same && !is(Mutant::AddsNewlines) => old.to_owned(),
+            "" => "\n\n".to_owned(),
+            _ if end < text.len() || is(Mutant::AddsNewlines) => format!("\n\n{content}\n\n"),
+            _ => format!("\n\n{content}\n"),
+        };
+        if is(Mutant::AddsNewlines) {
+            piece.push('\n');
+        }
+        let gone = sections[at + 1..].iter().take_while(|it| it.heading.start < end);
+        let mut ids = state.now.ids.clone();
+        ids.drain(at + 1..at + 1 + gone.count());
+        let new = [&text[..start], &piece, &text[end..]].concat();
+        self.edit(state, new, ids, tool::UPDATE_SECTION)?;
+        Ok(done())
+    }
+
+    fn delete_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
+        let outline = Outline::of(state);
+        let Outline { text, sections } = &outline;
+        let at = if arguments.get("section_id").is_some() {
+            state.place(argument(arguments, "section_id"))?
+        } else {
+            let heading = argument(arguments, "heading");
+            let found = sections.iter().position(|it| it.text == heading);
+            found.ok_or_else(|| refused("there is no such heading"))?
+        };
+        let all = if is(Mutant::KeepsChildren) {
+            1
+        } else {
+            outline.size(at)
+        };
+        let mut ids = state.now.ids.clone();
+        ids.drain(at..at + all);
+        let new = [&text[..outline.start(at)], &text[outline.start(at + all)..]].concat();
+        self.edit(state, new, ids, tool::DELETE_SECTION)?;
+        Ok(done())
+    }
+
+    fn move_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
+        let outline = Outline::of(state);
+        let Outline { text, sections } = &outline;
+        let at = state.place(argument(arguments, "section_id"))?;
+        let all = outline.size(at);
+        let mut to = position(arguments, "new_position");
+        if is(Mutant::MovesBefore) && to > at && to > all {
+            to -= all;
+        }
+        if to > sections.len() - all {
+            return Err(no_position());
+        }
+        let new = if to == at {
+            text.clone()
+        } else {
+            moved(text, outline.start(at)..outline.start(at + all), to)
+        };
+        let mut ids = state.now.ids.clone();
+        let moved: Vec<_> = ids.drain(at..at + all).collect();
+        ids.splice(to..to, moved);
+        self.edit(state, new, ids, tool::MOVE_SECTION)?;
+        Ok(done())
+    }
+}
+
+fn list_sections(state: &State) -> Value {
+    let first = usize::from(is(Mutant::CountsFromOne));
+    let sections = Outline::of(state).sections;
+    let entries = state.now.ids.iter().zip(&sections).enumerate();
+    let entries = entries.map(|(at, (id, section))| {
+        json!({ "section_id": shown_id(at, id), "heading": section.text, "position": at + first })
+    });
+    json!({ "sections": entries.collect::<Vec<_>>() })
+}
+
+fn get_section(state: &State, arguments: &Value) -> Result<Value, Refusal> {
+    let outline = Outline::of(state);
+    let at = state.place(argument(arguments, "section_id"))?;
+    let heading = &outline.sections[at].heading;
+    let own = if is(Mutant::ReadsTheHeading) {
+        heading.start
+    } else {
+        heading.end
+    };
+    let content = outline.text[own..outline.start(at + 1)].trim_matches(['\r', '\n']);
+    Ok(json!({ "heading": outline.sections[at].text, "content": content, "position": at }))
+}
+
+/// What most edits are answered with.
+fn done() -> Value {
+    json!({ "message": "done" })
+}
+
+fn no_position() -> Refusal {
+    (-32602, "there is no such position".into())
+}
+
+/// A text among the arguments; empty if it is absent.
+fn argument<'a>(arguments: &'a Value, name: &str) -> &'a str {
+    arguments[name].as_str().unwrap_or_default()
+}
+
+/// A position among the arguments; the largest if it is absent.
+fn position(arguments: &Value, name: &str) -> usize {
+    let position = arguments[name].as_u64().unwrap_or(u64::MAX);
+    usize::try_from(position).unwrap_or(usize::MAX)
+}
+
+/// The id of a section as clients see it.
+fn shown_id(at: usize, id: &str) -> String {
+    if is(Mutant::IdsArePlaces) {
+        at.to_string()
+    } else {
+        id.to_owned()
+    }
+}
+
+/// The text of a new section; `heading` may have its own marks.
+fn section(heading: &str, level: u8, content: &str) -> String {
+    let marks = "#".repeat(level.into());
+    let heading = if heading.starts_with('#') {
+        heading.to_owned()
+    } else {
+        format!("{marks} {heading}")
+    };
+    if content.trim_matches('\n').is_empty() {
+        format!("{heading}\n")
+    } else {
+        format!("{heading}\n\n{}\n", content.trim_end_matches('\n'))
+    }
+}
+
+/// The document's text and its sections.
+struct Outline {
+    text: String,
+    sections: Vec<Section>,
+}
+
+impl Outline {
+    fn of(state: &State) -> Self {
         let text = state.now.text.clone().unwrap_or_default();
         let sections = markdown::sections(&text);
-        let said = |name: &str| arguments[name].as_str().unwrap_or_default();
-        let position =
-            |name: &str| usize::try_from(arguments[name].as_u64().unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-        let start = |at: usize| sections.get(at).map_or(text.len(), |it| it.heading.start);
-        let mut ids = state.now.ids.clone();
-        let message = json!({ "message": "done" });
-        match name {
-            tool::LIST_SECTIONS => {
-                let first = usize::from(is("counts-from-one"));
-                let entries = ids.iter().zip(&sections).enumerate().map(|(at, (id, section))| {
-                    let id = if is("ids-are-places") {
-                        at.to_string()
-                    } else {
-                        id.clone()
-                    };
-                    json!({ "section_id": id, "heading": section.text, "position": at + first })
-                });
-                Ok(json!({ "sections": entries.collect::<Vec<_>>() }))
-            }
-            tool::GET_DOCUMENT => Ok(json!({ "document": text })),
-            tool::GET_SECTION => {
-                let at = state.place(said("section_id"))?;
-                let own = if is("reads-the-heading") {
-                    start(at)
-                } else {
-                    sections[at].heading.end
-                };
-                let content = text[own..start(at + 1)].trim_matches(['\r', '\n']);
-                Ok(json!({ "heading": sections[at].text, "content": content, "position": at }))
-            }
-            tool::INSERT_SECTION => {
-                let mut at = position("position");
-                if at > sections.len() && is("clamps-positions") {
-                    at = sections.len();
-                }
-                if at > sections.len() {
-                    return Err((-32602, "there is no such position".into()));
-                }
-                if is("inserts-behind") && at < sections.len() {
-                    at += 1;
-                }
-                let level = sections.get(at).or(sections.last()).map_or(1, |it| it.level);
-                let heading = match said("heading") {
-                    whole if whole.starts_with('#') => whole.to_owned(),
-                    bare => format!("{} {bare}", "#".repeat(usize::from(level))),
-                };
-                let content = said("content");
-                let piece = match content.trim_matches('\n') {
-                    "" => format!("{heading}\n"),
-                    _ => format!("{heading}\n\n{}\n", content.trim_end_matches('\n')),
-                };
-                let new = [
-                    apart(&text[..start(at)]),
-                    piece,
-                    if at < sections.len() {
-                        "\n".into()
-                    } else {
-                        String::new()
-                    },
-                    text[start(at)..].into(),
-                ]
-                .concat();
-                let came = markdown::sections(&new).len().saturating_sub(sections.len());
-                let id = state.fresh();
-                let more: Vec<_> = (1..came).map(|_| state.fresh()).collect();
-                ids.splice(at..at, [id.clone()].into_iter().chain(more));
-                self.edit(state, new, ids, name)?;
-                let id = if is("ids-are-places") { at.to_string() } else { id };
-                Ok(json!({ "section_id": id, "message": "inserted" }))
-            }
-            tool::UPDATE_SECTION => {
-                let at = state.place(said("section_id"))?;
-                let content = said("content").trim_matches(['\r', '\n']);
-                let end = if is("eats-children") {
-                    sections[at].end
-                } else {
-                    start(at + 1)
-                };
-                let own = sections[at].heading.end..end;
-                let is_same = text[own.clone()].trim_matches(['\r', '\n']) == content;
-                let gone = sections
-                    .iter()
-                    .filter(|it| it.heading.start > start(at) && it.heading.start < end)
-                    .count();
-                let piece = match content {
-                    _ if is_same && !is("adds-newlines") => text[own.clone()].to_owned(),
-                    "" => "\n\n".to_owned(),
-                    _ => format!(
-                        "\n\n{content}\n{}",
-                        if end < text.len() || is("adds-newlines") {
-                            "\n"
-                        } else {
-                            ""
-                        }
-                    ),
-                };
-                let piece = if is("adds-newlines") { piece + "\n" } else { piece };
-                ids.drain(at + 1..at + 1 + gone);
-                self.edit(
-                    state,
-                    [&text[..own.start], &piece, &text[end..]].concat(),
-                    ids,
-                    name,
-                )?;
-                Ok(message)
-            }
-            tool::DELETE_SECTION => {
-                let at = match arguments.get("section_id") {
-                    Some(_) => state.place(said("section_id"))?,
-                    None => sections
-                        .iter()
-                        .position(|it| it.text == said("heading"))
-                        .ok_or_else(|| refused("there is no such heading"))?,
-                };
-                let all = if is("keeps-children") {
-                    1
-                } else {
-                    size(&sections, at)
-                };
-                ids.drain(at..at + all);
-                self.edit(
-                    state,
-                    [&text[..start(at)], &text[start(at + all)..]].concat(),
-                    ids,
-                    name,
-                )?;
-                Ok(message)
-            }
-            tool::MOVE_SECTION => {
-                let at = state.place(said("section_id"))?;
-                let all = size(&sections, at);
-                let mut to = position("new_position");
-                if is("moves-before") && to > at && to > all {
-                    to -= all;
-                }
-                if to > sections.len() - all {
-                    return Err((-32602, "there is no such position".into()));
-                }
-                let new = match to == at {
-                    true => text.clone(),
-                    false => moved(&text, start(at)..start(at + all), to),
-                };
-                let moved: Vec<_> = ids.drain(at..at + all).collect();
-                ids.splice(to..to, moved);
-                self.edit(state, new, ids, name)?;
-                Ok(message)
-            }
-            tool::UNDO => self.undo(state).map(|()| message),
-            _ => self.redo(state).map(|()| message),
-        }
+        Self { text, sections }
+    }
+
+    /// Where the section at this place begins; after the last, the end of the text.
+    fn start(&self, at: usize) -> usize {
+        self.sections
+            .get(at)
+            .map_or(self.text.len(), |it| it.heading.start)
+    }
+
+    /// How many sections the one at this place is, with those in it.
+    fn size(&self, at: usize) -> usize {
+        let end = self.sections[at].end;
+        let children = self.sections[at + 1..].iter();
+        1 + children.take_while(|it| it.heading.start < end).count()
     }
 }
 
 impl Serves for Editor {
-    fn call(&mut self, name: &str, arguments: &Value, _: Option<Said>) -> Result<Answer, Refused> {
+    fn call(&mut self, name: &str, arguments: &Value, _: Option<PersonAnswer>) -> Result<Answer, Refusal> {
         let _lock = self.library.lock()?;
         let mut state = self.load()?;
         let given = state.given;
@@ -469,25 +421,27 @@ impl Serves for Editor {
 
 impl State {
     fn fresh(&mut self) -> String {
-        if is("ids-come-again") {
+        if is(Mutant::IdsComeAgain) {
             let free = (1..)
                 .map(|number| format!("id-{number}"))
                 .find(|id| !self.now.ids.contains(id));
             return free.unwrap_or_default();
         }
         self.given += 1;
-        match is("ids-of-a-process") {
-            true => format!("id-{}-{}", std::process::id(), self.given),
-            false => format!("id-{}", self.given),
+        if is(Mutant::IdsOfAProcess) {
+            format!("id-{}-{}", std::process::id(), self.given)
+        } else {
+            format!("id-{}", self.given)
         }
     }
 
-    fn place(&self, id: &str) -> Result<usize, Refused> {
-        let found = match is("ids-are-places") {
-            true => id.parse().ok().filter(|at| *at < self.now.ids.len()),
-            false => self.now.ids.iter().position(|it| it == id),
+    fn place(&self, id: &str) -> Result<usize, Refusal> {
+        let found = if is(Mutant::IdsArePlaces) {
+            id.parse().ok().filter(|at| *at < self.now.ids.len())
+        } else {
+            self.now.ids.iter().position(|it| it == id)
         };
-        let first = is("gone-is-the-first").then_some(0);
+        let first = is(Mutant::GoneIsTheFirst).then_some(0);
         found.or(first).ok_or_else(|| refused("no section has that id"))
     }
 
@@ -530,23 +484,16 @@ fn named(text: &str) -> Vec<(String, String)> {
     .collect()
 }
 
-/// How many sections the one at this place is, with those in it.
-fn size(sections: &[Section], at: usize) -> usize {
-    let end = sections[at].end;
-    1 + sections[at + 1..]
-        .iter()
-        .take_while(|it| it.heading.start < end)
-        .count()
-}
-
 /// The text, ended so that a heading may come.
 fn apart(text: &str) -> String {
     let is_apart =
         text.trim_start_matches('\u{feff}').is_empty() || text.ends_with("\n\n") || text.ends_with("\n\r\n");
-    let ending = match text.ends_with('\n') {
-        _ if is_apart => "",
-        true => "\n",
-        false => "\n\n",
+    let ending = if is_apart {
+        ""
+    } else if text.ends_with('\n') {
+        "\n"
+    } else {
+        "\n\n"
     };
     format!("{text}{ending}")
 }

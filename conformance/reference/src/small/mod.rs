@@ -1,8 +1,7 @@
-//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, to test the checks of those with, and ways to
-//! break them, one promise each.
+//! Small servers of the contracts `learning-os` and `safe-markdown-editor`.
 //!
-//! They are right where the checks of their own families look, and as simple as that allows: plain files, the git program,
-//! one lock, requests that stand for themselves (2026-07-28), nothing that recovers after a crash.
+//! They are correct where the checks of their own families look, and as simple as that allows: plain files, the git program,
+//! one lock, the stateless era (2026-07-28) only, no recovery after a crash.
 
 mod editor;
 mod memory;
@@ -12,86 +11,23 @@ use std::{
     io::{self, BufRead, Write},
     path::{Path, PathBuf},
     process::Command,
-    sync::OnceLock,
 };
 
 use serde_json::{Value, json};
-use tabellion_conformance::{Subject, era::Era};
+use tabellion_conformance::era::Era;
 use tabellion_contracts::{learning_os, safe_markdown_editor};
 use tabellion_runtime::{ContractSpec, ToolSpec};
 
-/// A promise that a small server breaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Break {
-    /// What it is called on the command line.
-    pub name: &'static str,
-    /// What the server does then.
-    pub does: &'static str,
-    /// The contract that it breaks.
-    pub contract: &'static str,
-    /// The check that fails.
-    pub seen_by: &'static str,
-}
-
-/// The checks that the small servers are right for: of the others nothing is promised.
-pub const RIGHT_FOR: &[&str] = &[
-    "append",
-    "approval",
-    "policy",
-    "outline",
-    "undo",
-    "mutation/recorded",
-];
-
-/// All ways to break the small servers.
-pub fn breaks() -> impl Iterator<Item = &'static Break> {
-    memory::BREAKS.iter().chain(editor::BREAKS)
-}
-
-static BROKEN: OnceLock<&'static str> = OnceLock::new();
-
-/// Whether this process breaks that promise.
-fn is(name: &str) -> bool {
-    debug_assert!(breaks().any(|it| it.name == name), "{name}");
-    BROKEN.get() == Some(&name)
-}
-
-/// A small server as a server under test; `program` is the binary `tabellion-reference`.
-///
-/// # Panics
-/// When there is no small server of that contract.
-pub fn subject(program: &Path, contract: &str, broken: Option<&Break>) -> Subject {
-    let contract = contracts()
-        .find(|it| it.id == contract)
-        .expect("a contract of a small server");
-    let program = program.to_string_lossy();
-    let mut command = vec![&*program, "--library", "{library}", "--contract", contract.id];
-    if contract.document {
-        command.extend(["--document", "{document}"]);
-    }
-    if let Some(broken) = broken {
-        command.extend(["--break", broken.name]);
-    }
-    Subject {
-        name: broken.map_or(contract.id, |it| it.name).to_owned(),
-        era: Era::Stateless,
-        ..Subject::new(contract, command.into_iter().map(String::from).collect())
-    }
-}
-
-/// The contracts that have a small server.
-pub fn contracts() -> impl Iterator<Item = &'static ContractSpec> {
-    [&learning_os::CONTRACT, &safe_markdown_editor::CONTRACT].into_iter()
-}
+use crate::mutant::{Mutant, is};
 
 /// Why a call is refused: code and message.
-type Refused = (i64, String);
+type Refusal = (i64, String);
 
-fn refused(message: impl Into<String>) -> Refused {
+fn refused(message: impl Into<String>) -> Refusal {
     (-32000, message.into())
 }
 
-fn failed(error: io::Error) -> Refused {
+fn failed(error: io::Error) -> Refusal {
     (-32603, error.to_string())
 }
 
@@ -104,14 +40,14 @@ enum Answer {
 }
 
 /// What a person said to a question, and the state that came back with it.
-struct Said {
+struct PersonAnswer {
     answer: Value,
     state: String,
 }
 
 /// What a server does.
 trait Serves {
-    fn call(&mut self, tool: &str, arguments: &Value, said: Option<Said>) -> Result<Answer, Refused>;
+    fn call(&mut self, tool: &str, arguments: &Value, said: Option<PersonAnswer>) -> Result<Answer, Refusal>;
 
     /// The list that a resource is, if there is one.
     fn resource(&mut self, uri: &str) -> Option<Value> {
@@ -120,26 +56,32 @@ trait Serves {
     }
 }
 
-/// Serves the library at `root` over standard input and output until its end.
+/// Serves the memory in the library at `root` over standard input and output until its end.
 ///
 /// # Errors
-/// When there is no such contract, or a pipe breaks.
-pub fn serve(root: &Path, contract: &str, document: Option<&str>, broken: Option<&Break>) -> io::Result<()> {
-    if let Some(broken) = broken {
-        BROKEN.get_or_init(|| broken.name);
-    }
-    let found = contracts().find(|it| it.id == contract);
-    let contract =
-        found.ok_or_else(|| io::Error::other(format!("there is no small server of `{contract}`")))?;
+/// When a pipe breaks.
+pub fn serve_memory(root: &Path) -> io::Result<()> {
     let library = Library(root.to_owned());
-    let mut server: Box<dyn Serves> = match document {
-        Some(document) => Box::new(editor::Editor::new(library, document)),
-        None => Box::new(memory::Memory::new(library)),
-    };
+    serve(&learning_os::CONTRACT, &mut memory::Memory::new(library))
+}
+
+/// Serves one document of the library at `root` over standard input and output until its end.
+///
+/// # Errors
+/// When a pipe breaks.
+pub fn serve_document(root: &Path, document: &str) -> io::Result<()> {
+    let library = Library(root.to_owned());
+    serve(
+        &safe_markdown_editor::CONTRACT,
+        &mut editor::Editor::new(library, document),
+    )
+}
+
+fn serve(contract: &'static ContractSpec, server: &mut dyn Serves) -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line?).unwrap_or_default();
         let Some(id) = message.get("id") else { continue };
-        let answer = match answer(contract, &mut *server, &message) {
+        let answer = match answer(contract, server, &message) {
             Ok(mut result) => {
                 if result.get("resultType").is_none() {
                     result["resultType"] = "complete".into();
@@ -161,7 +103,7 @@ fn answer(
     contract: &'static ContractSpec,
     server: &mut dyn Serves,
     message: &Value,
-) -> Result<Value, Refused> {
+) -> Result<Value, Refusal> {
     let params = &message["params"];
     match message["method"].as_str().unwrap_or_default() {
         "server/discover" => Ok(json!({
@@ -185,17 +127,17 @@ fn listed(tool: &ToolSpec) -> Value {
     json!({ "name": tool.name, "inputSchema": tool.input.wire(), "outputSchema": tool.output.wire() })
 }
 
-fn call(contract: &'static ContractSpec, server: &mut dyn Serves, params: &Value) -> Result<Value, Refused> {
+fn call(contract: &'static ContractSpec, server: &mut dyn Serves, params: &Value) -> Result<Value, Refusal> {
     let tool = contract.tool(params["name"].as_str().unwrap_or_default());
     let tool = tool.ok_or_else(|| (-32602, "there is no such tool".to_owned()))?;
     let arguments = &params["arguments"];
-    let is_lenient = is("any-time") || is("any-file");
+    let is_lenient = is(Mutant::AnyTime) || is(Mutant::AnyFile);
     if let Err(wrong) = tool.input.check(arguments)
         && !is_lenient
     {
         return Err((-32602, wrong[0].to_string()));
     }
-    let said = params["requestState"].as_str().map(|state| Said {
+    let said = params["requestState"].as_str().map(|state| PersonAnswer {
         answer: params["inputResponses"]["approval"].clone(),
         state: state.to_owned(),
     });
@@ -222,25 +164,25 @@ struct Library(PathBuf);
 
 impl Library {
     /// Holds off other processes as long as the file is there.
-    fn lock(&self) -> Result<File, Refused> {
+    fn lock(&self) -> Result<File, Refusal> {
         let file = File::create(self.own("lock")?).map_err(failed)?;
         file.lock().map_err(failed)?;
         Ok(file)
     }
 
     /// A file of ours in `.git`.
-    fn own(&self, name: &str) -> Result<PathBuf, Refused> {
+    fn own(&self, name: &str) -> Result<PathBuf, Refusal> {
         let folder = self.0.join(".git/small");
         fs::create_dir_all(&folder).map_err(failed)?;
         Ok(folder.join(name))
     }
 
     /// Bytes of a file that is no link, nor in a linked folder; `None` where there is none.
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Refused> {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Refusal> {
         let mut at = self.0.clone();
         for part in path.split('/') {
             at.push(part);
-            if at.is_symlink() && !is("follows-links") {
+            if at.is_symlink() && !is(Mutant::FollowsLinks) {
                 return Err((-32001, format!("`{path}` is a link, or in a linked folder")));
             }
         }
@@ -252,7 +194,7 @@ impl Library {
     }
 
     /// Writes a file, or removes it, and commits that alone.
-    fn write(&self, path: &str, bytes: Option<&[u8]>, message: &str) -> Result<(), Refused> {
+    fn write(&self, path: &str, bytes: Option<&[u8]>, message: &str) -> Result<(), Refusal> {
         let at = self.0.join(path);
         match bytes {
             Some(bytes) => {
@@ -261,7 +203,7 @@ impl Library {
             }
             None => fs::remove_file(&at).map_err(failed)?,
         }
-        if is("commits-nothing") {
+        if is(Mutant::CommitsNothing) {
             return Ok(());
         }
         self.git(&["add", "--force", "--", path])?;
@@ -274,13 +216,13 @@ impl Library {
             "--",
             path,
         ])?;
-        if is("commits-again") {
+        if is(Mutant::CommitsAgain) {
             self.git(&["commit", "--quiet", "--allow-empty", "-m", "once more"])?;
         }
         Ok(())
     }
 
-    fn git(&self, arguments: &[&str]) -> Result<(), Refused> {
+    fn git(&self, arguments: &[&str]) -> Result<(), Refusal> {
         let who = [
             "-c",
             "user.name=small",
@@ -296,11 +238,11 @@ impl Library {
             .args(arguments)
             .output();
         let output = output.map_err(failed)?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
         if output.status.success() {
             Ok(())
         } else {
-            Err(refused(said))
+            Err(refused(error))
         }
     }
 }

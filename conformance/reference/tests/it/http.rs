@@ -13,7 +13,7 @@ use tabellion_reference::mutant::{ALSO_OVER_HTTP, HTTP_ZOO, Specimen};
 const REFERENCE: &str = env!("CARGO_BIN_EXE_tabellion-reference");
 
 fn judged(specimen: Option<&Specimen>, only: &[&str]) -> Report {
-    let subject = tabellion_reference::subject_over_http(Path::new(REFERENCE), specimen);
+    let subject = tabellion_reference::reference_over_http(Path::new(REFERENCE), specimen);
     let options = Options {
         jobs: 2,
         only: only.iter().map(|id| String::from(*id)).collect(),
@@ -40,10 +40,10 @@ fn the_reference_does_over_http_what_it_does_in_lines() {
 }
 
 #[test]
-fn each_mutant_is_found() {
+fn each_mutant_over_http_is_detected() {
     let also = ALSO_OVER_HTTP.iter();
-    let also = also.map(|(name, ids)| (Specimen::named(name).unwrap(), *ids));
-    let own = HTTP_ZOO.iter().map(|specimen| (specimen, specimen.killed_by));
+    let also = also.map(|(name, ids)| (Specimen::find(name).unwrap(), *ids));
+    let own = HTTP_ZOO.iter().map(|specimen| (specimen, specimen.detected_by));
     for (specimen, ids) in own.chain(also) {
         let checks = judged(Some(specimen), ids).checks;
         let found = checks.iter().any(|check| check.verdict == Verdict::Fail);

@@ -13,10 +13,10 @@ use crate::{
     stepper::{Call, Effect, Errno, Fault},
 };
 
-/// More points than these of one mutation are not tried.
-const MOST_POINTS: usize = 400;
-/// So many points in the quick profile, of all mutations together.
-const QUICK_POINTS: usize = 25;
+/// How many points of one mutation are tried.
+const MAX_POINTS: usize = 400;
+/// How many points are tried in the quick profile, of all mutations together.
+const MAX_QUICK_POINTS: usize = 25;
 
 /// What happens at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ impl Point {
 pub(super) fn cases(bench: &Bench<'_>, happenings: &[Happening]) -> Result<Vec<Case>, Stop> {
     let mutations = Mutation::of(bench)?;
     let mut dice = bench.dice(&format!("{happenings:?}"));
-    let most = bench.pick(QUICK_POINTS.div_ceil(mutations.len()), MOST_POINTS);
+    let most = bench.pick(MAX_QUICK_POINTS.div_ceil(mutations.len()), MAX_POINTS);
     let mut cases = Vec::new();
     for mutation in mutations {
         let calls = count(bench, mutation)?;

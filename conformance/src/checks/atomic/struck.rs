@@ -18,8 +18,8 @@ use crate::{
     stepper::Effect,
 };
 
-/// So many calls before the fault are shown.
-const SHOWN: usize = 12;
+/// How many calls before the fault are shown.
+const MAX_SHOWN_CALLS: usize = 12;
 
 /// Judges one point.
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -35,7 +35,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let calls = stepper.disarm();
     let struck = calls.iter().position(|call| call.effect.is_some());
     let up_to = struck.map_or(0, |at| at + 1);
-    for call in &calls[up_to.saturating_sub(SHOWN)..up_to] {
+    for call in &calls[up_to.saturating_sub(MAX_SHOWN_CALLS)..up_to] {
         bench.trace.did(format!("the server calls {call}"));
     }
     let reply = match answer {

@@ -40,10 +40,20 @@ enum Ids {
 }
 
 /// The largest integer that every JSON library keeps.
-const LARGEST: i64 = (1 << 53) - 1;
+const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let integers = [0, 1, -1, 65_536, 2_147_483_648, -2_147_483_649, LARGEST, -LARGEST].map(Value::from);
+    let integers = [
+        0,
+        1,
+        -1,
+        65_536,
+        2_147_483_648,
+        -2_147_483_649,
+        MAX_SAFE_INTEGER,
+        -MAX_SAFE_INTEGER,
+    ]
+    .map(Value::from);
     let texts = [
         "a",
         "",
