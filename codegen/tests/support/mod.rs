@@ -11,9 +11,11 @@ use std::{
 use serde_json::Value;
 use tabellion_codegen::Sources;
 
-/// The folder of this crate.
+/// The folder of `tabellion-codegen`, also for the crate in it.
 pub(crate) fn root() -> PathBuf {
-    env!("CARGO_MANIFEST_DIR").into()
+    let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let root = folders.find(|folder| folder.ends_with("codegen"));
+    root.expect("the crate is in `codegen`").into()
 }
 
 /// Where the contract `notes` lies, from which most cases start.

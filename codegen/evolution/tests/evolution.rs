@@ -1,14 +1,15 @@
 //! A contract that changes breaks the build of an implementation that has not followed; and what only the runtime
 //! may do is nothing that an implementation can write.
 //!
-//! `TRYBUILD=overwrite cargo test -p tabellion-codegen --test evolution` rewrites the expected errors.
+//! `TRYBUILD=overwrite cargo test -p tabellion-evolution` rewrites the expected errors.
 
+#[path = "../../tests/support/mod.rs"]
 mod support;
 
-use std::fs;
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use support::{changed, root};
+use support::changed;
 use tabellion_codegen::generate_from;
 
 /// What happens to the contract, by the case's file in `ui`.
@@ -153,7 +154,7 @@ fn breaks() -> Vec<(&'static str, Value)> {
 /// Writes the module that the changed contract becomes to where the case includes it.
 fn prepare(name: &str, change: &Value) -> String {
     let files = generate_from(&changed(change)).unwrap_or_else(|problems| panic!("{name}: {problems}"));
-    let generated = root().join("tests/ui/generated");
+    let generated = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui/generated");
     fs::create_dir_all(&generated).unwrap();
     fs::write(generated.join(name).with_extension("rs"), &files["notes.rs"]).unwrap();
     format!("tests/ui/{name}.rs")
