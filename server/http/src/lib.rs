@@ -1,22 +1,21 @@
-//! MCP over HTTP: sockets, TLS, limits, credentials and routes. What a message means is [`tabellion_mcp::streamable`]'s.
+//! MCP over HTTP: sockets, TLS, limits, credentials and routes. [`tabellion_mcp::streamable`] processes the messages.
 //!
 //! ```text
 //! socket → connection → router (log → guard → authenticate → route) → endpoint → …
 //! ```
 //!
-//! A client can't block others: a connection that is idle, sends slowly or does not read is closed after a time, and what
-//! all clients together may hold is bounded ([`Limits`]). [`serve`] shuts down gracefully: it accepts nothing more and
-//! finishes what is in flight.
+//! A client can't block others: a connection that is idle, sends slowly or does not read is closed after a timeout, and the
+//! resources of all clients together are limited ([`Limits`]). [`serve`] shuts down gracefully: it accepts nothing more and
+//! finishes the requests in flight.
 
+mod cached_files;
 mod connection;
 mod credentials;
-mod fresh;
 mod guard;
 pub mod keys;
 mod layers;
 mod metrics;
 pub mod oauth;
-mod patient;
 pub mod rates;
 mod response;
 mod router;
@@ -25,6 +24,7 @@ mod site;
 mod tests;
 pub mod tls;
 mod upload;
+mod write_timeout;
 
 use std::time::Duration;
 
@@ -32,34 +32,34 @@ use crate::rates::Rate;
 
 pub use connection::{listen, serve};
 pub use credentials::{Credentials, OAuth};
-pub use guard::{BadEntry, Guard};
+pub use guard::{AllowListError, Guard};
 pub use metrics::LibraryCounts;
 pub use site::{Mount, Site};
 
-/// How much a server takes upon itself, and how long it waits.
+/// Limits and timeouts of a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Connections. One more is told so, with 503, and closed.
+    /// Number of connections. A further one is answered with 503 and closed.
     pub connections: usize,
-    /// The longest body, in bytes. A longer one is refused with 413.
+    /// Size of a body in bytes. A larger one is refused with 413.
     pub body: usize,
-    /// Bytes of all bodies that are being received. More are refused with 503.
+    /// Bytes of all bodies being received. Further ones are refused with 503.
     pub bodies: usize,
-    /// How long a connection may say nothing, or take for the head of a request.
+    /// Timeout of an idle connection, and of a request's head.
     pub head: Duration,
-    /// How long the body of a request may take. A slower one is refused with 408.
+    /// Timeout of a request's body. A slower one is refused with 408.
     pub upload: Duration,
-    /// How long a client may leave unread what it is sent.
+    /// Timeout of a client that does not read.
     pub unread: Duration,
-    /// How often one caller may look at something.
+    /// Reading requests per minute of a caller.
     pub reads: Rate,
-    /// How often one caller may change something.
+    /// Changing requests per minute of a caller.
     pub writes: Rate,
-    /// How often keys and tokens from one address may be bad.
+    /// Invalid keys and tokens per minute from one address.
     pub failures: Rate,
-    /// Whether that is counted for addresses of this machine, too. A proxy there speaks for everybody.
+    /// Whether that limit includes loopback addresses. A local proxy sends the requests of all its clients.
     pub local_failures: bool,
-    /// How long calls may go on when the server ends.
+    /// Grace period of requests in flight at shutdown.
     pub grace: Duration,
 }
 

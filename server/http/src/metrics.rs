@@ -1,18 +1,17 @@
-//! What a server has done, as Prometheus reads it (text format 0.0.4). Numbers and the names of tools and libraries, and
-//! nothing that a client or a person wrote.
+//! Metrics in Prometheus's text format 0.0.4: numbers and the names of tools and libraries, but no text of clients or people.
 
 use std::fmt::{Display, Write as _};
 
 use super::site::Mount;
 use tabellion_mcp::calls::BOUNDS;
 
-/// The media type of the text.
+/// Media type of the metrics.
 pub(super) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What a library has done since it was opened.
+/// Counters of a library since it was opened.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LibraryCounts {
-    /// Changes that were published, each with a commit.
+    /// Published changes, one commit each.
     pub commits: u64,
     /// Changes that were planned again because another change was published first.
     pub conflicts: u64,
@@ -20,7 +19,7 @@ pub struct LibraryCounts {
     pub recoveries: u64,
 }
 
-/// A text that is being made.
+/// The text under construction.
 #[derive(Default)]
 struct Text(String);
 
@@ -39,43 +38,40 @@ impl Text {
     }
 }
 
-/// A number of each library: its name and kind, what it is, and how it is read.
+/// A metric of a library: name, kind, help text, and how to read it.
 type Number = (&'static str, &'static str, &'static str, fn(&Mount) -> u64);
 
 const NUMBERS: [Number; 5] = [
     (
         "tabellion_commits_total",
         "counter",
-        "Changes that were published, each with a commit.",
+        "Published changes, one commit each.",
         |mount| (mount.counts)().commits,
     ),
     (
         "tabellion_conflicts_total",
         "counter",
-        "Changes that were planned again, since somebody else was faster.",
+        "Changes planned again because another change was published first.",
         |mount| (mount.counts)().conflicts,
     ),
     (
         "tabellion_recoveries_total",
         "counter",
-        "Changes of a process that died, which were finished or undone.",
+        "Interrupted changes that were completed or undone.",
         |mount| (mount.counts)().recoveries,
     ),
     (
         "tabellion_requests_in_flight",
         "gauge",
-        "Requests that are being answered.",
+        "Requests in flight.",
         |mount| mount.endpoint.in_flight() as u64,
     ),
-    (
-        "tabellion_sessions",
-        "gauge",
-        "Sessions that are open.",
-        |mount| mount.endpoint.sessions() as u64,
-    ),
+    ("tabellion_sessions", "gauge", "Open sessions.", |mount| {
+        mount.endpoint.sessions() as u64
+    }),
 ];
 
-/// All numbers of all `mounts`, and how often somebody was told to wait, by what for.
+/// Returns the metrics of all `mounts`, and the number of refusals by kind of rate limit.
 pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused: &[(&str, u64)]) -> String {
     let mut text = Text::default();
     let (calls, took) = ("tabellion_calls_total", "tabellion_call_seconds");
@@ -90,7 +86,7 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
                 .map(move |it| (mount, it))
         })
     };
-    text.family(calls, "counter", "Calls of tools, by what became of them.");
+    text.family(calls, "counter", "Tool calls by outcome.");
     for (mount, (tool, tally)) in tallies() {
         for (outcome, count) in &tally.outcomes {
             let labels: [(_, &dyn Display); 3] =
@@ -98,7 +94,7 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
             text.sample(calls, &labels, count);
         }
     }
-    text.family(took, "histogram", "How long calls of tools took.");
+    text.family(took, "histogram", "Duration of tool calls.");
     for (mount, (tool, tally)) in tallies() {
         let labels: [(_, &dyn Display); 2] = [("library", &mount.name), ("tool", &tool)];
         let mut sum = 0;
@@ -126,11 +122,7 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
         }
     }
     let waits = "tabellion_rate_limited_total";
-    text.family(
-        waits,
-        "counter",
-        "Requests that were refused since there were too many, by what there were too many of.",
-    );
+    text.family(waits, "counter", "Requests refused by a rate limit, by kind.");
     for (what, count) in refused {
         text.sample(waits, &[("of", what)], count);
     }

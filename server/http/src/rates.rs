@@ -1,4 +1,4 @@
-//! How often callers may do something: so many times in a minute, all of which may be at once.
+//! Rate limits per caller: a number of requests per minute, all of which may be made at once.
 
 use std::{net::IpAddr, num::NonZeroU32, str::FromStr, sync::Arc, time::Duration};
 
@@ -8,42 +8,42 @@ use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// How often something may be done in a minute; `None` is as often as anybody likes.
+/// Requests per minute; `None` for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate(pub Option<NonZeroU32>);
 
-/// A text that is no rate.
+/// A text that is not a rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no rate; write how often in a minute, as in `600`, or `off`")]
-pub struct BadRate(String);
+#[error("`{0}` is not a rate; write a number per minute, as in `600`, or `off`")]
+pub struct RateError(String);
 
 impl Rate {
     /// No limit.
     pub const OFF: Self = Self(None);
 
-    /// So often in a minute; 0 is no limit.
+    /// Creates a rate per minute; 0 is no limit.
     pub const fn a_minute(times: u32) -> Self {
         Self(NonZeroU32::new(times))
     }
 }
 
 impl FromStr for Rate {
-    type Err = BadRate;
+    type Err = RateError;
 
-    fn from_str(text: &str) -> Result<Self, BadRate> {
+    fn from_str(text: &str) -> Result<Self, RateError> {
         match text.parse() {
             Ok(times) => Ok(Self(Some(times))),
             Err(_) if text == "off" => Ok(Self::OFF),
-            Err(_) => Err(BadRate(text.into())),
+            Err(_) => Err(RateError(text.into())),
         }
     }
 }
 
-/// What each caller may still do, if there is a limit.
+/// The limiter of all callers; `None` without a limit.
 #[derive(Debug)]
-struct Left(Option<RateLimiter>);
+struct OptionalLimiter(Option<RateLimiter>);
 
-impl Left {
+impl OptionalLimiter {
     fn new(rate: Rate) -> Self {
         let within = MINUTE;
         Self(
@@ -69,28 +69,28 @@ fn now() -> std::time::Instant {
     Instant::now().into_std()
 }
 
-/// How often callers may look at something, and change something.
+/// The limits for reading and changing requests.
 #[derive(Debug)]
 pub struct Rates {
-    reads: Left,
-    writes: Left,
+    reads: OptionalLimiter,
+    writes: OptionalLimiter,
 }
 
 impl Rates {
-    /// These rates, for each caller.
+    /// Creates limiters with these rates per caller.
     pub fn new(reads: Rate, writes: Rate) -> Self {
         Self {
-            reads: Left::new(reads),
-            writes: Left::new(writes),
+            reads: OptionalLimiter::new(reads),
+            writes: OptionalLimiter::new(writes),
         }
     }
 
-    /// How often somebody was told to wait before they do this.
+    /// Returns the number of refused requests of this kind.
     pub fn refused(&self, access: Access) -> u64 {
         self.of(access).refused()
     }
 
-    fn of(&self, access: Access) -> &Left {
+    fn of(&self, access: Access) -> &OptionalLimiter {
         match access {
             Access::Read => &self.reads,
             Access::Write => &self.writes,
@@ -98,7 +98,7 @@ impl Rates {
     }
 }
 
-/// What one caller may do.
+/// The budget of one caller.
 #[derive(Debug, Clone)]
 pub struct CallerBudget {
     rates: Arc<Rates>,
@@ -106,7 +106,7 @@ pub struct CallerBudget {
 }
 
 impl CallerBudget {
-    /// That of the caller who is called so.
+    /// Returns the budget of the caller called `who`.
     pub fn new(rates: Arc<Rates>, who: impl Into<Arc<str>>) -> Self {
         Self {
             rates,
@@ -125,37 +125,37 @@ impl Budget for CallerBudget {
     }
 }
 
-/// How often who calls from one address may be wrong about who they are.
+/// The limit for invalid credentials per address.
 #[derive(Debug)]
-pub struct Failures(Left);
+pub struct Failures(OptionalLimiter);
 
 impl Failures {
-    /// At this rate.
+    /// Creates a limiter with this rate.
     pub fn new(rate: Rate) -> Self {
-        Self(Left::new(rate))
+        Self(OptionalLimiter::new(rate))
     }
 
-    /// Whether who calls from there may try once more.
+    /// Checks whether the address may send credentials.
     ///
     /// # Errors
-    /// With how long they must wait before they may.
+    /// Returns the time to wait.
     pub fn allow(&self, from: IpAddr) -> Result<(), Duration> {
         self.0.look(&address(from))
     }
 
-    /// They were wrong.
+    /// Counts an invalid credential.
     pub fn count(&self, from: IpAddr) {
-        // Others from there may have been wrong meanwhile; then it makes no difference.
+        // Concurrent requests may have exhausted the limit already; that makes no difference.
         let _ = self.0.take(&address(from));
     }
 
-    /// How often somebody was told to wait.
+    /// Returns the number of refused requests.
     pub fn refused(&self) -> u64 {
         self.0.refused()
     }
 }
 
-/// What somebody is called of whom only the address is known. Of IPv6, one has the whole of a network.
+/// Returns the name under which an address is counted; for IPv6 its network (/64).
 pub fn address(of: IpAddr) -> Arc<str> {
     match of.to_canonical() {
         IpAddr::V4(address) => address.to_string().into(),
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn looks_and_changes_are_counted_apart_each_for_each() {
+    async fn reads_and_changes_of_each_caller_are_counted_separately() {
         let rates = Arc::new(Rates::new(Rate::a_minute(3), Rate::a_minute(1)));
         let (ada, bert) = (
             CallerBudget::new(rates.clone(), "ada"),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_a_rate_nobody_waits() {
+    async fn no_limit_refuses_nothing() {
         let budget = CallerBudget::new(Arc::new(Rates::new(Rate::OFF, Rate::OFF)), "ada");
         for access in [Access::Read, Access::Write].repeat(5000) {
             budget.take(access).unwrap();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_who_is_wrong_is_counted_and_by_network() {
+    async fn only_invalid_credentials_are_counted_by_network() {
         let failures = Failures::new(Rate::a_minute(2));
         let at = |text: &str| text.parse::<IpAddr>().unwrap();
         for _ in 0..10 {
@@ -233,7 +233,7 @@ mod tests {
             assert_eq!(text.parse().ok(), expected, "{text}");
         }
         for text in ["", "0", "-1", "1.5", "OFF", "10/s"] {
-            assert_eq!(text.parse::<Rate>(), Err(BadRate(text.into())));
+            assert_eq!(text.parse::<Rate>(), Err(RateError(text.into())));
         }
     }
 }

@@ -105,7 +105,7 @@ impl Site {
         let is_counted = credentials::are_sent(headers)
             && (self.limits.local_failures || !address.to_canonical().is_loopback());
         if is_counted && let Err(wait) = self.failures.allow(address) {
-            let why = "too many keys or tokens from your address were bad; try again later";
+            let why = "too many keys or tokens from your address were invalid; try again later";
             return Err(Refusal::too_many(why, wait));
         }
         let caller = self.credentials.caller(uri, headers, &self.mounts).await;

@@ -1,4 +1,4 @@
-//! The body of a request, received within limits.
+//! Receives the body of a request within limits.
 
 use axum::body::Body;
 use http_body_util::BodyExt as _;
@@ -11,10 +11,10 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::Limits;
 use tabellion_mcp::streamable::Refusal;
 
-/// Receives bodies, of which all together may hold so much.
+/// Receives bodies; limits the total of bytes being received.
 #[derive(Debug)]
 pub(super) struct Uploads {
-    /// A permit for each kibibyte.
+    /// One permit for each kibibyte.
     room: Semaphore,
     limits: Limits,
 }
@@ -27,10 +27,10 @@ impl Uploads {
         }
     }
 
-    /// The whole body, and its room, which is another's when it is dropped.
+    /// Receives the whole body. Its share of the total is released when the permit is dropped.
     ///
     /// # Errors
-    /// When it is too long or takes too long, or when there are too many.
+    /// If the body is too long or too slow, or the total is exhausted.
     pub(super) async fn receive(&self, body: Body) -> Result<(Bytes, SemaphorePermit<'_>), Refusal> {
         let received = tokio::time::timeout(self.limits.upload, self.whole(body)).await;
         received.unwrap_or_else(|_| {
@@ -47,7 +47,7 @@ impl Uploads {
         let (mut whole, mut held) = (Vec::new(), 0);
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| {
-                let why = format!("the body broke off: {error}");
+                let why = format!("the body is incomplete: {error}");
                 Refusal::new(StatusCode::BAD_REQUEST, why)
             })?;
             let Ok(data) = frame.into_data() else {
@@ -65,9 +65,9 @@ impl Uploads {
     }
 
     fn room_for(&self, kibibytes: usize) -> Result<SemaphorePermit<'_>, Refusal> {
-        // No more than fits into one body.
+        // At most the size of one body, which fits.
         let room = self.room.try_acquire_many(kibibytes as u32);
-        room.map_err(|_| Refusal::busy("too much is being received at once; try again"))
+        room.map_err(|_| Refusal::busy("too many bytes are being received; try again"))
     }
 
     fn too_long(&self) -> Refusal {

@@ -10,7 +10,7 @@ use crate::console::say;
 use tabellion_http::{
     self as http, Credentials, Guard, LibraryCounts, Mount, OAuth, Site,
     keys::{KeyFile, KeyRing},
-    oauth::{Pace, Source, Tokens},
+    oauth::{FetchIntervals, Source, Tokens},
     rates::Rate,
     tls::Certificates,
 };
@@ -91,7 +91,7 @@ fn credentials(options: &HttpOptions) -> Result<Credentials, Box<dyn Error>> {
     let keys = options.keys.as_ref().map(|file| KeyRing::new(KeyFile::at(file)));
     let oauth = match (&options.oauth, &options.public_url) {
         (Some(oauth), Some(url)) => {
-            let source = Source::new(&oauth.jwks, Pace::default())?;
+            let source = Source::new(&oauth.jwks, FetchIntervals::default())?;
             let tokens = Tokens::new(oauth.issuer.clone(), oauth.audiences.clone(), source);
             Some(OAuth {
                 tokens: Arc::new(tokens),

@@ -176,7 +176,7 @@ impl KeyFile {
         Ok(key)
     }
 
-    /// Removes a key; returns who it belonged to.
+    /// Removes a key; returns its owner.
     ///
     /// # Errors
     /// Those of [`read`](Self::read), and if there is no such key.
@@ -217,7 +217,7 @@ impl KeyFile {
         written().map_err(|error| self.io(error))
     }
 
-    /// Returns the file's path with an extension more.
+    /// Returns the file's path with an additional extension.
     fn beside(&self, extension: &str) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(format!(".{extension}"));

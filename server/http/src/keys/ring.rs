@@ -3,13 +3,13 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{ApiKey, KeyFile, KeyFileError, Principal, file::StoredKey};
-use crate::fresh::Fresh;
+use crate::cached_files::CachedFiles;
 
 /// The keys of a file, read again when the file changes.
 #[derive(Debug)]
 pub struct KeyRing {
     file: KeyFile,
-    keys: Fresh<Keys>,
+    keys: CachedFiles<Keys>,
 }
 
 /// By id.
@@ -27,11 +27,11 @@ impl KeyRing {
     /// # Errors
     /// Those of [`KeyFile::read`].
     pub fn new(file: KeyFile) -> Result<Self, KeyFileError> {
-        let keys = Fresh::new(vec![file.path().into()], || file.read().map(by_id))?;
+        let keys = CachedFiles::new(vec![file.path().into()], || file.read().map(by_id))?;
         Ok(Self { file, keys })
     }
 
-    /// Returns who `key` belongs to; `None` if it is not valid. A file that can't be read any more has no valid keys.
+    /// Returns the owner of `key`; `None` if the key is not valid. An unreadable file has no valid keys.
     pub fn principal(&self, key: &str) -> Option<Arc<Principal>> {
         let key = ApiKey::parse(key)?;
         let keys = self.keys();
@@ -39,7 +39,7 @@ impl KeyRing {
         key.matches(&known.digest).then(|| known.principal.clone())
     }
 
-    /// Returns whether the key of `principal` is still there, and unchanged.
+    /// Returns true if the key of `principal` still exists unchanged.
     pub fn has(&self, principal: &Principal) -> bool {
         let keys = self.keys();
         keys.get(&principal.id)

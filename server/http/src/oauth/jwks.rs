@@ -1,31 +1,31 @@
-//! The keys of an issuer (RFC 7517): those that can be used here.
+//! The usable keys of an issuer (RFC 7517).
 
 use serde_json::{Map, Value};
 
 use super::jws::{self, Algorithm, Token};
 use tabellion_mcp::json;
 
-/// Why a text is no set of keys.
+/// Why a text is not a key set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadSet {
-    /// It is something else.
-    #[error("this is no JSON Web Key Set, which is an object with the list `keys`")]
+pub enum KeySetError {
+    /// The text is not a JSON Web Key Set.
+    #[error("not a JSON Web Key Set, which is an object with the list `keys`")]
     Form,
     /// None of its keys can be used.
     #[error("it has no public key for signatures: RSA of at least 2048 bits, P-256, P-384 or Ed25519")]
     Empty,
 }
 
-/// The keys of an issuer.
+/// The usable keys of an issuer.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KeySet(Vec<Key>);
 
-/// One of them.
+/// A key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Key {
-    /// What it is called.
+    /// Key id.
     id: Option<String>,
-    /// The only algorithm that it is for, where it says one.
+    /// The only permitted algorithm, if the key names one.
     algorithm: Option<Algorithm>,
     pub(super) material: Material,
 }
@@ -40,26 +40,26 @@ pub(super) enum Material {
 }
 
 impl KeySet {
-    /// Reads a set. Keys of other kinds, or for other uses, are left out.
+    /// Parses a key set. Skips keys of unsupported kinds or for other uses.
     ///
     /// # Errors
-    /// When it is no set, or nothing of it can be used.
-    pub fn parse(text: &[u8]) -> Result<Self, BadSet> {
+    /// If it is not a key set, or has no usable key.
+    pub fn parse(text: &[u8]) -> Result<Self, KeySetError> {
         let Ok(Value::Object(mut set)) = json::parse(text) else {
-            return Err(BadSet::Form);
+            return Err(KeySetError::Form);
         };
         let Some(Value::Array(keys)) = set.remove("keys") else {
-            return Err(BadSet::Form);
+            return Err(KeySetError::Form);
         };
         let keys: Vec<_> = keys.iter().filter_map(Value::as_object).filter_map(key).collect();
         if keys.is_empty() {
-            Err(BadSet::Empty)
+            Err(KeySetError::Empty)
         } else {
             Ok(Self(keys))
         }
     }
 
-    /// The keys that a token can have been signed with.
+    /// Returns the keys that may have signed a token.
     pub(super) fn fitting<'a>(&'a self, token: &'a Token<'_>) -> impl Iterator<Item = &'a Key> {
         self.0.iter().filter(|key| {
             token.key.as_ref().is_none_or(|id| key.id.as_ref() == Some(id))
@@ -105,7 +105,7 @@ fn key(key: &Map<String, Value>) -> Option<Key> {
     })
 }
 
-/// A number's bytes, without the zeros that some put before it.
+/// Returns a number's bytes without leading zeros.
 fn number(mut bytes: Vec<u8>) -> Vec<u8> {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     bytes.drain(..zeros);

@@ -1,4 +1,4 @@
-//! A signed token in the compact form (RFC 7515, section 7.1), and whether one of an issuer's keys signed it.
+//! A signed token in compact form (RFC 7515, section 7.1), and the check of its signature.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::signature::{
@@ -10,18 +10,18 @@ use ring::signature::{
 use serde_json::{Map, Value};
 
 use super::{
-    BadToken,
+    TokenError,
     jwks::{Key, Material},
 };
 use tabellion_mcp::json;
 
-/// The longest token, in bytes.
-const LONGEST: usize = 16 << 10;
-/// What tokens for resource servers call themselves (RFC 9068, section 2.1), and what they are called where an issuer
-/// doesn't know better. Other kinds of JWT are made for others (RFC 8725, section 3.11).
+/// Size limit of a token, in bytes.
+const MAX_TOKEN_BYTES: usize = 16 << 10;
+/// Types of tokens for resource servers (RFC 9068, section 2.1), and the type that other issuers use. Other kinds of JWT have
+/// other purposes (RFC 8725, section 3.11).
 const TYPES: [&str; 3] = ["at+jwt", "application/at+jwt", "jwt"];
 
-/// How a token is signed. All of these are asymmetric: whoever can check a token can't make one.
+/// Signature algorithms. All are asymmetric: a key that verifies a token can't create one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Algorithm {
     Rs256,
@@ -36,7 +36,7 @@ pub(super) enum Algorithm {
 }
 
 impl Algorithm {
-    /// By its name (RFC 7518, 8037, 9864); `None` for one that is not served, such as `none` and `HS256`.
+    /// Returns the algorithm of that name (RFC 7518, 8037, 9864); `None` for an unsupported one, such as `none` and `HS256`.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "RS256" => Self::Rs256,
@@ -52,7 +52,7 @@ impl Algorithm {
         })
     }
 
-    /// How it is checked with this key; `None` where the key is for others.
+    /// Returns how to verify with this key; `None` if the key is for other algorithms.
     fn check(self, material: &Material) -> Option<Check<'_>> {
         let rsa: &'static RsaParameters = match (self, material) {
             (Self::Rs256, Material::Rsa { .. }) => &RSA_PKCS1_2048_8192_SHA256,
@@ -77,71 +77,71 @@ impl Algorithm {
     }
 }
 
-/// A way to check a signature.
+/// A way to verify a signature.
 enum Check<'a> {
     Rsa(&'static RsaParameters, RsaPublicKeyComponents<&'a [u8]>),
     Point(&'static dyn VerificationAlgorithm, &'a [u8]),
 }
 
-/// A token that nobody has checked. Nothing that it says is known to be true.
+/// A parsed token with an unverified signature: nothing in it can be trusted.
 pub(super) struct Token<'a> {
     signed: &'a str,
     payload: &'a str,
     signature: Vec<u8>,
     pub(super) algorithm: Algorithm,
-    /// The name of its key, if it says one.
+    /// Key id, if the token has one.
     pub(super) key: Option<String>,
 }
 
 impl<'a> Token<'a> {
-    /// Takes one apart.
-    pub(super) fn parse(text: &'a str) -> Result<Self, BadToken> {
-        if text.len() > LONGEST {
-            return Err(BadToken::Form);
+    /// Parses a token.
+    pub(super) fn parse(text: &'a str) -> Result<Self, TokenError> {
+        if text.len() > MAX_TOKEN_BYTES {
+            return Err(TokenError::Form);
         }
-        let (signed, signature) = text.rsplit_once('.').ok_or(BadToken::Form)?;
-        let (header, payload) = signed.split_once('.').ok_or(BadToken::Form)?;
+        let (signed, signature) = text.rsplit_once('.').ok_or(TokenError::Form)?;
+        let (header, payload) = signed.split_once('.').ok_or(TokenError::Form)?;
         if payload.contains('.') {
-            return Err(BadToken::Form);
+            return Err(TokenError::Form);
         }
         let header = object(header)?;
         let text_of = |name| match header.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(_) => Err(BadToken::Form),
+            Some(_) => Err(TokenError::Form),
         };
-        // `b64` would need `crit`. Keys that a token brings along (`jwk`, `jku`, `x5c`, `x5u`) are never looked at.
+        // `b64` would need `crit`. Keys inside the token (`jwk`, `jku`, `x5c`, `x5u`) are ignored.
         let kind = text_of("typ")?.map(str::to_ascii_lowercase);
         let is_known = kind.is_none_or(|kind| TYPES.contains(&kind.as_str()));
         if !is_known || header.contains_key("crit") {
-            return Err(BadToken::Kind);
+            return Err(TokenError::Kind);
         }
-        let algorithm = text_of("alg")?.ok_or(BadToken::Form)?;
+        let algorithm = text_of("alg")?.ok_or(TokenError::Form)?;
         Ok(Self {
             signed,
             payload,
             signature: bytes(signature)?,
-            algorithm: Algorithm::named(algorithm).ok_or(BadToken::Algorithm)?,
+            algorithm: Algorithm::named(algorithm).ok_or(TokenError::Algorithm)?,
             key: text_of("kid")?.map(str::to_owned),
         })
     }
 
-    /// Whether it can have been signed with a key of this material.
+    /// Returns true if a key of this kind can have signed the token.
     pub(super) fn fits(&self, material: &Material) -> bool {
         self.algorithm.check(material).is_some()
     }
 
-    /// What it says, if one of these keys signed it.
+    /// Returns the payload if one of these keys signed the token.
     pub(super) fn payload_signed_by<'k>(
         &self,
         keys: impl Iterator<Item = &'k Key>,
-    ) -> Result<Map<String, Value>, BadToken> {
-        let mut why = BadToken::Key;
+    ) -> Result<Map<String, Value>, TokenError> {
+        let mut why = TokenError::Key;
         for key in keys {
             if self.is_signed_with(&key.material) {
                 return object(self.payload);
             }
-            why = BadToken::Signature;
+            why = TokenError::Signature;
         }
         Err(why)
     }
@@ -159,15 +159,15 @@ impl<'a> Token<'a> {
     }
 }
 
-/// Bytes in the URL's base64, without padding and with no bit too many.
-pub(super) fn bytes(text: &str) -> Result<Vec<u8>, BadToken> {
-    URL_SAFE_NO_PAD.decode(text).map_err(|_| BadToken::Form)
+/// Decodes base64url without padding and without superfluous bits.
+pub(super) fn bytes(text: &str) -> Result<Vec<u8>, TokenError> {
+    URL_SAFE_NO_PAD.decode(text).map_err(|_| TokenError::Form)
 }
 
-/// An object in which no name is there twice.
-fn object(text: &str) -> Result<Map<String, Value>, BadToken> {
+/// Parses an object without duplicate keys.
+fn object(text: &str) -> Result<Map<String, Value>, TokenError> {
     match json::parse(&bytes(text)?) {
         Ok(Value::Object(object)) => Ok(object),
-        _ => Err(BadToken::Form),
+        _ => Err(TokenError::Form),
     }
 }

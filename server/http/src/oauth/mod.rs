@@ -1,16 +1,16 @@
-//! OAuth 2 access tokens: who calls over HTTP, as an authorization server says it.
+//! OAuth 2 access tokens, issued by an authorization server.
 //!
-//! This is the resource server's part of MCP's authorization specification (2025-11-25 and 2026-07-28): a token is a JWT
-//! (RFC 7519, 9068) that the one issuer has signed for exactly this server (RFC 8707). It is checked as RFC 8725 wants it:
-//! algorithms are those of a list, a key is only used for what it is made for, nothing that a token says of its own keys
-//! is listened to. Signatures are `ring`'s business. What the scopes of a token allow is what those of an API key allow
-//! ([`keys`](crate::keys)).
+//! This is the resource server's part of MCP's authorization specification (2025-11-25 and 2026-07-28): a token is a JWT (RFC
+//! 7519, 9068) that the configured issuer signed for exactly this server (RFC 8707). It is verified as RFC 8725 requires:
+//! with algorithms of an allow-list, each key only for its purpose, ignoring what the token says about its own keys. `ring`
+//! verifies signatures. Scopes are those of API keys ([`keys`](crate::keys)).
 //!
 //! ```text
 //! Authorization → Token (jws) → KeySet (jwks ← source ← file | https) → Claims → Principal
 //! ```
 //!
-//! How a token is sent and asked for is HTTP's business. Tokens are not made here.
+//! [`credentials`](crate::credentials) reads tokens from requests and answers requests without one. Tokens are not issued
+//! here.
 
 mod claims;
 mod fetch;
@@ -29,70 +29,70 @@ use std::{
 use self::{claims::Claims, jws::Token};
 use crate::keys::Principal;
 
-pub use jwks::{BadSet, KeySet};
+pub use jwks::{KeySet, KeySetError};
 pub(crate) use resource::WELL_KNOWN;
-pub use resource::{BadUrl, Issuer, PublicUrl};
-pub use source::{Pace, Source, Unavailable};
+pub use resource::{Issuer, PublicUrl, UrlError};
+pub use source::{FetchIntervals, Source, SourceError};
 
-/// How far the clocks of an issuer and of this machine may be apart.
+/// Tolerated difference between the clocks of the issuer and of this machine.
 const LEEWAY: Duration = Duration::from_secs(30);
 
-/// Why a token is not good.
+/// Why a token is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadToken {
+pub enum TokenError {
     /// Not a signed JWT in the compact form.
-    #[error("this is no access token")]
+    #[error("not an access token")]
     Form,
-    /// It needs something that is not known here (`crit`), or is for something else (`typ`).
-    #[error("this kind of token is not served here")]
+    /// It requires an unsupported extension (`crit`), or is for another purpose (`typ`).
+    #[error("this kind of token is not supported")]
     Kind,
-    /// Signed with something that is not allowed, or with nothing.
-    #[error("tokens signed in this way are not served here")]
+    /// The algorithm is not permitted, or there is no signature.
+    #[error("tokens with this signature algorithm are not supported")]
     Algorithm,
-    /// Its key is none of the issuer's.
+    /// The issuer has no such key.
     #[error("the token is signed with a key that its issuer does not have")]
     Key,
-    /// The signature is another one.
-    #[error("the token's signature is not good")]
+    /// The signature does not verify.
+    #[error("the token's signature does not verify")]
     Signature,
-    /// Somebody else made it.
-    #[error("the token has another issuer")]
+    /// The issuer is not the configured one.
+    #[error("the token is from a different issuer")]
     Issuer,
-    /// It is for somebody else.
+    /// The audience is not this server.
     #[error("the token is not for this server")]
     Audience,
-    /// It was good.
+    /// The token has expired.
     #[error("the token has expired")]
     Expired,
-    /// It will be good.
-    #[error("the token is not good yet")]
+    /// The token is not valid yet.
+    #[error("the token is not valid yet")]
     Early,
-    /// Whoever sends it would have to prove that it is theirs, by means that are not served (`cnf`).
-    #[error("the token is bound to a key, which is not served here")]
+    /// The token is bound to a client's key (`cnf`), which is not supported.
+    #[error("the token is bound to a client's key, which is not supported")]
     Bound,
 }
 
-/// Why a token has nobody.
+/// Why a token is rejected.
 #[derive(Debug, thiserror::Error)]
-pub enum Denied {
-    /// It is not good.
+pub enum RejectedToken {
+    /// The token is invalid.
     #[error(transparent)]
-    Bad(#[from] BadToken),
-    /// Nobody can say whether it is.
-    #[error("the issuer's keys could not be had yet; try again")]
+    Invalid(#[from] TokenError),
+    /// The token can't be verified, because the issuer's keys were never fetched.
+    #[error("the issuer's keys could not be fetched yet; try again")]
     NoKeys,
 }
 
-/// Whoever sent a token, and how long it is good.
+/// The bearer of a token, and its expiry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearer {
-    /// Who it is, and what they may do.
+    /// Identity and permissions.
     pub principal: Arc<Principal>,
-    /// When the token is no longer good.
+    /// Expiry of the token.
     pub until: SystemTime,
 }
 
-/// The tokens of one issuer.
+/// Verifies the tokens of one issuer.
 #[derive(Debug)]
 pub struct Tokens {
     issuer: Issuer,
@@ -101,7 +101,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Those that `issuer` signs with the keys of `source`: for the resource that is called, or for one of `audiences`.
+    /// Accepts tokens that `issuer` signs with the keys of `source`, for the called resource or for one of `audiences`.
     pub fn new(issuer: Issuer, audiences: Vec<String>, source: Source) -> Self {
         Self {
             issuer,
@@ -110,26 +110,26 @@ impl Tokens {
         }
     }
 
-    /// Who makes them.
+    /// Returns the issuer.
     pub fn issuer(&self) -> &str {
         self.issuer.as_str()
     }
 
-    /// Whether the issuer's keys were ever had.
+    /// Returns true if the issuer's keys are known.
     pub fn is_ready(&self) -> bool {
         self.source.current().is_some()
     }
 
-    /// Keeps the issuer's keys fresh, for ever.
+    /// Refreshes the issuer's keys for ever.
     pub async fn keep_fresh(&self) {
         self.source.keep_fresh().await;
     }
 
-    /// Who sends this token, which must be for one of the URIs `resources`.
+    /// Returns the bearer of a token, which must be for one of the URIs `resources`.
     ///
     /// # Errors
-    /// When it is not good, or when the issuer's keys were never had.
-    pub async fn bearer(&self, token: &str, resources: &[String]) -> Result<Bearer, Denied> {
+    /// If the token is invalid, or if the issuer's keys were never fetched.
+    pub async fn bearer(&self, token: &str, resources: &[String]) -> Result<Bearer, RejectedToken> {
         let token = Token::parse(token)?;
         let mut keys = self.source.current();
         if keys
@@ -137,9 +137,9 @@ impl Tokens {
             .is_none_or(|keys| keys.fitting(&token).next().is_none())
         {
             // The issuer may have a new key.
-            keys = self.source.again(keys).await;
+            keys = self.source.refetch(keys).await;
         }
-        let keys = keys.ok_or(Denied::NoKeys)?;
+        let keys = keys.ok_or(RejectedToken::NoKeys)?;
         let payload = token.payload_signed_by(keys.fitting(&token))?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let accepted = resources.iter().chain(&self.audiences);

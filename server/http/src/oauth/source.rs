@@ -1,6 +1,6 @@
-//! Where an issuer's keys come from: a file that is read again when it changes, or a URL that is asked now and then.
+//! The source of an issuer's keys: a file that is read again when it changes, or a URL that is polled.
 //!
-//! Keys that were had stay when new ones can't be had: an issuer that is away for a while locks nobody out.
+//! If a fetch fails, the last keys stay valid, so that an unreachable issuer locks out no caller.
 
 use std::{
     io,
@@ -14,72 +14,72 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 use tokio_rustls::rustls::ClientConfig;
 
-use super::{BadSet, BadUrl, KeySet, fetch, resource};
+use super::{KeySet, KeySetError, UrlError, fetch, resource};
 use crate::{
-    fresh::Fresh,
-    tls::{self, BadTls},
+    cached_files::CachedFiles,
+    tls::{self, TlsError},
 };
 
-/// Why there can be no source.
+/// Why a source can't be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Unavailable {
-    /// The system doesn't let us read the file.
+pub enum SourceError {
+    /// The file can't be read.
     #[error("`{}`: {error}", path.display())]
     Io {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// The file holds something else.
+    /// The file is not a key set.
     #[error("`{}`: {error}", path.display())]
     Set {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         #[source]
-        error: BadSet,
+        error: KeySetError,
     },
-    /// The URL can't be asked.
+    /// The URL is refused.
     #[error(transparent)]
-    Url(#[from] BadUrl),
-    /// It can't be asked safely.
+    Url(#[from] UrlError),
+    /// TLS can't be used.
     #[error(transparent)]
-    Tls(#[from] BadTls),
+    Tls(#[from] TlsError),
 }
 
-/// How often a URL is asked.
+/// Intervals and timeout of fetches.
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
-    /// Without a reason.
+pub struct FetchIntervals {
+    /// Between regular fetches.
     pub every: Duration,
-    /// While keys were never had.
+    /// Until the first fetch succeeds.
     pub first: Duration,
-    /// At most, because a token names a key that is not known.
+    /// Minimum between fetches because of unknown key ids in tokens.
     pub between: Duration,
-    /// How long one answer may take.
-    pub patience: Duration,
+    /// Timeout of a fetch.
+    pub timeout: Duration,
 }
 
-impl Default for Pace {
+impl Default for FetchIntervals {
     fn default() -> Self {
         Self {
             every: Duration::from_secs(10 * 60),
             first: Duration::from_secs(5),
             between: Duration::from_secs(30),
-            patience: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
         }
     }
 }
 
-/// Where an issuer's keys come from.
+/// The source of an issuer's keys.
 #[derive(Debug)]
 pub struct Source(Origin);
 
 #[derive(Debug)]
 enum Origin {
-    File(PathBuf, Fresh<KeySet>),
+    File(PathBuf, CachedFiles<KeySet>),
     Url(Arc<Remote>),
 }
 
@@ -87,23 +87,23 @@ enum Origin {
 #[derive(Debug)]
 struct Remote {
     url: Uri,
-    /// Nothing where the URL is this machine's, in the clear.
+    /// `None` if the URL is plain HTTP on this machine.
     tls: Option<Arc<ClientConfig>>,
-    pace: Pace,
+    intervals: FetchIntervals,
     set: Mutex<Option<Arc<KeySet>>>,
-    /// When it was asked last because of a token. Who holds this asks.
+    /// Time of the last fetch because of a token. The holder of the lock fetches.
     asked: tokio::sync::Mutex<Option<Instant>>,
 }
 
 impl Source {
-    /// A file, or a URL if `text` begins like one.
+    /// Creates a source from a path, or a URL if `text` begins like one.
     ///
     /// # Errors
-    /// When the file has no keys, or the URL can't be asked safely. That nobody answers there is no error.
-    pub fn new(text: &str, pace: Pace) -> Result<Self, Unavailable> {
+    /// If the file has no keys, or the URL is not safe. An unreachable URL is not an error.
+    pub fn new(text: &str, intervals: FetchIntervals) -> Result<Self, SourceError> {
         if !text.contains("://") {
             let path = PathBuf::from(text);
-            let set = Fresh::new(vec![path.clone()], || read(&path))?;
+            let set = CachedFiles::new(vec![path.clone()], || read(&path))?;
             return Ok(Self(Origin::File(path, set)));
         }
         let url = resource::safe(text)?;
@@ -112,20 +112,20 @@ impl Source {
         Ok(Self(Origin::Url(Arc::new(Remote {
             url,
             tls: tls.map(Arc::new),
-            pace,
+            intervals,
             set: Mutex::default(),
             asked: tokio::sync::Mutex::default(),
         }))))
     }
 
-    /// The keys that are known.
+    /// Returns the known keys.
     pub(super) fn current(&self) -> Option<Arc<KeySet>> {
         match &self.0 {
             Origin::File(path, set) => {
                 let again = || match read(path) {
                     Ok(set) => Some(set),
                     Err(error) => {
-                        tracing::error!(%error, "the issuer's keys stay as they were");
+                        tracing::error!(%error, "the issuer's keys can't be read; the last ones stay valid");
                         None
                     }
                 };
@@ -135,31 +135,31 @@ impl Source {
         }
     }
 
-    /// The keys, asked for again if they are still `seen` and that was not just done for another token. That they were asked for
-    /// without a reason meanwhile doesn't count: an issuer may get a new key at any time.
-    pub(super) async fn again(&self, seen: Option<Arc<KeySet>>) -> Option<Arc<KeySet>> {
+    /// Fetches the keys again, if they are still `seen` and were not just fetched for another token. Regular fetches do not
+    /// count: an issuer may add a key at any time.
+    pub(super) async fn refetch(&self, seen: Option<Arc<KeySet>>) -> Option<Arc<KeySet>> {
         let Origin::Url(remote) = &self.0 else {
             return self.current();
         };
-        // Whoever hangs up meanwhile doesn't stop it.
+        // Spawned, so that a client that hangs up does not cancel it.
         let asking = tokio::spawn({
             let remote = remote.clone();
             async move {
                 let mut asked = remote.asked.lock().await;
                 let is_new = remote.known().as_ref().map(Arc::as_ptr) != seen.as_ref().map(Arc::as_ptr);
-                let is_recent = asked.is_some_and(|at| at.elapsed() < remote.pace.between);
+                let is_recent = asked.is_some_and(|at| at.elapsed() < remote.intervals.between);
                 if !is_new && !is_recent {
                     *asked = Some(Instant::now());
                     remote.ask().await;
                 }
             }
         });
-        // It only fails when the runtime ends.
+        // Fails only when the runtime ends.
         let _ = asking.await;
         remote.known()
     }
 
-    /// Asks now and then, for ever.
+    /// Fetches at regular intervals, for ever.
     pub(super) async fn keep_fresh(&self) {
         let Origin::Url(remote) = &self.0 else {
             return std::future::pending().await;
@@ -170,9 +170,9 @@ impl Source {
             drop(asking);
             let has_some = remote.known().is_some();
             sleep(if has_some {
-                remote.pace.every
+                remote.intervals.every
             } else {
-                remote.pace.first
+                remote.intervals.first
             })
             .await;
         }
@@ -185,24 +185,24 @@ impl Remote {
     }
 
     async fn ask(&self) {
-        match fetch::get(&self.url, self.tls.as_ref(), self.pace.patience).await {
+        match fetch::get(&self.url, self.tls.as_ref(), self.intervals.timeout).await {
             Ok(set) => {
                 *self.set.lock() = Some(Arc::new(set));
             }
             Err(error) => {
                 let url = &self.url;
-                tracing::warn!(%url, %error, "the issuer's keys can't be had; those that were had stay good");
+                tracing::warn!(%url, %error, "the issuer's keys can't be fetched; the last ones stay valid");
             }
         }
     }
 }
 
-fn read(path: &Path) -> Result<KeySet, Unavailable> {
-    let text = std::fs::read(path).map_err(|error| Unavailable::Io {
+fn read(path: &Path) -> Result<KeySet, SourceError> {
+    let text = std::fs::read(path).map_err(|error| SourceError::Io {
         path: path.into(),
         error,
     })?;
-    KeySet::parse(&text).map_err(|error| Unavailable::Set {
+    KeySet::parse(&text).map_err(|error| SourceError::Set {
         path: path.into(),
         error,
     })

@@ -1,4 +1,4 @@
-//! Clients that are slow or many, and the end.
+//! Slow or numerous clients, and the shutdown.
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -8,7 +8,7 @@ use tokio::{
 use super::{LONG, Limits, SHORT, Server, call, said, status, within};
 
 #[tokio::test]
-async fn who_is_slow_is_given_up() {
+async fn slow_clients_time_out() {
     let limits = Limits {
         head: SHORT,
         upload: SHORT,
@@ -26,7 +26,7 @@ async fn who_is_slow_is_given_up() {
 }
 
 #[tokio::test]
-async fn who_does_not_read_gives_up_the_place() {
+async fn clients_that_do_not_read_time_out() {
     let limits = Limits {
         connections: 1,
         unread: SHORT,
@@ -38,14 +38,14 @@ async fn who_does_not_read_gives_up_the_place() {
     first.write_all(much.as_bytes()).await.unwrap();
     server.notes.has_begun(1).await;
     let keep = call("keep", "x");
-    // While the first one reads nothing, and does not hang up.
+    // The first client does not read, and stays connected.
     within(async { while status(&server.says(keep.as_bytes()).await) != "200" {} }).await;
     drop(first);
     server.end().await;
 }
 
 #[tokio::test]
-async fn one_connection_too_many_is_told_so() {
+async fn connections_beyond_the_limit_are_refused() {
     let limits = Limits {
         connections: 1,
         ..Limits::default()
@@ -64,7 +64,7 @@ async fn one_connection_too_many_is_told_so() {
 }
 
 #[tokio::test]
-async fn what_is_received_at_once_is_bounded() {
+async fn the_total_of_bodies_is_limited() {
     let limits = Limits {
         bodies: 64 << 10,
         ..Limits::default()
@@ -73,7 +73,7 @@ async fn what_is_received_at_once_is_bounded() {
     let much = call("echo", &"x".repeat(60 << 10));
     let mut first = server.connect().await;
     first.write_all(&much.as_bytes()[..much.len() - 1]).await.unwrap();
-    // Once the first body is there but for its last byte, there is no room for the same again.
+    // Once all but the last byte of the first body has arrived, the total is exhausted.
     within(async { while status(&server.says(much.as_bytes()).await) != "503" {} }).await;
     let rest = said(first, &much.as_bytes()[much.len() - 1..]).await;
     assert_eq!(status(&rest), "200");
@@ -82,7 +82,7 @@ async fn what_is_received_at_once_is_bounded() {
 }
 
 #[tokio::test]
-async fn at_the_end_calls_are_finished() {
+async fn a_shutdown_finishes_calls() {
     let server = Server::new(Limits::default()).await;
     let Server {
         notes,
@@ -91,7 +91,7 @@ async fn at_the_end_calls_are_finished() {
         served,
         ..
     } = server;
-    // A connection on which nothing is asked does not hold up the end.
+    // An idle connection does not delay the shutdown.
     let _idle = TcpStream::connect(address).await.unwrap();
     let stream = TcpStream::connect(address).await.unwrap();
     let slow = tokio::spawn(async move { said(stream, call("slow", "x").as_bytes()).await });
@@ -106,7 +106,7 @@ async fn at_the_end_calls_are_finished() {
 }
 
 #[tokio::test]
-async fn who_waits_for_news_does_not_hold_up_the_end() {
+async fn waiting_streams_do_not_delay_the_shutdown() {
     let limits = Limits {
         grace: 2 * LONG,
         ..Limits::default()
@@ -128,7 +128,7 @@ async fn who_waits_for_news_does_not_hold_up_the_end() {
     stream.read_exact(&mut begun).await.unwrap();
     assert_eq!(&begun, b"HTTP/1.1 200 OK");
     server.end().await;
-    // The stream has its proper end.
+    // The stream ends properly.
     let rest = said(stream, b"").await;
     assert!(rest.ends_with("\r\n0\r\n\r\n"), "{rest}");
 }

@@ -1,5 +1,5 @@
-//! A server on a socket of its own, and clients that don't behave. All limits are small, and what is waited for is an
-//! answer or an end, never a time.
+//! A server on a socket of its own, and misbehaving clients. All limits are small, and tests wait for an answer or an end,
+//! never for a time.
 
 mod credentials;
 mod limits;
@@ -25,7 +25,7 @@ use tabellion_mcp::{
     testing::{Memory, NOTES, adapter},
 };
 
-/// Longer than any answer takes, and much shorter than a test may.
+/// Longer than any answer takes, and much shorter than the time limit of a test.
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(50);
 
@@ -42,7 +42,7 @@ impl Server {
         Self::with_keys(limits, |_| None).await
     }
 
-    /// A server that asks for keys of a file, which are made in the folder.
+    /// Returns a server that requires keys of a file in the folder.
     async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<KeyRing>) -> Self {
         let credentials = |folder: &Path| Credentials {
             keys: keys(folder).map(Arc::new),
@@ -51,12 +51,12 @@ impl Server {
         Self::with(limits, credentials).await
     }
 
-    /// A server that asks for credentials, whose files are made in the folder.
+    /// Returns a server that requires credentials, whose files are created in the folder.
     async fn with(limits: Limits, credentials: impl FnOnce(&Path) -> Credentials) -> Self {
         Self::over(limits, credentials, None).await
     }
 
-    /// The same, over TLS where there are certificates.
+    /// As above, over TLS if there are certificates.
     async fn over(
         limits: Limits,
         credentials: impl FnOnce(&Path) -> Credentials,
@@ -97,7 +97,7 @@ impl Server {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// What is answered to these bytes, up to the end of the connection.
+    /// Returns the answer to these bytes, up to the end of the connection.
     async fn says(&self, bytes: &[u8]) -> String {
         said(self.connect().await, bytes).await
     }
@@ -124,7 +124,7 @@ fn status(said: &str) -> &str {
     said.split(' ').nth(1).unwrap_or("nothing")
 }
 
-/// A call that stands for itself, as bytes.
+/// Returns a stateless call as bytes.
 fn call(tool: &str, text: &str) -> String {
     let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let body = format!(

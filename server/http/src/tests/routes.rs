@@ -1,4 +1,4 @@
-//! Which layer and which route answers a request, and what the access log says of it.
+//! Which layer and which route answers a request, and the access log.
 
 use std::{
     fmt::{Debug, Write as _},
@@ -48,14 +48,14 @@ async fn layers_answer_in_their_order() {
         // Probes pass before the guard.
         ("GET /healthz", "Host: attacker.example\r\n", "200", None),
         ("POST /readyz", attacker, "200", None),
-        // The guard refuses before anything says whether credentials or paths are good.
+        // The guard refuses before anything reveals whether credentials or paths are valid.
         ("GET /mcp", "Host: attacker.example\r\n", "403", None),
         ("GET /nowhere", attacker, "403", None),
         ("OPTIONS /mcp", attacker, "403", None),
         // A preflight request needs no credentials.
         ("OPTIONS /mcp", app, "204", None),
         ("OPTIONS /nowhere", "", "204", None),
-        // Credentials are asked for before anything says which paths there are.
+        // Credentials are required before anything reveals which paths exist.
         ("GET /nowhere", "", "401", None),
         ("GET /mcp", app, "401", None),
         ("POST /metrics", "", "401", None),

@@ -21,10 +21,10 @@ use tokio_rustls::{
 use super::{Credentials, LONG, Limits, SHORT, Server, call, said, status, within};
 use crate::tls::Certificates;
 
-/// The head of a record of TLS, and the first byte of what is in it.
+/// The header of a TLS record, and the first byte of its content.
 const HALF_A_HANDSHAKE: &[u8] = b"\x16\x03\x01\x02\x00\x01";
 
-/// Writes a certificate for `localhost` and its key into two files of a folder.
+/// Writes a certificate for `localhost` and its key to two files of a folder.
 fn certify(folder: &Path) -> (Certificate, [PathBuf; 2]) {
     let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let files = [folder.join("cert.pem"), folder.join("key.pem")];
@@ -33,7 +33,7 @@ fn certify(folder: &Path) -> (Certificate, [PathBuf; 2]) {
     (pair.cert, files)
 }
 
-/// A client that trusts this certificate alone, and speaks these versions of TLS.
+/// Returns a client that trusts only this certificate, and speaks these versions of TLS.
 fn trusting(certificate: &Certificate, versions: &[&'static SupportedProtocolVersion]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.der().clone()).unwrap();
@@ -45,12 +45,12 @@ fn trusting(certificate: &Certificate, versions: &[&'static SupportedProtocolVer
 }
 
 #[tokio::test]
-async fn over_tls_the_same_is_said() {
+async fn requests_over_tls_get_the_same_answers() {
     let folder = TempDir::new().unwrap();
     let (old, [cert, key]) = certify(folder.path());
     let certificates = Arc::new(Certificates::new(cert.clone(), key.clone()).unwrap());
     let limits = Limits {
-        // So that a test which waited for those that hold up nobody would fail.
+        // A test that waited for the stalled clients would fail.
         head: 2 * LONG,
         ..Limits::default()
     };
@@ -61,14 +61,14 @@ async fn over_tls_the_same_is_said() {
         let stream = within(connector.connect(name, server.connect().await)).await?;
         Ok::<_, io::Error>(status(&said(stream, keep.as_bytes()).await).to_owned())
     };
-    // Who says nothing, or half of a first word, holds up nobody.
+    // Silent clients, and stalled handshakes, do not block other clients.
     let _silent = server.connect().await;
     let mut half = server.connect().await;
     half.write_all(HALF_A_HANDSHAKE).await.unwrap();
     for version in [&TLS12, &TLS13] {
         assert_eq!(ask(&trusting(&old, &[version])).await.unwrap(), "200");
     }
-    // A key that is no pair with the certificate changes nothing, until it is.
+    // A key that does not match the certificate has no effect until it does.
     let other = TempDir::new().unwrap();
     let (new, files) = certify(other.path());
     std::fs::copy(&files[1], &key).unwrap();
@@ -76,7 +76,7 @@ async fn over_tls_the_same_is_said() {
     std::fs::copy(&files[0], &cert).unwrap();
     assert_eq!(ask(&trusting(&new, &[&TLS13])).await.unwrap(), "200");
     assert!(ask(&trusting(&old, &[&TLS13])).await.is_err());
-    // In the clear, one is told so, and nothing is done.
+    // A client that speaks plain HTTP is told to use TLS.
     let clear = server.says(keep.as_bytes()).await;
     assert!(status(&clear) == "400" && clear.contains("https"), "{clear}");
     for nonsense in [&b"\x16\x03\x01\xff\xff\x01"[..], &[0; 1000], b"\n"] {
@@ -87,7 +87,7 @@ async fn over_tls_the_same_is_said() {
 }
 
 #[tokio::test]
-async fn who_is_slow_to_speak_tls_is_given_up() {
+async fn stalled_handshakes_time_out() {
     let folder = TempDir::new().unwrap();
     let (_, [cert, key]) = certify(folder.path());
     let limits = Limits {
@@ -98,14 +98,14 @@ async fn who_is_slow_to_speak_tls_is_given_up() {
     let certificates = Some(Arc::new(Certificates::new(cert, key).unwrap()));
     let server = Server::over(limits, |_| Credentials::default(), certificates).await;
     for begun in [&b""[..], HALF_A_HANDSHAKE] {
-        // The place is another's as soon as nobody has it: whoever comes too early is hung up on.
+        // The slot is free once the connection has ended; earlier attempts are closed.
         assert_eq!(server.says(begun).await, "");
     }
     server.end().await;
 }
 
 #[test]
-fn files_that_are_no_certificate_and_key_are_refused() {
+fn invalid_certificates_and_keys_are_refused() {
     let folder = TempDir::new().unwrap();
     let (_, [cert, key]) = certify(folder.path());
     let other = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! An authorization server, as far as a resource server sees it: a set of keys, and tokens.
+//! A simulated authorization server: a key set, and tokens.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -12,7 +12,7 @@ use ring::{
 };
 use serde_json::{Value, json};
 
-/// What it is called.
+/// Its issuer identifier.
 pub(crate) const ISSUER: &str = "https://login.example/tenant";
 
 /// All algorithms, each with the name of the key that it is used with.
@@ -53,7 +53,7 @@ impl Authority {
         }
     }
 
-    /// Its public keys.
+    /// Returns its public keys.
     pub(crate) fn keys(&self) -> Value {
         let point = |name: &str, curve: &str, key: &EcdsaKeyPair| {
             let (x, y) = key.public_key().as_ref()[1..].split_at(key.public_key().as_ref().len() / 2);
@@ -69,7 +69,7 @@ impl Authority {
         ] })
     }
 
-    /// A token that says this.
+    /// Returns a token with these claims.
     pub(crate) fn token(&self, claims: &Value) -> String {
         self.sign(
             &json!({ "alg": "EdDSA", "kid": "ed", "typ": "at+jwt" }).to_string(),
@@ -77,7 +77,7 @@ impl Authority {
         )
     }
 
-    /// A token with this header, signed as it says; with the Ed25519 key where that is nothing known.
+    /// Returns a token with this header, signed accordingly; with the Ed25519 key if the algorithm is unknown.
     pub(crate) fn sign(&self, header: &str, payload: &str) -> String {
         let signed = format!("{}.{}", encoded(header.as_bytes()), encoded(payload.as_bytes()));
         let says: Value = serde_json::from_str(header).unwrap_or_default();
@@ -103,7 +103,7 @@ impl Authority {
     }
 }
 
-/// What a good token for `resource` says, of somebody with these scopes.
+/// Returns the claims of a valid token for `resource` with these scopes.
 pub(crate) fn claims(resource: &str, scope: &str) -> Value {
     json!({
         "iss": ISSUER,
@@ -115,7 +115,7 @@ pub(crate) fn claims(resource: &str, scope: &str) -> Value {
     })
 }
 
-/// Seconds since 1970.
+/// Returns the time in seconds since 1970.
 pub(crate) fn now() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.unwrap().as_secs()

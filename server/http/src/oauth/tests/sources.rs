@@ -1,4 +1,4 @@
-//! Where keys come from: files that change, and URLs whose servers are slow, wrong or away.
+//! Sources of keys: files that change, and URLs with slow, broken or unreachable servers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,11 +13,11 @@ use super::{
     authority::{Authority, ISSUER, claims},
     *,
 };
-use crate::tls::{self, BadTls, Certificates};
+use crate::tls::{self, Certificates, TlsError};
 
 const HERE: &str = "https://notes.example/mcp";
 
-/// A server that answers every request with the bytes that are shown to it, as soon as there are any, and hangs up.
+/// A server that answers every request with the current bytes, once there are any, and hangs up.
 struct Site {
     url: String,
     shown: watch::Sender<Vec<u8>>,
@@ -50,10 +50,10 @@ async fn answer(mut stream: TcpStream, mut shown: watch::Receiver<Vec<u8>>) {
     assert!(head[..read].starts_with(b"GET /keys HTTP/1.1\r\n"));
     let bytes = tokio::select! {
         shown = shown.wait_for(|bytes| !bytes.is_empty()) => shown.unwrap().clone(),
-        // The other side hangs up.
+        // The client hangs up.
         _ = stream.read(&mut head) => return,
     };
-    // It may do so still.
+    // The client may hang up here too.
     let _ = stream.write_all(&bytes).await;
 }
 
@@ -69,7 +69,7 @@ fn keys(authority: &Authority) -> Vec<u8> {
     response("200 OK", &authority.keys().to_string())
 }
 
-/// Its keys, each with another name than those of all others.
+/// Returns its keys with different key ids.
 fn renamed(authority: &Authority) -> String {
     let mut keys = authority.keys();
     for key in keys["keys"].as_array_mut().unwrap() {
@@ -78,11 +78,15 @@ fn renamed(authority: &Authority) -> String {
     keys.to_string()
 }
 
-fn tokens(url: &str, pace: Pace) -> Tokens {
-    Tokens::new(ISSUER.parse().unwrap(), vec![], Source::new(url, pace).unwrap())
+fn tokens(url: &str, intervals: FetchIntervals) -> Tokens {
+    Tokens::new(
+        ISSUER.parse().unwrap(),
+        vec![],
+        Source::new(url, intervals).unwrap(),
+    )
 }
 
-/// Lets others work until that is so; for a minute at the most.
+/// Yields until the condition holds; for a minute at most.
 async fn until(so: impl Fn() -> bool) {
     let waiting = async {
         while !so() {
@@ -94,19 +98,19 @@ async fn until(so: impl Fn() -> bool) {
         .expect("it comes");
 }
 
-async fn found(tokens: &Tokens, token: &str) -> Result<(), Denied> {
+async fn found(tokens: &Tokens, token: &str) -> Result<(), RejectedToken> {
     tokens.bearer(token, &[HERE.into()]).await.map(drop)
 }
 
 #[tokio::test]
-async fn keys_come_from_a_url_and_stay_when_it_is_away() {
+async fn fetched_keys_stay_valid_when_the_url_fails() {
     let (authority, next) = (Authority::new(), Authority::new());
     let site = Site::new(keys(&authority)).await;
-    let pace = Pace {
+    let intervals = FetchIntervals {
         between: Duration::ZERO,
-        ..Pace::default()
+        ..FetchIntervals::default()
     };
-    let tokens = tokens(&site.url, pace);
+    let tokens = tokens(&site.url, intervals);
     assert!(!tokens.is_ready());
     let token = authority.token(&claims(HERE, "read"));
     found(&tokens, &token).await.unwrap();
@@ -122,10 +126,13 @@ async fn keys_come_from_a_url_and_stay_when_it_is_away() {
     ] {
         let asked = site.asked();
         site.shown.send_replace(broken);
-        // A key that is not known makes it ask.
+        // An unknown key id causes a fetch.
         let unknown = authority.sign(&json!({ "alg": "EdDSA", "kid": "new" }).to_string(), "{}");
         let denied = found(&tokens, &unknown).await;
-        assert!(matches!(denied, Err(Denied::Bad(BadToken::Key))), "{denied:?}");
+        assert!(
+            matches!(denied, Err(RejectedToken::Invalid(TokenError::Key))),
+            "{denied:?}"
+        );
         assert_eq!(site.asked(), asked + 1);
         found(&tokens, &token).await.unwrap();
         assert_eq!(site.asked(), asked + 1, "a key that is known is not asked for");
@@ -133,24 +140,30 @@ async fn keys_come_from_a_url_and_stay_when_it_is_away() {
 }
 
 #[tokio::test]
-async fn a_new_key_is_had_when_a_token_names_it_and_not_too_often() {
+async fn unknown_key_ids_cause_fetches_at_a_limited_rate() {
     let authority = Authority::new();
     let mut old = authority.keys();
     old["keys"].as_array_mut().unwrap().remove(0);
     let site = Site::new(response("200 OK", &old.to_string())).await;
-    let tokens = tokens(&site.url, Pace::default());
+    let tokens = tokens(&site.url, FetchIntervals::default());
     let token = authority.token(&claims(HERE, "read"));
     let denied = found(&tokens, &token).await;
-    assert!(matches!(denied, Err(Denied::Bad(BadToken::Key))), "{denied:?}");
+    assert!(
+        matches!(denied, Err(RejectedToken::Invalid(TokenError::Key))),
+        "{denied:?}"
+    );
     site.shown.send_replace(keys(&authority));
-    // Whoever sends many unknown keys makes nobody ask more often.
+    // Many unknown key ids do not cause more fetches.
     for _ in 0..20 {
         let denied = found(&tokens, &token).await;
-        assert!(matches!(denied, Err(Denied::Bad(BadToken::Key))), "{denied:?}");
+        assert!(
+            matches!(denied, Err(RejectedToken::Invalid(TokenError::Key))),
+            "{denied:?}"
+        );
     }
     assert_eq!(site.asked(), 1);
     tokio::time::pause();
-    tokio::time::advance(Pace::default().between).await;
+    tokio::time::advance(FetchIntervals::default().between).await;
     tokio::time::resume();
     let many = (0..20).map(|_| found(&tokens, &token));
     for found in futures_util::future::join_all(many).await {
@@ -160,23 +173,23 @@ async fn a_new_key_is_had_when_a_token_names_it_and_not_too_often() {
 }
 
 #[tokio::test]
-async fn keys_that_were_never_had_make_no_token_bad() {
+async fn tokens_are_not_invalid_before_the_first_fetch() {
     let authority = Authority::new();
     let site = Site::new(vec![]).await;
-    let pace = Pace {
-        patience: Duration::from_millis(50),
+    let intervals = FetchIntervals {
+        timeout: Duration::from_millis(50),
         between: Duration::ZERO,
-        ..Pace::default()
+        ..FetchIntervals::default()
     };
-    let tokens = tokens(&site.url, pace);
+    let tokens = tokens(&site.url, intervals);
     let token = authority.token(&claims(HERE, "read"));
-    assert!(matches!(found(&tokens, &token).await, Err(Denied::NoKeys)));
+    assert!(matches!(found(&tokens, &token).await, Err(RejectedToken::NoKeys)));
     assert!(!tokens.is_ready());
-    // What is no token at all asks nobody.
+    // An invalid token causes no fetch.
     let asked = site.asked();
     assert!(matches!(
         found(&tokens, "nonsense").await,
-        Err(Denied::Bad(BadToken::Form))
+        Err(RejectedToken::Invalid(TokenError::Form))
     ));
     assert_eq!(site.asked(), asked);
     site.shown.send_replace(keys(&authority));
@@ -184,10 +197,10 @@ async fn keys_that_were_never_had_make_no_token_bad() {
 }
 
 #[tokio::test]
-async fn who_hangs_up_does_not_keep_others_from_a_new_key() {
+async fn a_client_that_hangs_up_does_not_cancel_the_fetch() {
     let authority = Authority::new();
     let site = Site::new(vec![]).await;
-    let tokens = Arc::new(tokens(&site.url, Pace::default()));
+    let tokens = Arc::new(tokens(&site.url, FetchIntervals::default()));
     let token = authority.token(&claims(HERE, "read"));
     let impatient = tokio::spawn({
         let (tokens, token) = (tokens.clone(), token.clone());
@@ -196,21 +209,21 @@ async fn who_hangs_up_does_not_keep_others_from_a_new_key() {
     until(|| site.asked() > 0).await;
     impatient.abort();
     assert!(impatient.await.unwrap_err().is_cancelled());
-    // What was asked for comes all the same, and is not asked for again.
+    // The fetch completes nevertheless, and is not repeated.
     site.shown.send_replace(keys(&authority));
     found(&tokens, &token).await.unwrap();
     assert_eq!(site.asked(), 1);
 }
 
 #[tokio::test]
-async fn keys_are_had_before_anybody_asks() {
+async fn keys_are_fetched_before_the_first_request() {
     let authority = Authority::new();
     let site = Site::new(b"220 not yet\r\n".to_vec()).await;
-    let pace = Pace {
+    let intervals = FetchIntervals {
         first: Duration::from_millis(1),
-        ..Pace::default()
+        ..FetchIntervals::default()
     };
-    let tokens = Arc::new(tokens(&site.url, pace));
+    let tokens = Arc::new(tokens(&site.url, intervals));
     let keeping = tokio::spawn({
         let tokens = tokens.clone();
         async move { tokens.keep_fresh().await }
@@ -223,10 +236,10 @@ async fn keys_are_had_before_anybody_asks() {
 }
 
 #[tokio::test]
-async fn a_new_key_is_had_at_once_though_the_keys_were_just_asked_for() {
+async fn a_new_key_is_fetched_directly_after_a_regular_fetch() {
     let (authority, next) = (Authority::new(), Authority::new());
     let site = Site::new(keys(&authority)).await;
-    let tokens = Arc::new(tokens(&site.url, Pace::default()));
+    let tokens = Arc::new(tokens(&site.url, FetchIntervals::default()));
     let keeping = tokio::spawn({
         let tokens = tokens.clone();
         async move { tokens.keep_fresh().await }
@@ -243,7 +256,7 @@ async fn a_new_key_is_had_at_once_though_the_keys_were_just_asked_for() {
 }
 
 #[tokio::test]
-async fn keys_come_over_tls_from_who_is_trusted() {
+async fn keys_are_fetched_over_tls_from_trusted_servers() {
     let folder = tempfile::TempDir::new().unwrap();
     let files = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
     let certified = |name: &str| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
@@ -258,7 +271,7 @@ async fn keys_come_over_tls_from_who_is_trusted() {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             if let Ok(mut stream) = acceptor.accept(stream).await {
-                // Whoever is there asks for the one thing that there is.
+                // The server at this address answers every path.
                 let _ = stream.read(&mut [0; 4096]).await;
                 let _ = stream.write_all(&bytes).await;
                 let _ = stream.shutdown().await;
@@ -272,10 +285,10 @@ async fn keys_come_over_tls_from_who_is_trusted() {
     ] {
         let config = tls::trusting([trusted.cert.der().clone()]).unwrap();
         let url = format!("https://{host}:{port}/keys").parse().unwrap();
-        let found = fetch::get(&url, Some(&config.into()), Pace::default().patience).await;
+        let found = fetch::get(&url, Some(&config.into()), FetchIntervals::default().timeout).await;
         assert_eq!(found.is_ok(), expected, "{host}: {found:?}");
     }
-    assert!(matches!(tls::trusting([]), Err(BadTls::NoRoots)));
+    assert!(matches!(tls::trusting([]), Err(TlsError::NoRoots)));
 }
 
 #[tokio::test]
@@ -285,16 +298,16 @@ async fn a_file_is_read_again_when_it_changes() {
     let file = folder.path().join("jwks.json");
     let path = file.to_str().unwrap();
     assert!(matches!(
-        Source::new(path, Pace::default()),
-        Err(Unavailable::Io { .. })
+        Source::new(path, FetchIntervals::default()),
+        Err(SourceError::Io { .. })
     ));
     std::fs::write(&file, "{}").unwrap();
     assert!(matches!(
-        Source::new(path, Pace::default()),
-        Err(Unavailable::Set { .. })
+        Source::new(path, FetchIntervals::default()),
+        Err(SourceError::Set { .. })
     ));
     std::fs::write(&file, authority.keys().to_string()).unwrap();
-    let tokens = tokens(path, Pace::default());
+    let tokens = tokens(path, FetchIntervals::default());
     assert!(tokens.is_ready());
     let (old, new) = (
         authority.token(&claims(HERE, "read")),
@@ -311,13 +324,13 @@ async fn a_file_is_read_again_when_it_changes() {
 }
 
 #[test]
-fn keys_are_not_asked_for_in_the_clear() {
+fn keys_are_not_fetched_in_plain_text() {
     for url in [
         "http://login.example/keys",
         "ftp://login.example/keys",
         "https://user@login.example/keys",
     ] {
-        let source = Source::new(url, Pace::default());
-        assert!(matches!(source, Err(Unavailable::Url(_))), "{url}");
+        let source = Source::new(url, FetchIntervals::default());
+        assert!(matches!(source, Err(SourceError::Url(_))), "{url}");
     }
 }

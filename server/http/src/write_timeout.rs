@@ -1,4 +1,4 @@
-//! A stream whose other side has to read what it is sent.
+//! A stream with a timeout for unread output.
 
 use std::{
     io,
@@ -12,32 +12,32 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// A stream that fails when nothing of what is written is taken for too long.
+/// A stream that fails if a write makes no progress within a timeout.
 #[derive(Debug)]
-pub(super) struct Patient<S> {
+pub(super) struct WriteTimeout<S> {
     stream: S,
-    patience: Duration,
-    /// Runs while a write waits.
+    timeout: Duration,
+    /// Runs while a write is pending.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
-    pub(super) fn new(stream: S, patience: Duration) -> Self {
+impl<S> WriteTimeout<S> {
+    pub(super) fn new(stream: S, timeout: Duration) -> Self {
         Self {
             stream,
-            patience,
+            timeout,
             waiting: None,
         }
     }
 
-    /// What became of a write, or that it takes too long.
+    /// Returns the result of a write, or an error after the timeout.
     fn judge<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.waiting = None;
             return written;
         }
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let timeout = self.timeout;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(timeout)));
         waiting
             .as_mut()
             .poll(cx)
@@ -45,7 +45,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -55,7 +55,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.judge(cx, written)
@@ -94,28 +94,28 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TIMEOUT: Duration = Duration::from_secs(30);
 
     #[tokio::test(start_paused = true)]
-    async fn who_reads_nothing_is_given_up() {
+    async fn a_client_that_does_not_read_times_out() {
         let (near, _far) = duplex(4);
         let begun = Instant::now();
-        let error = Patient::new(near, PATIENCE)
+        let error = WriteTimeout::new(near, TIMEOUT)
             .write_all(b"longer")
             .await
             .unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert!(begun.elapsed() >= PATIENCE);
+        assert!(begun.elapsed() >= TIMEOUT);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_reads_slowly_is_waited_for() {
+    async fn a_slow_reader_does_not_time_out() {
         let (near, mut far) = duplex(1);
-        let mut near = Patient::new(near, PATIENCE);
+        let mut near = WriteTimeout::new(near, TIMEOUT);
         let reading = tokio::spawn(async move {
             let mut text = vec![];
             for _ in 0..6 {
-                sleep(PATIENCE / 2).await;
+                sleep(TIMEOUT / 2).await;
                 text.push(far.read_u8().await.unwrap());
             }
             text

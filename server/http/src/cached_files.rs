@@ -1,4 +1,4 @@
-//! What files say, read again when they have changed.
+//! Values parsed from files, which are read again when they change.
 
 use std::{
     fs,
@@ -10,30 +10,30 @@ use std::{
 use parking_lot::Mutex;
 use tabellion_platform::{FileId, file_id};
 
-/// By what a file is told from one that has taken its place, or was changed; `None` where there is none.
+/// Identifies a version of a file; `None` for a missing file.
 type Version = Option<(Option<FileId>, u64, Option<SystemTime>)>;
 
-/// What some files say.
+/// A value parsed from files.
 #[derive(Debug)]
-pub(crate) struct Fresh<T> {
+pub(crate) struct CachedFiles<T> {
     paths: Vec<PathBuf>,
     known: Mutex<(Vec<Version>, Arc<T>)>,
 }
 
-impl<T> Fresh<T> {
-    /// What `read` makes of the files at `paths`.
+impl<T> CachedFiles<T> {
+    /// Reads the files at `paths`.
     ///
     /// # Errors
     /// Those of `read`.
     pub(crate) fn new<E>(paths: Vec<PathBuf>, read: impl FnOnce() -> Result<T, E>) -> Result<Self, E> {
-        // A file that changes after this look is read once more.
+        // A change after this point leads to another read.
         let versions = versions(&paths);
         let known = Mutex::new((versions, Arc::new(read()?)));
         Ok(Self { paths, known })
     }
 
-    /// What the files say now: `read` reads them when they have changed. Where it has nothing, what they said before stays
-    /// until they change again.
+    /// Returns the current value: calls `read` if the files have changed. If it returns `None`, the former value stays until
+    /// they change again.
     pub(crate) fn current(&self, read: impl FnOnce() -> Option<T>) -> Arc<T> {
         let mut known = self.known.lock();
         let versions = versions(&self.paths);
