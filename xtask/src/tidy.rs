@@ -11,7 +11,6 @@ const NOT_YET_SWEPT: &[&str] = &[
     "codegen/",
     "conformance/",
     "server/it/",
-    "server/library/",
     "server/markdown/",
     "server/platform/",
     "xtask/",

@@ -1,4 +1,4 @@
-//! Making a commit in memory.
+//! Creates commits in memory.
 
 use std::time::SystemTime;
 
@@ -11,17 +11,17 @@ use super::objects::NewObjects;
 /// Name and address of the committer of every commit that the library makes.
 pub(super) const COMMITTER: (&str, &str) = ("Tabellion", "tabellion@localhost");
 
-/// Who a commit is by and when it is made. The committer is always Tabellion.
+/// Author and time of a commit. The committer is always Tabellion.
 #[derive(Debug, Clone)]
 pub(super) struct Authorship {
     /// The author's name and address.
     pub(super) author: (String, String),
-    /// The moment, to the millisecond.
+    /// Time, to the millisecond.
     pub(super) time: DateTime<Utc>,
 }
 
 impl Authorship {
-    /// By `author`, now.
+    /// Returns an authorship by `author` at the current time.
     pub(super) fn now(author: (String, String)) -> Self {
         Self {
             author,
@@ -29,7 +29,7 @@ impl Authorship {
         }
     }
 
-    /// The same moment, by somebody else.
+    /// Returns an authorship by `author` at the same time.
     pub(super) fn by(&self, author: &Author) -> Self {
         Self {
             author: (author.name.clone(), author.email.clone()),
@@ -56,7 +56,7 @@ impl Authorship {
         })
     }
 
-    /// What the commit makes of its document.
+    /// Returns the version of its document that the commit makes.
     pub(super) fn version(
         &self,
         commit: ObjectId,
@@ -72,7 +72,7 @@ impl Authorship {
         }
     }
 
-    /// What git's logs say of a commit of ours: who, when, and its subject.
+    /// Returns the commit's line in git's reflogs: committer, time and subject.
     pub(super) fn log_line(&self, message: &str) -> String {
         let time = self.seconds();
         let subject = message.lines().next().unwrap_or_default();
@@ -93,7 +93,7 @@ impl Authorship {
         }
     }
 
-    /// Git's idea of the moment: in seconds, with where on earth we are.
+    /// Returns the time as git stores it: seconds and the local offset.
     fn seconds(&self) -> Time {
         Time {
             seconds: self.time.timestamp(),
@@ -102,7 +102,7 @@ impl Authorship {
     }
 }
 
-/// `+0200` for two hours in seconds.
+/// Formats an offset in seconds; `+0200` for two hours.
 fn offset(seconds: i32) -> String {
     let minutes = seconds.unsigned_abs() / 60;
     format!(

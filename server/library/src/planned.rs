@@ -1,4 +1,4 @@
-//! A change that has been worked out: what `plan` returns and `pending` collects.
+//! A planned mutation: what `plan` returns and `pending` collects.
 
 use gix::ObjectId;
 use tabellion_runtime::Version;
@@ -6,43 +6,43 @@ use tabellion_runtime::Version;
 use super::{
     intent::Logged,
     objects::NewObjects,
-    tree::{FolderChange, Kept},
+    tree::{FolderChange, TreeEntry},
 };
 use crate::path::LibraryPath;
 
-/// A mutation, worked out, on top of those that come first.
+/// A planned mutation, on top of earlier ones.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Its commit, and what git's logs say of it.
+    /// The commit and its reflog line.
     pub(super) logged: Logged,
     /// The commit's tree.
     pub(super) tree: ObjectId,
-    /// The objects that it makes.
+    /// The new objects.
     pub(super) objects: NewObjects,
-    /// The folders on the way to the documents, before and after.
+    /// The folders above the documents, before and after.
     pub(super) folders: Vec<FolderChange>,
-    /// What becomes of each document, in the order of the change.
+    /// The change of each document, in the order of the edits.
     pub(super) documents: Vec<DocumentPlan>,
     /// The caller's idempotency key.
     pub(super) key: Option<String>,
 }
 
-/// What becomes of one document.
+/// The change of one document.
 #[derive(Debug)]
 pub(super) struct DocumentPlan {
     pub(super) path: LibraryPath,
-    /// Id of its bytes before; `None` where there is no document.
+    /// Id of its bytes before; `None` if there was no document.
     pub(super) old: Option<ObjectId>,
-    /// Id of its bytes after; `None` where it is deleted.
+    /// Id of its bytes after; `None` if it is deleted.
     pub(super) new: Option<ObjectId>,
-    /// Its bytes after.
+    /// Bytes after.
     pub(super) content: Option<Vec<u8>>,
-    /// Its permission bits.
+    /// Permission bits.
     pub(super) mode: u32,
-    /// What the commit before has at the path.
-    pub(super) kept_before: Option<Kept>,
-    /// What the commit after has at the path.
-    pub(super) kept_after: Option<Kept>,
-    /// What the document becomes, oldest first: at most one commit that adopts, and its own.
+    /// Tree entry before.
+    pub(super) kept_before: Option<TreeEntry>,
+    /// Tree entry after.
+    pub(super) kept_after: Option<TreeEntry>,
+    /// The document's new versions, oldest first: at most one adopting commit, and the mutation's.
     pub(super) versions: Vec<Version>,
 }

@@ -408,7 +408,7 @@ async fn a_client_that_vanishes_ends_the_wait() {
         if orphaned {
             client.orphan();
             let (said, ended) = client.ended().await;
-            assert!(why(&said[0]).contains("gone"), "{said:?}");
+            assert!(why(&said[0]).contains("disconnected"), "{said:?}");
             ended.unwrap();
         } else {
             client.leave().await.unwrap();

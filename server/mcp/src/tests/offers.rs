@@ -89,7 +89,7 @@ async fn resources_are_json_and_their_errors_are_the_contracts_own() {
                 > 3 resources/read {{"uri":"memory://refused"}}
                 < 3 {{"error":{{"code":-32002,"message":"too large","data":{{"most":5}}}}}}
                 > 4 resources/read {{"uri":"memory://panic"}}
-                < 4 !-32603 the server failed to answer; its log says more
+                < 4 !-32603 the server failed to answer; its log has details
                 > 5 resources/read {{"uri":7}}
                 < 5 !-32602 malformed
                 > 6 resources/read

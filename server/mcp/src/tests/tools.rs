@@ -136,9 +136,9 @@ async fn defects_reveal_nothing_and_the_server_continues() {
         r#"
         @ 2025-11-25
         > 1 tools/call {"name":"panic","arguments":{"text":"secret"}}
-        < 1 !-32603 the server failed to answer; its log says more
+        < 1 !-32603 the server failed to answer; its log has details
         > 2 tools/call {"name":"breach","arguments":{"text":"secret"}}
-        < 2 !-32603 the server failed to answer; its log says more
+        < 2 !-32603 the server failed to answer; its log has details
         > 3 tools/call {"name":"echo","arguments":{"text":"hi"}}
         < 3 {"content":[{"type":"text","text":"{\"text\":\"hi\"}"}],"structuredContent":{"text":"hi"},"isError":false}
         "#,

@@ -1,4 +1,4 @@
-//! How what the system, git's files and paths say becomes a [`Failure`]: what, where, and what to do about it.
+//! Converts errors of the system, of git's files and of paths to a [`Failure`]: what, where, and what to do.
 
 use std::{error::Error, io, path::Path};
 
@@ -7,9 +7,9 @@ use tabellion_runtime::{Failure, FailureKind};
 use super::root::FileError;
 use crate::path::PathError;
 
-/// Says of an I/O error what was being done to which path.
+/// Adds the operation and path to an I/O error.
 pub(super) trait At<T> {
-    /// The same result, its error a [`Failure`] that names `path`. `doing` completes "can't …".
+    /// Converts the error to a [`Failure`] that names `path`. `doing` completes "can't …".
     fn at(self, doing: &str, path: impl AsRef<Path>) -> Result<T, Failure>;
 }
 
@@ -26,32 +26,33 @@ impl<T> At<T> for io::Result<T> {
     }
 }
 
-/// Says of an error of git's own files what could not be had.
+/// Adds context to an error of git's files.
 pub(super) trait InRepository<T> {
-    /// The same result, its error a [`Failure`]. `what` is what could not be read.
+    /// Converts the error to a [`Failure`]. `what` is what could not be read.
     fn reading(self, what: &str) -> Result<T, Failure>;
 }
 
 impl<T, E: Error + Send + Sync + 'static> InRepository<T> for Result<T, E> {
     fn reading(self, what: &str) -> Result<T, Failure> {
         self.map_err(|error| {
-            let message = format!("can't read {what} from the repository: {error}; `git fsck` says more");
+            let message =
+                format!("can't read {what} from the repository: {error}; run `git fsck` for details");
             Failure::new(FailureKind::Io, message).with_source(error)
         })
     }
 }
 
-/// A failure because of the state that something is in.
+/// Returns the failure for a state that permits no change.
 pub(super) fn refused(message: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Refused, message)
 }
 
-/// A path that the library does not take.
+/// Returns the failure for an invalid path.
 pub(super) fn invalid_path(error: &PathError) -> Failure {
     Failure::new(FailureKind::Invalid, error.to_string()).with("rule", error.rule())
 }
 
-/// A file that can't be had although something is there.
+/// Returns the failure for a file that exists and can't be read.
 pub(super) fn unreadable(error: &FileError) -> Failure {
     let kind = match error {
         FileError::Symlink { .. } | FileError::NotRegular { .. } => FailureKind::Refused,
@@ -64,7 +65,7 @@ pub(super) fn unreadable(error: &FileError) -> Failure {
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space and try again",
-        io::ErrorKind::PermissionDenied => "; give the server's user the right to write there",
+        io::ErrorKind::PermissionDenied => "; give the server's user write permission there",
         io::ErrorKind::ReadOnlyFilesystem => "; mount it writable and try again",
         io::ErrorKind::FileTooLarge => {
             "; write less, or start the server with a higher limit on file sizes (`ulimit -f`)"
@@ -73,7 +74,7 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// Advice on what the standard library has no name for.
+/// Returns advice on errors without a name in the standard library.
 #[cfg(unix)]
 fn system_advice(error: &io::Error) -> &'static str {
     use rustix::io::Errno;
@@ -81,7 +82,7 @@ fn system_advice(error: &io::Error) -> &'static str {
         Some(Errno::MFILE | Errno::NFILE) => {
             "; start the server with a higher limit on open files (`ulimit -n`)"
         }
-        Some(Errno::IO) => "; the disk may be failing: save what is on it, and check it",
+        Some(Errno::IO) => "; the disk may be failing: back it up, and check it",
         _ => "",
     }
 }
