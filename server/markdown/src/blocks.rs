@@ -1,7 +1,7 @@
-//! One pass of pulldown-cmark over a text's mask: its top-level blocks, and its headings.
+//! Parses a text's mask once with pulldown-cmark: its top-level blocks and its headings.
 //!
-//! The blocks are for comparing a document with itself after an edit ([`super::outside`]), the headings for the
-//! [`super::outline`]. Positions are those of the text.
+//! [`super::outside`] compares the blocks of a document before and after an edit; the [`super::outline`] is built from the
+//! headings. Positions are those of the text.
 
 use std::ops::Range;
 
@@ -9,23 +9,23 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::{Flavor, lines, mdx};
 
-/// A block that stands in no other block.
+/// A top-level block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
-    /// What it is.
+    /// Kind of the block.
     pub(super) kind: Kind,
-    /// From its first character to its last that is no white space.
+    /// Its range, from the first to the last character that is not white space.
     pub(super) range: Range<usize>,
 }
 
-/// What a top-level block is.
+/// Kind of a top-level block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A block that pulldown-cmark names.
+    /// A block with a tag of pulldown-cmark.
     Tagged(TagEnd),
     /// A thematic break.
     Rule,
-    /// Lines that no block claims: link reference definitions, and what the MDX mask hides.
+    /// Lines outside of all blocks: link reference definitions, and lines that the MDX mask hides.
     Unclaimed,
 }
 
@@ -37,12 +37,12 @@ impl Kind {
 /// A heading at any depth.
 #[derive(Debug)]
 pub(super) struct Heading {
-    /// 1 to 6.
+    /// Level, 1 to 6.
     pub(super) level: u8,
-    /// The text a reader sees, without markup and images.
+    /// Visible text, without markup and images.
     pub(super) text: String,
-    /// Its whole lines, with their endings and a setext heading's underline; only for one at top level. Those in
-    /// quotes, lists and footnotes take part in the numbering of slugs and in nothing else.
+    /// Range of its whole lines, with their endings and a setext underline; `None` inside quotes, lists and footnotes, whose
+    /// headings only affect the numbering of slugs.
     pub(super) lines: Option<Range<usize>>,
 }
 
@@ -59,14 +59,14 @@ pub(super) fn parse(masked: &str, start: usize, flavor: Flavor) -> (Vec<Block>, 
 struct Reader<'t> {
     /// The text before the MDX mask, to see what the mask hides.
     body: &'t str,
-    /// Where the body starts in the whole text.
+    /// Offset of the body in the text.
     offset: usize,
     blocks: Vec<Block>,
     headings: Vec<Heading>,
-    /// How many blocks and spans are open.
+    /// Number of open blocks and spans.
     depth: usize,
     in_heading: bool,
-    /// How many images are open: their text is no visible text.
+    /// Number of open images, whose text is not visible.
     images: usize,
 }
 
@@ -125,7 +125,7 @@ impl<'t> Reader<'t> {
     fn heading(&mut self, level: HeadingLevel, range: Range<usize>) {
         self.in_heading = true;
         let lines = (self.depth == 0).then(|| {
-            // The parser leaves open how much white space belongs to a heading's range.
+            // The parser does not define how much white space belongs to a heading's range.
             let start = lines::line_start(self.body, range.start);
             let end = lines::line_end(self.body, range.end);
             self.offset + start..self.offset + end
@@ -151,7 +151,7 @@ impl<'t> Reader<'t> {
         self.push(kind, range);
     }
 
-    /// Records what stands between the last block and `end`, if anything does.
+    /// Records lines between the last block and `end`, if there are any.
     fn unclaimed(&mut self, end: usize) {
         let start = self
             .blocks

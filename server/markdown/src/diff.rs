@@ -1,9 +1,9 @@
 //! Unified diffs in git's form: `git apply` turns the old bytes into exactly the new ones.
 //!
-//! A line is what git takes for one: it ends at `\n`, and a `\r` is part of it. Compared is only what lies between the
-//! lines that both texts start and end with, so an edit far away in a long file costs nothing. There is no time limit:
-//! a diff depends on its two texts and on nothing else. Where searching for the shortest diff could take long, what
-//! lies between goes out whole.
+//! A line is git's: it ends at `
+//! `, and a `\r` is part of it. Only the lines between the common prefix and suffix are compared, so an edit far away in a
+//! long file costs nothing. There is no time limit: a diff depends only on its two texts. If searching for the shortest diff
+//! could take long, the lines between are replaced as a whole.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -11,25 +11,24 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, DiffTag};
 
-/// How many unchanged lines stand around a change.
+/// Number of unchanged lines around a change.
 const CONTEXT: usize = 3;
 
-/// The most lines, old and new together, among which the shortest diff is searched for: Myers' search takes time in
-/// the square of their number.
-const SEARCHED: usize = 10_000;
+/// Upper bound of the lines, old and new together, among which the shortest diff is searched for: Myers' algorithm is
+/// quadratic.
+const MAX_SEARCHED_LINES: usize = 10_000;
 
-/// Returns the unified diff of two versions of the file at `path`, with `a/` and `b/` before it; the empty string when
-/// they are equal.
+/// Returns the unified diff of two versions of the file at `path`, with the prefixes `a/` and `b/`; empty if they are equal.
 pub fn unified(path: &str, old: &str, new: &str) -> String {
     LineDiff::between(old, new).unified(path)
 }
 
-/// Returns how many lines a diff of the two texts adds and how many it removes, in this order.
+/// Returns the number of added and of removed lines.
 pub fn line_counts(old: &str, new: &str) -> (usize, usize) {
     LineDiff::between(old, new).counts()
 }
 
-/// Two texts as lines, and what of them differs.
+/// Two texts as lines, and their difference.
 pub(super) struct LineDiff<'t> {
     old: Vec<&'t str>,
     new: Vec<&'t str>,
@@ -45,7 +44,7 @@ impl<'t> LineDiff<'t> {
         LineDiff { old, new, ops }
     }
 
-    /// Returns how many lines come and how many go.
+    /// Returns the number of added and of removed lines.
     pub(super) fn counts(&self) -> (usize, usize) {
         let changes = || self.ops.iter().filter(|op| op.tag() != DiffTag::Equal);
         (
@@ -115,10 +114,10 @@ fn equal_lines<'l>(old: impl Iterator<Item = &'l &'l str>, new: impl Iterator<It
     old.zip(new).take_while(|(old, new)| old == new).count()
 }
 
-/// Compares lines that start and end differently. Each distinct line becomes a number first, so that the search never
-/// compares long lines twice.
+/// Compares lines without common prefix and suffix. Each distinct line becomes a number first, so that long lines are
+/// compared only once.
 fn search<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<DiffOp> {
-    if old.is_empty() || new.is_empty() || old.len() + new.len() > SEARCHED {
+    if old.is_empty() || new.is_empty() || old.len() + new.len() > MAX_SEARCHED_LINES {
         return vec![DiffOp::Replace {
             old_index: 0,
             old_len: old.len(),
@@ -138,7 +137,7 @@ fn search<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<DiffOp> {
     similar::capture_diff_slices(Algorithm::Myers, &old, &new)
 }
 
-/// Returns the operation for texts that have `lines` more lines before it.
+/// Returns the operation, shifted by `lines`.
 fn later(op: DiffOp, lines: usize) -> DiffOp {
     let (old_index, new_index) = (op.old_range().start + lines, op.new_range().start + lines);
     let (old_len, new_len) = (op.old_range().len(), op.new_range().len());
@@ -167,8 +166,8 @@ fn later(op: DiffOp, lines: usize) -> DiffOp {
     }
 }
 
-/// Returns a range of lines as a hunk's head has it: the first, counted from 1, and how many unless it is one; of an
-/// empty range the line before it.
+/// Returns a range of lines as in a hunk's header: the first line, from 1, and the number unless it is one; an empty range is
+/// given by the line before it.
 fn position(lines: Range<usize>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -187,8 +186,8 @@ fn lines(mark: char, lines: &[&str], patch: &mut String) {
     }
 }
 
-/// Returns a path as git writes it in a patch: in quotes and with C's escapes when it holds a control character, a
-/// quote, a backslash or anything beyond ASCII, and with a tab behind it when it holds a blank.
+/// Returns a path as git writes it in a patch: quoted with C's escapes if it contains a control character, a quote, a
+/// backslash or a character beyond ASCII, and followed by a tab if it contains a blank.
 fn file_name(side: &str, path: &str) -> String {
     let mut quoted = format!("\"{side}/");
     let mut plain = true;

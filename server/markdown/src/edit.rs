@@ -1,45 +1,45 @@
-//! Edits: the five operations, and the plan of what one makes of a text.
+//! Edits: the five operations, and plans of their effect on a text.
 //!
-//! A plan is a splice: some bytes of the old text go, some come, and everything else stays as it is. Preview and
-//! execution both work from the same plan, which is how a preview shows what happens.
+//! A plan is a splice: it replaces some bytes of the old text and leaves all others. Preview and execution use the same plan,
+//! so the preview shows exactly what happens.
 
 use std::ops::Range;
 
-use super::bounds::{self, TooMuch};
+use super::bounds::{self, StructureError};
 use super::outline::{Outline, Section};
 use super::target::TargetError;
 use super::{Flavor, outside, seams};
 
-/// One edit of a document. `content` goes in verbatim; `target` is read as [`Outline::find`] says.
+/// An edit of a document. `content` is inserted verbatim; `target` is resolved by [`Outline::find`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edit<'a> {
-    /// Puts the content at the end of the document.
+    /// Adds the content at the end of the document.
     Append {
         /// The Markdown to add.
         content: &'a str,
     },
-    /// Puts the content at the start of the document, after a byte order mark and front matter.
+    /// Adds the content at the start of the document, after a byte order mark and front matter.
     Prepend {
         /// The Markdown to add.
         content: &'a str,
     },
-    /// Puts the content in the place of a section: its heading, its text and its children.
+    /// Replaces a section: its heading, text and children.
     ReplaceSection {
         /// The section to replace.
         target: &'a str,
-        /// The Markdown that takes its place; the empty string deletes the section.
+        /// The Markdown that replaces it; the empty string deletes the section.
         content: &'a str,
     },
-    /// Puts the content before a section's heading.
+    /// Inserts the content before a section's heading.
     InsertBefore {
-        /// The section to stand before.
+        /// The section to insert before.
         target: &'a str,
         /// The Markdown to add.
         content: &'a str,
     },
-    /// Puts the content after a section and its children.
+    /// Inserts the content after a section and its children.
     InsertAfter {
-        /// The section to stand after.
+        /// The section to insert after.
         target: &'a str,
         /// The Markdown to add.
         content: &'a str,
@@ -47,7 +47,7 @@ pub enum Edit<'a> {
 }
 
 impl<'a> Edit<'a> {
-    /// Returns the operation's name, as contract 000 spells it.
+    /// Returns the operation's name in the contract.
     pub fn name(&self) -> &'static str {
         match self {
             Edit::Append { .. } => "append",
@@ -58,7 +58,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Returns the section it names, if the operation has one.
+    /// Returns the target, if the operation has one.
     pub fn target(&self) -> Option<&'a str> {
         match *self {
             Edit::Append { .. } | Edit::Prepend { .. } => None,
@@ -68,7 +68,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Returns the Markdown it brings.
+    /// Returns the content.
     pub fn content(&self) -> &'a str {
         match *self {
             Edit::Append { content }
@@ -79,7 +79,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Returns the bytes of `text` that its content takes the place of: an empty range where it only adds.
+    /// Returns the range of `text` that the content replaces; empty for an insertion.
     fn removes(&self, text: &str, outline: &Outline) -> Result<Range<usize>, TargetError> {
         let at = |position: usize| position..position;
         let section = |target: &str| outline.find(text, target);
@@ -93,38 +93,38 @@ impl<'a> Edit<'a> {
     }
 }
 
-/// What an edit makes of a text.
+/// The planned effect of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// The new text: the old one with `removed` exchanged for `inserted`, every other byte unchanged.
+    /// The new text: the old one with `removed` replaced by `inserted`.
     pub text: String,
-    /// The bytes of the old text that go.
+    /// The removed bytes of the old text.
     pub removed: Range<usize>,
-    /// The bytes of the new text that come: the content, and the line endings that keep it apart.
+    /// The inserted bytes of the new text: the content with separating line endings.
     pub inserted: Range<usize>,
-    /// Headings of the old text outside the splice that are none any more, such as those that an unclosed fence in
-    /// the content swallows. Their positions are those in the old text.
+    /// Headings of the old text outside the splice that the edit destroys, for instance with an unclosed fence. Positions are
+    /// those in the old text.
     pub lost: Vec<Section>,
-    /// Headings of the new text outside the splice that were none before. Their positions are those in the new text.
+    /// Headings of the new text outside the splice that the edit creates. Positions are those in the new text.
     pub gained: Vec<Section>,
-    /// Whether bytes outside the splice became front matter, or ceased to be.
+    /// Whether the edit turns bytes outside the splice into front matter, or the other way round.
     pub front_matter_changed: bool,
 }
 
 /// Why an edit can't be planned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The edit's target names no section, or more than one.
+    /// The target names no section, or several.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// The text has too much structure to be parsed, or would have.
+    /// The text has, or would have, too much structure.
     #[error(transparent)]
-    TooMuch(#[from] TooMuch),
+    Structure(#[from] StructureError),
 }
 
 /// Plans an edit of `old`.
 ///
-/// Linear: the old text is parsed once, the new one three times at most, to try separators.
+/// Linear: parses the old text once, and the new one at most three times, to try separators.
 ///
 /// # Errors
 /// [`EditError`].

@@ -7,8 +7,9 @@ use memchr::memchr_iter;
 /// U+FEFF at the start of a file: not part of its text, never moved.
 pub(super) const BOM: char = '\u{feff}';
 
-/// Returns the text with each lone `\r` as `\n`: same length, same positions, and line endings that both
-/// pulldown-cmark (which knows no lone `\r`) and a search for `\n` find.
+/// Returns the text with each lone `\r` replaced by `
+/// `: positions stay, and both pulldown-cmark (which does not know a lone `\r`) and a search for `
+/// ` find all line endings.
 pub(super) fn mask_lone_cr(text: &str) -> Cow<'_, str> {
     if !text.contains('\r') {
         return Cow::Borrowed(text);
@@ -24,13 +25,13 @@ pub(super) fn mask_lone_cr(text: &str) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
-/// Returns where the line holding `position` starts. `masked` has no lone `\r`.
+/// Returns the start of the line at `position`. `masked` has no lone `\r`.
 pub(super) fn line_start(masked: &str, position: usize) -> usize {
     masked[..position].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// Returns where the line before `position` ends, its ending included: `position` itself when that starts a line.
-/// `masked` has no lone `\r`.
+/// Returns the end of the line before `position`, including its ending: `position` itself at the start of a line. `masked`
+/// has no lone `\r`.
 pub(super) fn line_end(masked: &str, position: usize) -> usize {
     if masked[..position].ends_with('\n') {
         return position;
@@ -40,8 +41,10 @@ pub(super) fn line_end(masked: &str, position: usize) -> usize {
         .map_or(masked.len(), |newline| position + newline + 1)
 }
 
-/// Returns the line ending that most lines of the text have; `\n` before `\r\n` before `\r` when equally many do,
-/// so `\n` for a text without any.
+/// Returns the most frequent line ending of the text; on a tie `
+/// ` before `\r
+/// ` before `\r`, and `
+/// ` if there is none.
 pub(super) fn ending_of(text: &str) -> &'static str {
     let (crlf, lf, cr) = endings(text);
     if lf >= crlf && lf >= cr {
@@ -53,7 +56,9 @@ pub(super) fn ending_of(text: &str) -> &'static str {
     }
 }
 
-/// How many lines end with `\r\n`, with `\n` alone, and with `\r` alone.
+/// Returns the numbers of lines that end with `\r
+/// `, with `
+/// ` alone, and with `\r` alone.
 pub(super) fn endings(text: &str) -> (usize, usize, usize) {
     let bytes = text.as_bytes();
     let crlf = memchr_iter(b'\r', bytes)
@@ -63,8 +68,8 @@ pub(super) fn endings(text: &str) -> (usize, usize, usize) {
     (crlf, count(b'\n'), count(b'\r'))
 }
 
-/// Whether `left` and `right`, put side by side, would run into each other: text on one line, or a `\r` and a `\n`
-/// that were two line endings and would become one.
+/// Returns true if concatenating `left` and `right` would join two lines, or turn the two line endings `\r` and `
+/// ` into one.
 pub(super) fn glue(left: &str, right: &str) -> bool {
     if left.is_empty() || right.is_empty() || left.ends_with('\n') {
         return false;
@@ -72,7 +77,7 @@ pub(super) fn glue(left: &str, right: &str) -> bool {
     !left.ends_with('\r') || right.starts_with('\n')
 }
 
-/// Returns a text of several lines as one, each line trimmed, joined by a blank: how a heading's lines are compared.
+/// Returns a text's trimmed lines joined by blanks: the form in which headings are compared.
 pub(super) fn squash(text: &str) -> String {
     let lines: Vec<&str> = text
         .trim()

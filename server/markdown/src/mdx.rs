@@ -1,12 +1,12 @@
-//! The MDX mask: a text of the same length in which what MDX adds to Markdown is blank.
+//! The MDX mask: a text of the same length in which MDX's additions to Markdown are blank.
 //!
-//! Parsing the mask as CommonMark finds the headings of an MDX file, also of one whose MDX is broken and which an MDX
-//! parser would refuse. Masked are `import` and `export` statements, lines that are nothing but JSX tags, and fenced
-//! code (MDX has no indented code, so a fence is one at any depth, while CommonMark would look into a deep one).
+//! Parsing the mask as CommonMark finds the headings of an MDX file, even of an invalid one that an MDX parser would refuse.
+//! Masked are `import` and `export` statements, lines of only JSX tags, and fenced code (MDX has no indented code, so a fence
+//! is valid at any depth, unlike in CommonMark).
 
-/// What the line before left open.
+/// What the previous line left open.
 enum Open {
-    /// Nothing: the line before was blank, masked, or the start of the text.
+    /// Nothing: the previous line was blank, masked, or the start of the text.
     Nothing,
     /// Running text, which no statement can interrupt.
     Text,
@@ -42,8 +42,8 @@ pub(super) fn mask(body: &str) -> String {
     masked
 }
 
-/// Returns where the last line starts that could end a tag of several lines. A tag that opens behind it never closes,
-/// so it is no tag: one stray `<` must not hide the rest of a file.
+/// Returns the start of the last line that can end a multi-line tag. A tag that opens after it never closes, so it is not a
+/// tag: one stray `<` must not hide the rest of a file.
 fn last_tag_end(body: &str) -> usize {
     let mut start = 0;
     let mut last = 0;
@@ -56,7 +56,7 @@ fn last_tag_end(body: &str) -> usize {
     last
 }
 
-/// Returns whether the line is to be hidden, and what it leaves open.
+/// Returns whether to mask the line, and what it leaves open.
 fn read(line: &str, open: &Open, tag_may_close: bool) -> (bool, Open) {
     let text = line.trim();
     match *open {
@@ -99,7 +99,7 @@ fn read(line: &str, open: &Open, tag_may_close: bool) -> (bool, Open) {
     }
 }
 
-/// Reads a code fence: its character, its length, and what follows it on the line.
+/// Parses a code fence: its character, its length, and the rest of the line.
 fn fence(text: &str) -> Option<(u8, usize, &str)> {
     let mark = *text.as_bytes().first()?;
     if mark != b'`' && mark != b'~' {
@@ -111,7 +111,7 @@ fn fence(text: &str) -> Option<(u8, usize, &str)> {
     (length >= 3 && !inline_code).then_some((mark, length, info))
 }
 
-/// Returns the line without the list markers it starts with: a fence may open right behind one.
+/// Returns the line without leading list markers, after which a fence may open.
 fn after_list_markers(mut text: &str) -> &str {
     loop {
         let unnumbered = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -130,7 +130,7 @@ fn after_list_markers(mut text: &str) -> &str {
     }
 }
 
-/// Whether the line starts with a JSX tag, opening, closing or a fragment's; `<https://…>` is a link.
+/// Returns true if the line starts with a JSX tag (opening, closing, or a fragment's); `<https://…>` is a link.
 fn opens_tag(text: &str) -> bool {
     let Some(inside) = text.strip_prefix('<') else {
         return false;

@@ -1,8 +1,7 @@
 //! The outline: a document's sections, each with its byte ranges.
 //!
-//! A heading is a top-level block of CommonMark, ATX or setext: never inside a fence, indented code, HTML, front
-//! matter, a quote or a list. Building it is linear: one pass of the parser, and a stack of at most six
-//! open sections.
+//! A heading is a top-level block of CommonMark, ATX or setext: never inside a fence, indented code, HTML, front matter, a
+//! quote or a list. Building the outline is linear: one pass of the parser, and a stack of at most six open sections.
 
 use std::ops::Range;
 
@@ -11,28 +10,28 @@ use super::slug::Slugger;
 use super::target::{self, TargetError};
 use super::{Flavor, front_matter, lines};
 
-/// A heading with all that stands below it.
+/// A heading with its text and children.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// The heading's level, 1 to 6.
     pub level: u8,
-    /// The heading's text as a reader sees it, without markup and images.
+    /// The visible text of the heading, without markup and images.
     pub text: String,
     /// GitHub's anchor for the heading, unique in the document.
     pub slug: String,
     /// The heading's first line, counted from 1.
     pub line: usize,
-    /// The heading's whole lines, with their endings and a setext heading's underline.
+    /// Range of the heading's whole lines, with their endings and a setext underline.
     pub heading: Range<usize>,
-    /// Where the section's own text ends: at the next heading of any level.
+    /// End of the section's own text: the next heading of any level.
     pub body_end: usize,
-    /// Where the section ends with its children: at the next heading of its level or a higher one.
+    /// End of the section with its children: the next heading of its level or a higher one.
     pub end: usize,
-    /// The section it stands in, as an index into the outline's sections.
+    /// Index of the parent in the outline's sections.
     pub parent: Option<usize>,
 }
 
-/// What stands where in a document.
+/// The structure of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
     front_matter: Range<usize>,
@@ -66,34 +65,34 @@ impl Outline {
         &self.sections
     }
 
-    /// Returns the range of the front matter, its fence lines included. It starts after a byte order mark, and is
-    /// empty there when the document has none.
+    /// Returns the range of the front matter, including its fence lines. It starts after a byte order mark, and is empty
+    /// there if the document has none.
     pub fn front_matter(&self) -> Range<usize> {
         self.front_matter.clone()
     }
 
-    /// Returns the one section that `target` names: by its heading's line as written, else by its text, else by its
-    /// slug. `text` is the text this outline was parsed from.
+    /// Returns the only section that `target` names: by its heading's line as written, otherwise by its text, otherwise by
+    /// its slug. `text` is the text from which the outline was parsed.
     ///
     /// # Errors
-    /// When no section is named so, or more than one.
+    /// If no section has that name, or several have.
     pub fn find(&self, text: &str, target: &str) -> Result<&Section, TargetError> {
         target::find(&self.sections, text, target)
     }
 
-    /// Returns the top-level blocks in their order.
+    /// Returns the top-level blocks in order.
     pub(super) fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 }
 
-/// Sections in the making: the last ones are open until a heading closes them.
+/// Sections under construction: the last ones are open until a heading closes them.
 struct Sections<'t> {
     masked: &'t str,
     all: Vec<Section>,
-    /// Indices of the sections that the next heading may still belong to; levels rise.
+    /// Indices of the open sections; levels increase.
     open: Vec<usize>,
-    /// How many lines lie before `counted_to`.
+    /// Number of lines before `counted_to`.
     lines: usize,
     counted_to: usize,
 }
@@ -131,7 +130,7 @@ impl<'t> Sections<'t> {
         });
     }
 
-    /// Returns the number of the line that starts at `position`. Positions only rise, so each byte is read once.
+    /// Returns the number of the line that starts at `position`. Positions only increase, so each byte is read once.
     fn line_at(&mut self, position: usize) -> usize {
         self.lines += self.masked[self.counted_to..position].matches('\n').count();
         self.counted_to = position;

@@ -1,35 +1,35 @@
-//! Previews: a plan shown before it runs, as a diff, one line, and how much is at stake.
+//! Previews: a plan as a diff, a summary, and a risk.
 
 use super::diff::LineDiff;
 use super::edit::{Edit, Plan};
 use super::shown;
 
-/// How many lines may go, or come, before the risk rises.
+/// Number of removed or added lines above which the risk is higher.
 const MANY_LINES: usize = 20;
 
-/// A plan as a person or a model judges it.
+/// A plan, presented for judgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preview {
-    /// The unified diff, which `git apply` turns into exactly the planned text; empty when nothing changes.
+    /// The unified diff, which `git apply` turns into exactly the planned text; empty if nothing changes.
     pub diff: String,
-    /// What [`summarize`] returns.
+    /// The result of [`summarize`].
     pub summary: String,
-    /// How much is at stake.
+    /// The risk.
     pub risk: Risk,
 }
 
-/// How much an edit puts at stake.
+/// The risk of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
-    /// Only new lines come, 20 at most.
+    /// At most 20 lines are added, none removed.
     Low,
-    /// A line goes, or more than 20 come.
+    /// A line is removed, or more than 20 are added.
     Medium,
-    /// A heading or the front matter changes that the edit doesn't name, or more than 20 lines or half the file go.
+    /// A heading or front matter outside the target changes, or more than 20 lines or half the file are removed.
     High,
 }
 
-/// Returns the preview of a plan that `edit` made of `old`, the file at `path`.
+/// Returns the preview of `plan`, which `edit` made of `old`, the file at `path`.
 pub fn preview(path: &str, old: &str, edit: &Edit<'_>, plan: &Plan) -> Preview {
     let diff = LineDiff::between(old, &plan.text);
     let counts = diff.counts();
@@ -40,8 +40,8 @@ pub fn preview(path: &str, old: &str, edit: &Edit<'_>, plan: &Plan) -> Preview {
     }
 }
 
-/// Returns one line that says what an edit of `old` does: `replace_section "## Scope": +3 -12 lines`, and which
-/// headings outside it vanish or appear, if any.
+/// Returns a one-line summary of an edit: `replace_section "## Scope": +3 -12 lines`, and the headings outside it that it
+/// destroys or creates, if any.
 pub fn summarize(old: &str, edit: &Edit<'_>, plan: &Plan) -> String {
     summary(edit, plan, LineDiff::between(old, &plan.text).counts())
 }
@@ -75,7 +75,7 @@ fn summary(edit: &Edit<'_>, plan: &Plan, (added, removed): (usize, usize)) -> St
 
 fn risk(old: &str, plan: &Plan, (added, removed): (usize, usize)) -> Risk {
     let outside_changes = !plan.lost.is_empty() || !plan.gained.is_empty() || plan.front_matter_changed;
-    // A diff also counts the last line when it only gets its line ending: that line doesn't go.
+    // A diff also counts the last line if it only gets its line ending: that line is not removed.
     let gone = if plan.removed.is_empty() { 0 } else { removed };
     let half_the_file = 2 * gone >= old.split_inclusive('\n').count();
     if outside_changes || gone > MANY_LINES || gone > 0 && half_the_file {

@@ -1,29 +1,29 @@
-//! Seams: where spliced text meets the text that stays, and the line endings that keep the two apart.
+//! Seams: the line endings between spliced text and the text around it.
 //!
-//! Content goes in verbatim. A line ending is added where the content would otherwise run into a line that stays, and
-//! a blank line only where the parser says that the splice changes a block that stays and that the blank line cures
-//! it: a setext heading that swallows the paragraph above it, a list that takes in the paragraph below it.
+//! Content is inserted verbatim. A line ending is added where lines would otherwise join, and a blank line only if the splice
+//! would change a neighbouring block and the blank line prevents that: a setext underline that absorbs the paragraph above
+//! it, a list that absorbs the paragraph below it.
 
 use std::ops::Range;
 
 use super::outline::Outline;
 use super::{Flavor, blocks, lines, outside};
 
-/// A text with one range exchanged for another.
+/// A text with one range replaced.
 #[derive(Debug)]
 pub(super) struct Splice {
     /// The new text.
     pub(super) text: String,
-    /// Its outline.
+    /// Outline of the new text.
     pub(super) outline: Outline,
-    /// What went, in the old text.
+    /// The removed range of the old text.
     pub(super) removed: Range<usize>,
-    /// What came, in the new text.
+    /// The inserted range of the new text.
     pub(super) inserted: Range<usize>,
 }
 
 impl Splice {
-    /// Returns where a position outside the removed range is in the new text.
+    /// Converts a position outside the removed range to the new text.
     pub(super) fn moved(&self, position: usize) -> usize {
         if position < self.removed.start {
             position
@@ -33,7 +33,7 @@ impl Splice {
     }
 }
 
-/// Exchanges `removed` for the content in `old`, the text that `before` is the outline of.
+/// Replaces `removed` by the content in `old`, whose outline is `before`.
 pub(super) fn splice(
     old: &str,
     before: &Outline,
@@ -84,24 +84,24 @@ pub(super) fn splice(
     best
 }
 
-/// How many line endings to add on either side of the content.
+/// Number of line endings to add on either side of the content.
 #[derive(Clone, Copy)]
 struct Endings {
     before: usize,
     after: usize,
 }
 
-/// Three texts to put side by side: the outer two stay as they are.
+/// Three texts to concatenate; the outer two stay unchanged.
 struct Joint<'t> {
     left: &'t str,
     content: &'t str,
     right: &'t str,
-    /// The line ending to add, the document's own.
+    /// The document's own line ending.
     ending: &'static str,
 }
 
 impl Joint<'_> {
-    /// Returns the line endings without which text would run into a line that stays.
+    /// Returns the line endings without which lines would join.
     fn fewest_endings(&self) -> Endings {
         let left = self.left.strip_prefix(lines::BOM).unwrap_or(self.left);
         if self.content.is_empty() {
@@ -128,7 +128,7 @@ impl Joint<'_> {
     }
 }
 
-/// Whether content that follows a table is meant to go on with it: it starts as a row and is no table of its own.
+/// Returns true if content after a table continues it: it starts as a row and is not a table of its own.
 fn is_table_row(content: &str, flavor: Flavor) -> bool {
     let first = Outline::parse(content, flavor)
         .blocks()

@@ -1,16 +1,16 @@
-//! Text from a caller or a file, made fit to stand in one line that a person reads.
+//! Text from a caller or a file, escaped for display on one line.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// The characters after which a shown text is cut.
-const LONGEST: usize = 120;
+/// Upper bound of the characters shown.
+const MAX_CHARACTERS: usize = 120;
 
-/// Returns the text on one line: line ends and other controls, bidi overrides, zero-width and other invisible
-/// characters as escapes (`\n`, `\u{202e}`), and everything after 120 characters as `…`.
+/// Returns the text on one line: control characters, bidi overrides, zero-width and other invisible characters are escaped (`
+/// `, `\u{202e}`), and everything after 120 characters becomes `…`.
 pub(super) fn one_line(text: &str) -> String {
     let mut shown = String::new();
     for (index, c) in text.chars().enumerate() {
-        if index == LONGEST {
+        if index == MAX_CHARACTERS {
             shown.push('…');
             break;
         }
@@ -23,8 +23,8 @@ pub(super) fn one_line(text: &str) -> String {
     shown
 }
 
-/// Whether a character leaves no mark of its own, or moves others: controls, formats (among them every bidi and
-/// zero-width character), separators of lines, private and unassigned ones, and the blank letters of Hangul.
+/// Returns true if a character is invisible or moves others: controls, formats (including all bidi and zero-width
+/// characters), line separators, private and unassigned characters, and the blank letters of Hangul.
 fn invisible(c: char) -> bool {
     matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
         || matches!(

@@ -1,7 +1,7 @@
-//! Targets: how a caller names a section, and what to answer when the name fits none or several.
+//! Targets: how a caller names a section, and the errors if the name fits none or several.
 //!
-//! First match wins is how notes get corrupted, so a name that fits two headings is refused with both of them shown.
-//! Three readings are tried in turn; the first that fits any heading decides.
+//! Taking the first match would corrupt notes, so an ambiguous name is refused with the candidates. Three readings are tried
+//! in turn; the first with a match decides.
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ use super::lines::squash;
 use super::outline::Section;
 use super::{nearest, shown};
 
-/// How many headings an error message shows; the error itself holds all of them.
-const SHOWN: usize = 10;
+/// Upper bound of the headings in an error message; the error itself has all of them.
+const MAX_SHOWN: usize = 10;
 
-/// Why a target names no section to edit.
+/// Why a target does not name one section.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// No heading is named so.
+    /// No heading has that name.
     #[error(
         "section \"{}\" not found; {}",
         shown::one_line(target),
@@ -24,10 +24,10 @@ pub enum TargetError {
     NotFound {
         /// The target as given.
         target: String,
-        /// The headings it may have meant, the most similar first, at most five.
+        /// Similar headings, the most similar first, at most five.
         nearest: Vec<Candidate>,
     },
-    /// More than one heading is named so.
+    /// Several headings have that name.
     #[error(
         "section \"{}\" names {} headings; say which by its slug: {}",
         shown::one_line(target),
@@ -37,19 +37,19 @@ pub enum TargetError {
     Ambiguous {
         /// The target as given.
         target: String,
-        /// The headings it names, in their order.
+        /// The headings with that name, in order.
         candidates: Vec<Candidate>,
     },
 }
 
-/// A heading to choose from.
+/// A heading that may be meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its first line, counted from 1.
+    /// First line of the heading, from 1.
     pub line: usize,
-    /// Its line as written, a setext heading's without the underline.
+    /// The heading's line as written, without a setext underline.
     pub heading: String,
-    /// Its slug, which names it and no other.
+    /// Its slug, which is unique.
     pub slug: String,
 }
 
@@ -64,7 +64,7 @@ impl Candidate {
 }
 
 impl fmt::Display for Candidate {
-    /// `"## Scope" (line 12, #scope)`, on one line whatever the heading holds.
+    /// Formats as `"## Scope" (line 12, #scope)`, always on one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (heading, slug) = (shown::one_line(&self.heading), shown::one_line(&self.slug));
         write!(f, "\"{heading}\" (line {}, #{slug})", self.line)
@@ -77,7 +77,7 @@ pub(super) fn find<'s>(
     text: &str,
     target: &str,
 ) -> Result<&'s Section, TargetError> {
-    let wanted = Written::parse(&squash(target));
+    let wanted = HeadingLine::parse(&squash(target));
     let line = wanted.line();
     if line.is_empty() {
         return Err(TargetError::NotFound {
@@ -85,9 +85,9 @@ pub(super) fn find<'s>(
             nearest: vec![],
         });
     }
-    let written: Vec<Written> = sections
+    let written: Vec<HeadingLine> = sections
         .iter()
-        .map(|section| Written::of(section, text))
+        .map(|section| HeadingLine::of(section, text))
         .collect();
     let as_line = |index: usize| wanted.level.is_some() && written[index] == wanted;
     let as_text = |index: usize| sections[index].text.trim() == line || written[index].text == line;
@@ -125,31 +125,31 @@ pub(super) fn find<'s>(
     })
 }
 
-/// A heading's line as it stands in a file or in a target, read so far that two ways to write the same compare equal.
+/// A heading's line in a file or a target, normalized for comparison.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Written {
-    /// The number of opening `#`; none for running text, so for a setext heading.
+pub(super) struct HeadingLine {
+    /// Number of opening `#`; `None` for plain text, and so for a setext heading.
     pub(super) level: Option<u8>,
-    /// What follows them, without closing `#` and white space around it.
+    /// The text without closing `#` and surrounding white space.
     pub(super) text: String,
 }
 
-impl Written {
-    /// Reads a section's heading in the text that the section is of.
+impl HeadingLine {
+    /// Parses the heading of a section of `text`.
     pub(super) fn of(section: &Section, text: &str) -> Self {
         let line = as_written(section, text);
-        match Written::parse(&line) {
+        match HeadingLine::parse(&line) {
             written if written.level == Some(section.level) => written,
-            _ => Written {
+            _ => HeadingLine {
                 level: None,
                 text: line,
             },
         }
     }
 
-    /// Reads one line by the rules of CommonMark 0.31, section 4.2, ATX headings.
+    /// Parses one line by the rules for ATX headings in CommonMark 0.31, section 4.2.
     pub(super) fn parse(line: &str) -> Self {
-        let running_text = Written {
+        let running_text = HeadingLine {
             level: None,
             text: line.into(),
         };
@@ -161,13 +161,13 @@ impl Written {
         let unclosed = rest.trim_end_matches('#');
         let closed = unclosed.ends_with([' ', '\t']) || unclosed.is_empty();
         let text = if closed { unclosed } else { rest };
-        Written {
+        HeadingLine {
             level: Some(marks as u8),
             text: text.trim().into(),
         }
     }
 
-    /// Returns the line in its plainest form.
+    /// Returns the line in canonical form.
     fn line(&self) -> String {
         match self.level {
             Some(level) => format!("{} {}", "#".repeat(level.into()), self.text)
@@ -178,7 +178,7 @@ impl Written {
     }
 }
 
-/// Returns a heading's line without the white space around it; a setext heading's lines as one, without the underline.
+/// Returns a heading's line without surrounding white space; a setext heading's lines as one, without the underline.
 fn as_written(section: &Section, text: &str) -> String {
     let heading = text[section.heading.clone()].trim();
     match heading.rsplit_once(['\n', '\r']) {
@@ -198,7 +198,11 @@ fn advice(target: &str, nearest: &[Candidate]) -> String {
 }
 
 fn listed(candidates: &[Candidate]) -> String {
-    let shown: Vec<String> = candidates.iter().take(SHOWN).map(Candidate::to_string).collect();
+    let shown: Vec<String> = candidates
+        .iter()
+        .take(MAX_SHOWN)
+        .map(Candidate::to_string)
+        .collect();
     match candidates.len() - shown.len() {
         0 => shown.join(" or "),
         more => format!("{} or {more} more", shown.join(", ")),

@@ -120,7 +120,7 @@ fn invalid_certificates_and_keys_are_refused() {
         (&key, &key, "no certificate in PEM"),
         (&cert, &empty, "no private key in PEM"),
         (&cert, &cert, "no private key in PEM"),
-        (&cert, &others[1], "not good for TLS"),
+        (&cert, &others[1], "be used for TLS"),
     ] {
         let error = Certificates::new(cert.clone(), key.clone())
             .unwrap_err()

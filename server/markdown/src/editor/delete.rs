@@ -1,14 +1,14 @@
-//! A section that goes.
+//! Deletes a section.
 
 use super::{Parsed, SectionError, SectionPlan, splice};
 
-/// Takes the section at `position` out, with its heading, its text and all that stand below it.
+/// Deletes the section at `position`: its heading, its text and its children.
 ///
 /// # Errors
 /// [`SectionError`].
 ///
 /// # Panics
-/// When there is no section at `position`.
+/// If there is no section at `position`.
 pub fn delete(document: &Parsed<'_>, position: usize) -> Result<SectionPlan, SectionError> {
     let section = &document.sections()[position];
     let done = splice(document, section.heading.start..section.end, "")?;

@@ -1,37 +1,37 @@
-//! Why a change of sections is not made.
+//! Why a change of sections is refused.
 
-use super::super::{bounds::TooMuch, outline::Section, shown};
+use super::super::{bounds::StructureError, outline::Section, shown};
 use super::text;
 
 /// Why a change of sections can't be planned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SectionError {
-    /// There is no such position, or none that the section can have.
+    /// The position is out of range.
     #[error("position {position} is outside of the document: {}", range(*most, *moved))]
     Position {
         /// The position as given.
         position: usize,
-        /// The last one that can be had.
+        /// The last valid position.
         most: usize,
-        /// How many sections move together; 0 when none does.
+        /// Number of sections that move together; 0 if none moves.
         moved: usize,
     },
-    /// A heading is one line.
+    /// The heading has more than one line.
     #[error("the heading has a line break; give one line, and what follows as content")]
     HeadingLines,
-    /// A heading has a text.
+    /// The heading is empty.
     #[error("the heading is empty; give its text, with or without `#` before it")]
     HeadingEmpty,
-    /// What stands before would take the heading in.
+    /// The text before would absorb the heading.
     #[error(
         "\"{heading}\" would be no heading there: the text before it opens a code block, comment, tag or front matter and \
          does not close it; close that first"
     )]
     NoHeading {
-        /// The heading's line.
+        /// Line of the heading.
         heading: String,
     },
-    /// The content has a heading that is not below the section's own.
+    /// The content has a heading whose level ends the section.
     #[error(
         "the content has the heading \"{heading}\" of level {found}, which would end the section (level {level}); use \
          level {} or below in it, or insert a section of its own",
@@ -40,21 +40,21 @@ pub enum SectionError {
     EndsSection {
         /// The heading in the content.
         heading: String,
-        /// Its level.
+        /// Level of that heading.
         found: u8,
-        /// The level of the section.
+        /// Level of the section.
         level: u8,
     },
-    /// A heading in the content would have sections below it that are not.
+    /// A heading in the content would become the parent of existing sections.
     #[error(
         "a heading in the content would take \"{heading}\" in, which stands below the section itself; use the level of \
          \"{heading}\" for it"
     )]
     Reparents {
-        /// The heading that stands after the content.
+        /// The heading after the content.
         heading: String,
     },
-    /// A heading outside would no longer be one.
+    /// A heading outside would be destroyed.
     #[error(
         "the heading \"{heading}\" (line {line}) would become part of the text before it; close the code blocks, comments \
          and tags in the content"
@@ -66,16 +66,16 @@ pub enum SectionError {
         line: usize,
     },
     /// Text outside would become a heading.
-    #[error("text that is no heading now would become the heading \"{heading}\" (line {line})")]
+    #[error("text that is not a heading now would become the heading \"{heading}\" (line {line})")]
     Reveals {
-        /// The heading that it would be.
+        /// The new heading.
         heading: String,
         /// Its first line in the new text, counted from 1.
         line: usize,
     },
-    /// The text has too much structure to be parsed, or would have.
+    /// The text has, or would have, too much structure.
     #[error(transparent)]
-    TooMuch(#[from] TooMuch),
+    Structure(#[from] StructureError),
 }
 
 impl SectionError {
@@ -102,7 +102,7 @@ impl SectionError {
     }
 }
 
-/// The heading of a section of `text`, for people.
+/// Returns the heading of a section, for display.
 pub(super) fn shown(text: &str, section: &Section) -> String {
     shown::one_line(&text::title(text, section))
 }

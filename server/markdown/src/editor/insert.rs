@@ -1,13 +1,13 @@
-//! A new section.
+//! Inserts a section.
 
-use super::super::{lines, target::Written};
+use super::super::{lines, target::HeadingLine};
 use super::{Parsed, SectionError, SectionPlan, check_below, splice, text};
 
-/// Puts a new section at `position`, before the one that is there, or at the end of the document.
+/// Inserts a new section at `position`, before the section there, or at the end of the document.
 ///
-/// Its level is that of the section it displaces, at the end that of the last one, so that what follows stays below what
-/// it was below; a heading that is given with `#` says its level itself. The new section is set apart by blank lines.
-/// Content that begins with the section's own heading is understood.
+/// Its level is that of the section at `position`, at the end that of the last one, so that the following sections keep their
+/// parents; a heading with `#` states its own level. Blank lines separate the new section. If the content begins with the
+/// section's own heading, that is not repeated.
 ///
 /// # Errors
 /// [`SectionError`].
@@ -35,7 +35,7 @@ pub fn insert(
     let ending = lines::ending_of(document.text);
     let mut piece = String::new();
     if !left.trim_start_matches(lines::BOM).is_empty() && !text::ends_blank(left) {
-        // Where the last line has no ending, the splice gives it one.
+        // The splice gives the last line an ending if it has none.
         piece.push_str(ending);
     }
     piece.push_str(&heading.line);
@@ -50,7 +50,7 @@ pub fn insert(
     let done = splice(document, at..at, &piece)?;
     let after = done.outline.sections();
     let came = after.len() - sections.len();
-    // What the splice puts before the heading are line endings.
+    // Only line endings precede the heading.
     let inserted = &done.text[done.inserted.clone()];
     let heading_at = done.inserted.end - inserted.trim_start_matches(['\n', '\r']).len();
     if after
@@ -70,32 +70,33 @@ pub fn insert(
     })
 }
 
-/// A heading to be written.
+/// The heading to write.
 struct Heading {
     level: u8,
-    /// Its text.
+    /// Text of the heading.
     title: String,
-    /// Its line.
+    /// Line of the heading.
     line: String,
 }
 
 impl Heading {
-    /// Reads a heading as a caller gives it: a text, or a whole line with its `#`.
+    /// Parses a heading given by a caller: a text, or a whole line with its `#`.
     fn parse(given: &str, level: u8) -> Result<Self, SectionError> {
         if given.trim().contains(['\n', '\r']) {
             return Err(SectionError::HeadingLines);
         }
-        let written = Written::parse(given.trim());
+        let written = HeadingLine::parse(given.trim());
         let (level, title) = (written.level.unwrap_or(level), written.text);
         if title.is_empty() {
             return Err(SectionError::HeadingEmpty);
         }
         let marks = "#".repeat(level.into());
         let line = format!("{marks} {title}");
-        // A text that ends with `#` would lose it as a closing sequence, were there no other one behind it.
-        let line = match Written::parse(&line).text == title {
-            true => line,
-            false => format!("{line} {marks}"),
+        // A text that ends with `#` would lose it as a closing sequence, unless more of them follow.
+        let line = if HeadingLine::parse(&line).text == title {
+            line
+        } else {
+            format!("{line} {marks}")
         };
         Ok(Self { level, title, line })
     }

@@ -1,13 +1,13 @@
-//! Sections that come, go, change and move: the four changes of a document as a list of sections.
+//! Inserts, deletes, updates and moves sections of a document.
 //!
-//! A section is known by its position: the number of headings before its own, so the list is the outline in pre-order. A
-//! change is a splice like that of [`super::edit`]: bytes outside of it stay. What a caller gives as a section's content
-//! is its own text, without heading and children and without the blank lines around it; those belong to the document and
-//! stay where they are, so writing back what was read changes nothing.
+//! A section is identified by its position, the number of headings before its own: the list is the outline in pre-order. A
+//! change is a splice as in [`super::edit`]: all other bytes stay. A section's content is its own text, without heading,
+//! children and surrounding blank lines; those belong to the document and stay, so that writing back what was read changes
+//! nothing.
 //!
-//! The result is parsed again, and refused where it is not the same document with one change: where a heading outside of
-//! the splice is none any more or a new one appears, where the new section is none, or where content would end the
-//! section that it is for.
+//! The result is parsed again. A change is refused if the result is not the same document with one change: if it destroys or
+//! creates a heading outside of the splice, if the new section is not recognized, or if the content would end its own
+//! section.
 
 mod delete;
 mod error;
@@ -24,19 +24,19 @@ pub use self::{
 };
 use super::{
     Flavor,
-    bounds::{self, TooMuch},
+    bounds::{self, StructureError},
     outline::{Outline, Section},
     outside, seams,
 };
 
-/// A document, parsed.
+/// A parsed document.
 #[derive(Debug)]
 pub struct Parsed<'t> {
-    /// Its text.
+    /// The text.
     pub text: &'t str,
-    /// How it was parsed.
+    /// The dialect.
     pub flavor: Flavor,
-    /// Its sections.
+    /// The outline.
     pub outline: Arc<Outline>,
 }
 
@@ -44,8 +44,8 @@ impl<'t> Parsed<'t> {
     /// Parses a document.
     ///
     /// # Errors
-    /// When it has too much structure for that.
-    pub fn new(text: &'t str, flavor: Flavor) -> Result<Self, TooMuch> {
+    /// If it has too much structure.
+    pub fn new(text: &'t str, flavor: Flavor) -> Result<Self, StructureError> {
         bounds::check(&[text])?;
         Ok(Self {
             text,
@@ -54,32 +54,32 @@ impl<'t> Parsed<'t> {
         })
     }
 
-    /// Its sections, each at its position.
+    /// Returns the sections, indexed by position.
     pub fn sections(&self) -> &[Section] {
         self.outline.sections()
     }
 
-    /// How many sections the one at `position` is with all that stand below it.
+    /// Returns the number of sections in the subtree at `position`.
     pub fn size(&self, position: usize) -> usize {
         let (sections, end) = (self.sections(), self.sections()[position].end);
         sections.partition_point(|section| section.heading.start < end) - position
     }
 }
 
-/// What a change of sections makes of a document.
+/// The planned change of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionPlan {
     /// The new text.
     pub text: String,
     /// The outline of the new text.
     pub outline: Arc<Outline>,
-    /// Where the section is afterwards; of one that is deleted, where it was.
+    /// Position of the section afterwards; of a deleted one, its former position.
     pub position: usize,
-    /// How many sections come (the new one with those in its content, or those in its new content alone), go, or move.
+    /// Number of inserted, updated, deleted or moved sections, including those in the content.
     pub sections: usize,
 }
 
-/// Splices, and fails where the document outside of the splice does not stay what it was.
+/// Splices, and fails if the document outside of the splice would change.
 fn splice(
     document: &Parsed<'_>,
     removed: std::ops::Range<usize>,
@@ -98,7 +98,7 @@ fn splice(
     Ok(splice)
 }
 
-/// Fails where a section that came with content is not below the one of `level` that the content is for.
+/// Fails if a section in the content is not below the section of `level` to which the content belongs.
 fn check_below(came: &[Section], text: &str, level: u8) -> Result<(), SectionError> {
     match came.iter().find(|section| section.level <= level) {
         Some(section) => Err(SectionError::ends_section(text, section, level)),

@@ -1,20 +1,20 @@
-//! A section that moves.
+//! Moves a section.
 
 use std::{ops::Range, sync::Arc};
 
 use super::super::{lines, outline::Section, seams};
 use super::{Parsed, SectionError, SectionPlan};
 
-/// Moves the section at `position`, with all that stand below it, to where it then has `new_position`.
+/// Moves the section at `position`, with its children, so that its new position is `new_position`.
 ///
-/// Its bytes are what they were. What comes between them and their new neighbours are line endings alone: one where text
-/// would run into another line, and a blank line where a block would change without it.
+/// Its bytes do not change. Only line endings are added between it and its new neighbours: one where lines would join, and a
+/// blank line where a block would otherwise change.
 ///
 /// # Errors
 /// [`SectionError`].
 ///
 /// # Panics
-/// When there is no section at `position`.
+/// If there is no section at `position`.
 pub fn relocate(
     document: &Parsed<'_>,
     position: usize,
@@ -43,7 +43,7 @@ pub fn relocate(
             .get(index)
             .map_or(text.len(), |section| section.heading.start)
     };
-    // What stands between the old place and the new one moves the other way.
+    // The sections between the old and the new position move the other way.
     let exchange = if new_position < position {
         Exchange::new(sections, new_position..position, position..position + size, start)
     } else {
@@ -71,7 +71,7 @@ pub fn relocate(
     attempt(fewest).or_else(|error| attempt(fewest + 1).map_err(|_| error))
 }
 
-/// Two neighbouring runs of sections that change places.
+/// Two adjacent runs of sections to exchange.
 struct Exchange {
     first: Range<usize>,
     second: Range<usize>,
@@ -105,8 +105,8 @@ impl Exchange {
         self.middle..self.end
     }
 
-    /// The first section that is not what it was after the exchange; `None` when all are. `offset` is how far behind the
-    /// second run the first one then starts.
+    /// Returns the first section that the exchange changes; `None` if there is none. `offset` is the distance from the second
+    /// run to the first one afterwards.
     fn disturbs<'s>(
         &self,
         document: &'s Parsed<'_>,
@@ -115,7 +115,7 @@ impl Exchange {
     ) -> Option<&'s Section> {
         let sections = document.sections();
         let piece = &done.text[done.inserted.clone()];
-        // Both runs start with a heading, so what stands before is what the splice added.
+        // Both runs start with a heading, so the splice added what precedes.
         let added = piece.len() - piece.trim_start_matches(['\n', '\r']).len();
         let base = done.inserted.start + added;
         let expected = (0..self.first.start)
@@ -143,7 +143,7 @@ impl Exchange {
             }
         }
         match found.next() {
-            // One too many, so the last one is not what it was.
+            // One section too many, so the last one is new.
             Some(_) => sections.last(),
             None => None,
         }

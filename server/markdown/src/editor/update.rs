@@ -1,4 +1,4 @@
-//! Another text for a section.
+//! Updates a section's text.
 
 use std::{ops::Range, sync::Arc};
 
@@ -6,14 +6,14 @@ use super::super::lines;
 use super::error::shown;
 use super::{Parsed, SectionError, SectionPlan, check_below, splice, text};
 
-/// Exchanges the own text of the section at `position`. Its heading and its children stay, and so do the blank lines
-/// around the text. Content that begins with the section's own heading is understood.
+/// Replaces the own text of the section at `position`. Its heading, its children and surrounding blank lines stay. If the
+/// content begins with the section's own heading, that is not repeated.
 ///
 /// # Errors
 /// [`SectionError`].
 ///
 /// # Panics
-/// When there is no section at `position`.
+/// If there is no section at `position`.
 pub fn update(document: &Parsed<'_>, position: usize, content: &str) -> Result<SectionPlan, SectionError> {
     let sections = document.sections();
     let section = &sections[position];
@@ -59,7 +59,8 @@ pub fn update(document: &Parsed<'_>, position: usize, content: &str) -> Result<S
     })
 }
 
-/// What goes when a body is to be empty: all but the blank lines on one side, or all of it at the document's end.
+/// Returns the range to remove from a body that becomes empty: all but the blank lines on one side, or all of it at the
+/// document's end.
 fn emptied(text: &str, body: Range<usize>) -> Range<usize> {
     let core = text::core(&text[body.clone()]);
     let (start, end) = (body.start + core.start, body.start + core.end);
@@ -72,7 +73,7 @@ fn emptied(text: &str, body: Range<usize>) -> Range<usize> {
     }
 }
 
-/// The lines of a body that has text are exchanged; the last one keeps its ending.
+/// Replaces the lines of a body with text; the last one keeps its ending.
 fn replaced(text: &str, body: Range<usize>, content: &str) -> (Range<usize>, String) {
     let core = text::core(&text[body.clone()]);
     let (start, end) = (body.start + core.start, body.start + core.end);
@@ -80,7 +81,7 @@ fn replaced(text: &str, body: Range<usize>, content: &str) -> (Range<usize>, Str
     (start..end + ending.len(), format!("{content}{ending}"))
 }
 
-/// A body without text gets one, with a blank line on either side that has something.
+/// Fills an empty body, with a blank line towards each neighbour.
 fn filled(text: &str, body: Range<usize>, content: &str) -> (Range<usize>, String) {
     let ending = lines::ending_of(text);
     let is_blank = text::starts_blank(&text[body.clone()]);

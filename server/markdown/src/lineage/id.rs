@@ -1,13 +1,13 @@
-//! Ids of sections, and the digest of a history that they come from.
+//! Ids of sections, and the digest of a history from which they are derived.
 
 use std::{collections::HashMap, collections::HashSet, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
-use super::matching::Likeness;
+use super::matching::Features;
 
-/// What an id begins with.
+/// Prefix of an id.
 const PREFIX: &str = "s-";
 
 /// The id of a section: `s-` and sixteen hexadecimal digits.
@@ -15,10 +15,10 @@ const PREFIX: &str = "s-";
 #[serde(try_from = "String", into = "String")]
 pub struct SectionId(u64);
 
-/// A text is no id of a section.
+/// A text is not a section id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an id of a section is `s-` and sixteen hexadecimal digits")]
-pub struct NoSectionId;
+#[error("a section id is `s-` and sixteen hexadecimal digits")]
+pub struct SectionIdError;
 
 impl fmt::Display for SectionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,26 +27,26 @@ impl fmt::Display for SectionId {
 }
 
 impl FromStr for SectionId {
-    type Err = NoSectionId;
+    type Err = SectionIdError;
 
     /// Reads exactly what [`Display`](fmt::Display) writes.
-    fn from_str(text: &str) -> Result<Self, NoSectionId> {
-        let digits = text.strip_prefix(PREFIX).ok_or(NoSectionId)?;
+    fn from_str(text: &str) -> Result<Self, SectionIdError> {
+        let digits = text.strip_prefix(PREFIX).ok_or(SectionIdError)?;
         let id = u64::from_str_radix(digits, 16)
             .map(Self)
-            .map_err(|_| NoSectionId)?;
+            .map_err(|_| SectionIdError)?;
         if id.to_string() == text {
             Ok(id)
         } else {
-            Err(NoSectionId)
+            Err(SectionIdError)
         }
     }
 }
 
 impl TryFrom<String> for SectionId {
-    type Error = NoSectionId;
+    type Error = SectionIdError;
 
-    fn try_from(text: String) -> Result<Self, NoSectionId> {
+    fn try_from(text: String) -> Result<Self, SectionIdError> {
         text.parse()
     }
 }
@@ -57,22 +57,22 @@ impl From<SectionId> for String {
     }
 }
 
-/// The digest of all contents that a document has had, in their order.
+/// Digest of all contents that a document has had, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seed([u8; 20]);
 
 impl Seed {
-    /// Of a document that has had no content yet.
+    /// Returns the seed of a document without content.
     pub(super) fn of_document(path: &str) -> Self {
         Self(digest(&[b"document", path.as_bytes()]))
     }
 
-    /// The same after one more version.
+    /// Returns the seed after one more version.
     pub(super) fn then(self, content: Option<&str>) -> Self {
         Self(digest(&[&self.0, content.unwrap_or_default().as_bytes()]))
     }
 
-    /// An id that is new in the next version: one for each purpose and number.
+    /// Returns an id that is new in the next version: one for each purpose and number.
     pub(super) fn id(self, purpose: &[&[u8]], number: usize) -> SectionId {
         let number = number.to_string();
         let mut parts: Vec<&[u8]> = vec![&self.0];
@@ -82,11 +82,12 @@ impl Seed {
         SectionId(digest[..8].iter().fold(0, |id, byte| id << 8 | u64::from(*byte)))
     }
 
-    /// The ids of the `new` sections of the next version: those of the old ones that they are paired with, and new ones.
+    /// Returns the ids of the `new` sections of the next version: those of the old sections they are paired with, or new
+    /// ones.
     ///
-    /// A new section is known by its heading, so that it keeps its id while somebody writes on it; among several with the
-    /// same one by its text too, so that none of them is ever taken for another.
-    pub(super) fn born(self, pairs: &[Option<usize>], old: &[SectionId], new: &[Likeness]) -> Vec<SectionId> {
+    /// A new id is derived from the heading, so that it stays while a person edits the section; if several new sections have
+    /// the same heading, also from the text, so that they are never confused.
+    pub(super) fn born(self, pairs: &[Option<usize>], old: &[SectionId], new: &[Features]) -> Vec<SectionId> {
         let mut used: HashSet<SectionId> = pairs.iter().flatten().map(|old_one| old[*old_one]).collect();
         let mut namesakes: HashMap<&str, usize> = HashMap::new();
         for (section, pair) in new.iter().zip(pairs) {
@@ -116,7 +117,7 @@ impl Seed {
     }
 }
 
-/// The digest of a list of texts, which no other list has.
+/// Returns the digest of a list of texts, injective for lists.
 fn digest(parts: &[&[u8]]) -> [u8; 20] {
     let mut sha1 = Sha1::new();
     for part in parts {

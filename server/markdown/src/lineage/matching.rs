@@ -1,12 +1,11 @@
-//! Which section of a text is which section of an earlier one, where nobody says what was changed.
+//! Matches the sections of a text to those of an earlier one, if no log entry says what changed.
 //!
-//! Sections are paired in rounds, from what leaves no doubt to what leaves little: each round has a key, and pairs those
-//! sections, of all that are still alone, that are the only one with their key on either side. A key of a later round
-//! may use the pairs of the earlier ones: *the section of this heading below the one that is known to be the same*. Two
-//! sections are never paired for their heading alone when they stand below different ones and have different texts, and
-//! where several are alike, with another number of them on the other side, none is paired: that would be a guess.
+//! Sections are paired in rounds, from certain to likely: each round has a key, and pairs the unpaired sections that are the
+//! only ones with their key on either side. Keys of later rounds can use earlier pairs: *the section with this heading below
+//! a paired parent*. Sections are never paired by heading alone if their parents differ and their texts differ; and if
+//! several are alike, with different numbers on both sides, none is paired, because that would be a guess.
 //!
-//! Each round is linear; there are a bounded number of them, since a pair can only help those right above and below it.
+//! Each round is linear. The number of rounds is limited, since a pair helps only its parent and children.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -14,27 +13,27 @@ use sha1::{Digest, Sha1};
 
 use super::super::editor::{self, Parsed};
 
-/// A text of at least so many bytes says which section it is, wherever that stands.
-const TELLING: usize = 40;
-/// The most rounds in which pairs find further pairs: as many as there are levels, down and up.
-const ROUNDS: usize = 12;
+/// Minimum size in bytes of a text that identifies its section wherever it is.
+const MIN_IDENTIFYING_BYTES: usize = 40;
+/// Upper bound of the rounds in which pairs lead to further pairs: the number of levels, down and up.
+const MAX_ROUNDS: usize = 12;
 
-/// What a section is recognised by.
+/// The features by which a section is recognized.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Likeness {
+pub struct Features {
     /// The heading as written, without `#`.
     pub title: String,
-    /// The digest of its own text, whatever the line endings; `None` for no text.
+    /// Digest of its own text, regardless of line endings; `None` for no text.
     pub digest: Option<[u8; 20]>,
-    /// The length of its own text in bytes.
+    /// Size of its own text in bytes.
     length: usize,
     level: u8,
-    /// The section it stands in, as an index into the list.
+    /// Index of its parent.
     parent: Option<usize>,
 }
 
-impl Likeness {
-    /// How the sections of a document look.
+impl Features {
+    /// Returns the features of a document's sections.
     pub fn of(document: &Parsed<'_>) -> Vec<Self> {
         let likeness = |section| {
             let content = editor::content(document.text, section);
@@ -50,7 +49,7 @@ impl Likeness {
     }
 }
 
-/// The digest of a text's lines.
+/// Returns the digest of a text's lines.
 fn digest(text: &str) -> Option<[u8; 20]> {
     if text.is_empty() {
         return None;
@@ -63,8 +62,8 @@ fn digest(text: &str) -> Option<[u8; 20]> {
     Some(sha1.finalize().into())
 }
 
-/// For each section of `new`, the index of the one in `old` that it is.
-pub fn pairs(old: &[Likeness], new: &[Likeness]) -> Vec<Option<usize>> {
+/// For each section of `new`, returns the index of the same section in `old`.
+pub fn pairs(old: &[Features], new: &[Features]) -> Vec<Option<usize>> {
     let mut pairing = Pairing {
         old,
         new,
@@ -74,7 +73,7 @@ pub fn pairs(old: &[Likeness], new: &[Likeness]) -> Vec<Option<usize>> {
     pairing.pair_only(|section, _| Some((section.level, &*section.title, section.digest)));
     pairing.pair_below();
     pairing.pair_only(|section, _| Some((&*section.title, section.digest?)));
-    pairing.pair_only(|section, _| section.digest.filter(|_| section.length >= TELLING));
+    pairing.pair_only(|section, _| section.digest.filter(|_| section.length >= MIN_IDENTIFYING_BYTES));
     pairing.pair_below();
     pairing.pair_only(|section, place| Some((place?, section.digest?)));
     pairing.pair_above();
@@ -82,12 +81,12 @@ pub fn pairs(old: &[Likeness], new: &[Likeness]) -> Vec<Option<usize>> {
     pairing.of_new
 }
 
-/// Where a section stands: below a pair, known by its index in the old list, or below none.
-type Place = Option<usize>;
+/// A section's parent: the index of a paired one in the old list, or none.
+type Parent = Option<usize>;
 
 struct Pairing<'s> {
-    old: &'s [Likeness],
-    new: &'s [Likeness],
+    old: &'s [Features],
+    new: &'s [Features],
     of_old: Vec<Option<usize>>,
     of_new: Vec<Option<usize>>,
 }
@@ -98,29 +97,29 @@ impl<'s> Pairing<'s> {
         self.of_new[new] = Some(old);
     }
 
-    /// The place of each section; `None` where the one it stands in has no pair.
-    fn place_of_old(&self, index: usize) -> Option<Place> {
+    /// Returns the parent of each section; `None` if the parent is not paired.
+    fn parent_of_old(&self, index: usize) -> Option<Parent> {
         match self.old[index].parent {
             None => Some(None),
             Some(parent) => self.of_old[parent].map(|_| Some(parent)),
         }
     }
 
-    fn place_of_new(&self, index: usize) -> Option<Place> {
+    fn place_of_new(&self, index: usize) -> Option<Parent> {
         match self.new[index].parent {
             None => Some(None),
             Some(parent) => self.of_new[parent].map(Some),
         }
     }
 
-    /// All that are alone, by their key: on either side.
+    /// Returns the unpaired sections by key, on either side.
     fn alone<K: Eq + Hash>(
         &self,
-        key: impl Fn(&'s Likeness, Option<Place>) -> Option<K>,
+        key: impl Fn(&'s Features, Option<Parent>) -> Option<K>,
     ) -> HashMap<K, (Vec<usize>, Vec<usize>)> {
         let mut alone: HashMap<K, (Vec<usize>, Vec<usize>)> = HashMap::new();
         for index in (0..self.old.len()).filter(|index| self.of_old[*index].is_none()) {
-            if let Some(key) = key(&self.old[index], self.place_of_old(index)) {
+            if let Some(key) = key(&self.old[index], self.parent_of_old(index)) {
                 alone.entry(key).or_default().0.push(index);
             }
         }
@@ -132,8 +131,8 @@ impl<'s> Pairing<'s> {
         alone
     }
 
-    /// Pairs those that are the only ones with their key.
-    fn pair_only<K: Eq + Hash>(&mut self, key: impl Fn(&'s Likeness, Option<Place>) -> Option<K>) -> bool {
+    /// Pairs the sections whose key is unique on both sides.
+    fn pair_only<K: Eq + Hash>(&mut self, key: impl Fn(&'s Features, Option<Parent>) -> Option<K>) -> bool {
         let mut found = false;
         for (old, new) in self.alone(key).into_values() {
             if let ([old], [new]) = (&old[..], &new[..]) {
@@ -144,10 +143,10 @@ impl<'s> Pairing<'s> {
         found
     }
 
-    /// Pairs, in their order, those with the same key, where there are as many on either side.
+    /// Pairs sections with the same key in order, if both sides have equally many.
     fn pair_equally_many<K: Eq + Hash>(
         &mut self,
-        key: impl Fn(&'s Likeness, Option<Place>) -> Option<K>,
+        key: impl Fn(&'s Features, Option<Parent>) -> Option<K>,
     ) -> bool {
         let mut found = false;
         for (old, new) in self.alone(key).into_values() {
@@ -161,9 +160,9 @@ impl<'s> Pairing<'s> {
         found
     }
 
-    /// Pairs those in the same place with the same heading, as long as that makes further places known.
+    /// Pairs sections with the same parent and heading, until no further parents become known.
     fn pair_below(&mut self) {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let found = self.pair_only(|section, place| Some((place?, &*section.title, section.digest)))
                 | self.pair_equally_many(|section, place| Some((place?, &*section.title, section.digest)))
                 | self.pair_equally_many(|section, place| Some((place?, &*section.title)));
@@ -173,9 +172,9 @@ impl<'s> Pairing<'s> {
         }
     }
 
-    /// Pairs those whose children were paired with one another: at least half of them, and with no others.
+    /// Pairs sections if at least half of their children were paired with each other, and none with others.
     fn pair_above(&mut self) {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let mut families: HashMap<usize, Family> = HashMap::new();
             for (index, section) in self.old.iter().enumerate() {
                 let Some(parent) = section.parent.filter(|parent| self.of_old[*parent].is_none()) else {
@@ -211,12 +210,12 @@ impl<'s> Pairing<'s> {
     }
 }
 
-/// The children of a section that has no pair.
+/// The children of an unpaired section.
 #[derive(Default)]
 struct Family {
     children: usize,
     paired: usize,
-    /// Below which section those with a pair now are.
+    /// The section that now has the paired children.
     now_below: Option<usize>,
     apart: bool,
 }

@@ -1,67 +1,66 @@
-//! What a change did to the list of sections, as its log entry keeps it.
+//! The change of the list of sections, as recorded in a log entry.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::SectionId;
 
-/// A change of the list of sections. A position is one in the list, before the change for what goes and afterwards for what
-/// comes.
+/// A change of the list of sections. Positions of deleted sections are those before the change, all others those after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "operation", rename_all = "lowercase")]
 pub enum Step {
-    /// A section came, with others in its content.
+    /// A section was inserted, possibly with others in its content.
     Insert {
         /// The new section.
         section_id: SectionId,
-        /// Its heading, for people.
+        /// Its heading, for display.
         heading: String,
-        /// Where it is.
+        /// Its position.
         position: usize,
-        /// How many sections came, itself among them.
+        /// Number of inserted sections, including itself.
         sections: usize,
     },
-    /// A section went, with all below it.
+    /// A section was deleted with its children.
     Delete {
         /// The section.
         section_id: SectionId,
-        /// Its heading, for people.
+        /// Its heading, for display.
         heading: String,
-        /// Where it was.
+        /// Its former position.
         position: usize,
-        /// How many sections went, itself among them.
+        /// Number of deleted sections, including itself.
         sections: usize,
     },
-    /// A section got another text.
+    /// A section's text was replaced.
     Update {
         /// The section.
         section_id: SectionId,
-        /// Its heading, for people.
+        /// Its heading, for display.
         heading: String,
-        /// Where it is.
+        /// Its position.
         position: usize,
-        /// How many sections came in the new text.
+        /// Number of sections in the new text.
         sections: usize,
     },
-    /// A section moved, with all below it.
+    /// A section was moved with its children.
     Move {
         /// The section.
         section_id: SectionId,
-        /// Its heading, for people.
+        /// Its heading, for display.
         heading: String,
-        /// Where it was.
+        /// Its former position.
         from: usize,
-        /// Where it is.
+        /// Its new position.
         position: usize,
-        /// How many sections moved, itself among them.
+        /// Number of moved sections, including itself.
         sections: usize,
     },
-    /// A change was taken back.
+    /// A change was undone.
     Undo {
         /// The commit of that change.
         undoes: String,
     },
-    /// A change that had been taken back was made again.
+    /// An undone change was redone.
     Redo {
         /// The commit of that change.
         redoes: String,
@@ -69,7 +68,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The step in one word.
+    /// Returns the operation in one word.
     pub fn operation(&self) -> &'static str {
         match self {
             Self::Insert { .. } => stringify!(insert),
@@ -81,7 +80,7 @@ impl Step {
         }
     }
 
-    /// The step in one line, for people.
+    /// Returns the step in one line, for display.
     pub fn summary(&self) -> String {
         let word = self.operation();
         match self {
@@ -104,19 +103,19 @@ impl Step {
         }
     }
 
-    /// What a log entry keeps of it beside the word.
+    /// Returns the details for the log entry, without the operation.
     pub fn details(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(mut details)) => {
                 details.remove("operation");
                 details
             }
-            // Whatever it is made of has a form in JSON.
+            // A step always serializes to an object.
             _ => Map::new(),
         }
     }
 
-    /// The step of a log entry, if it is one.
+    /// Parses the step of a log entry, if it is one.
     pub fn read(operation: &str, details: &Map<String, Value>) -> Option<Self> {
         let mut details = details.clone();
         details.insert("operation".into(), operation.into());

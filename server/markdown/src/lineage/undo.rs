@@ -1,49 +1,49 @@
-//! What can be undone, and what can be done again.
+//! What can be undone and redone.
 //!
-//! The two stacks follow from the versions alone: a step goes onto the first and empties the second, undoing moves the top
-//! of the first to the second, doing again moves it back. A version that is none of these leaves both as they are: whether
-//! the document is still what the step made of it shows when it is to be undone, by its content.
+//! The two stacks are derived from the versions alone: a step is pushed to the first and empties the second, undoing moves
+//! the top of the first to the second, redoing moves it back. Other versions change neither; when a step is to be undone, the
+//! content shows whether the document is still as the step left it.
 
 use std::sync::Arc;
 
 use super::{Lineage, SectionId, Step, Version};
 
-/// A step that was made and can be undone, or was undone and can be made again.
+/// A step that can be undone or redone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done {
-    /// The commit that made it first.
+pub struct UndoableStep {
+    /// The commit that first made it.
     pub commit: String,
-    /// What it did.
+    /// The step.
     pub step: Step,
-    /// The sections that came with it.
-    came: Vec<SectionId>,
-    /// The sections that went with it.
-    went: Vec<SectionId>,
-    /// Id of the content before; `None` where there was no document.
+    /// Sections inserted by the step.
+    inserted: Vec<SectionId>,
+    /// Sections deleted by the step.
+    deleted: Vec<SectionId>,
+    /// Content id before; `None` if there was no document.
     pub before: Option<String>,
-    /// Id of the content after.
+    /// Content id after.
     pub after: Option<String>,
 }
 
-/// Why nothing is undone, or made again.
+/// Why nothing is undone or redone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UndoError {
     /// No step is left.
     #[error("there is nothing to {word}")]
     Nothing {
-        /// What was to be done.
+        /// `undo` or `redo`.
         word: &'static str,
     },
-    /// The document is no longer what the step left.
+    /// The document is no longer as the step left it.
     #[error(
         "the document has been changed by other means since the last {}, so there is no {word} without losing that; change \
          it back first (`git log -p` shows how), or edit on from here",
         step.operation()
     )]
     Changed {
-        /// What was to be done.
+        /// `undo` or `redo`.
         word: &'static str,
-        /// The step that would be next.
+        /// The next step.
         step: Box<Step>,
         /// Its commit.
         commit: String,
@@ -51,25 +51,25 @@ pub enum UndoError {
 }
 
 impl Lineage {
-    /// The step to undo, where the document's content is `now`. Afterwards it is that step's `before`.
+    /// Returns the step to undo, if the document's content is `now`. Undoing restores the step's `before`.
     ///
     /// # Errors
     /// [`UndoError`].
-    pub fn to_undo(&self, now: Option<&str>) -> Result<&Done, UndoError> {
+    pub fn to_undo(&self, now: Option<&str>) -> Result<&UndoableStep, UndoError> {
         next(&self.undo, now, stringify!(undo), |done| &done.after)
     }
 
-    /// The step to make again, where the document's content is `now`. Afterwards it is that step's `after`.
+    /// Returns the step to redo, if the document's content is `now`. Redoing restores the step's `after`.
     ///
     /// # Errors
     /// [`UndoError`].
-    pub fn to_redo(&self, now: Option<&str>) -> Result<&Done, UndoError> {
+    pub fn to_redo(&self, now: Option<&str>) -> Result<&UndoableStep, UndoError> {
         next(&self.redo, now, stringify!(redo), |done| &done.before)
     }
 
-    /// Follows a step that is neither undone nor made again.
+    /// Follows a step other than undo and redo.
     pub(super) fn done(&mut self, step: &Step, version: &Version) -> bool {
-        let came = match step {
+        let inserted = match step {
             Step::Insert {
                 section_id, sections, ..
             } => {
@@ -89,17 +89,17 @@ impl Lineage {
                 .collect(),
             _ => Vec::new(),
         };
-        // The others come from the history, and so are new.
-        let taken = came.first().is_some_and(|id| self.ids.contains(id));
+        // The other ids are derived from the history, and so are new.
+        let taken = inserted.first().is_some_and(|id| self.ids.contains(id));
         if taken || !fits(step, self.ids.len()) {
             return false;
         }
-        let went = forward(step, &mut self.ids, &came);
-        self.undo.push(Arc::new(Done {
+        let deleted = forward(step, &mut self.ids, &inserted);
+        self.undo.push(Arc::new(UndoableStep {
             commit: version.commit.clone(),
             step: step.clone(),
-            came,
-            went,
+            inserted,
+            deleted,
             before: self.content.clone(),
             after: version.content.clone(),
         }));
@@ -113,7 +113,7 @@ impl Lineage {
         }) else {
             return false;
         };
-        backward(&done.step, &mut self.ids, &done.went);
+        backward(&done.step, &mut self.ids, &done.deleted);
         self.redo.push(done);
         true
     }
@@ -124,18 +124,18 @@ impl Lineage {
         }) else {
             return false;
         };
-        forward(&done.step, &mut self.ids, &done.came);
+        forward(&done.step, &mut self.ids, &done.inserted);
         self.undo.push(done);
         true
     }
 }
 
 fn next<'l>(
-    stack: &'l [Arc<Done>],
+    stack: &'l [Arc<UndoableStep>],
     now: Option<&str>,
     word: &'static str,
-    left: impl Fn(&Done) -> &Option<String>,
-) -> Result<&'l Done, UndoError> {
+    left: impl Fn(&UndoableStep) -> &Option<String>,
+) -> Result<&'l UndoableStep, UndoError> {
     let done = stack.last().ok_or(UndoError::Nothing { word })?;
     if left(done).as_deref() == now {
         return Ok(done);
@@ -147,7 +147,7 @@ fn next<'l>(
     })
 }
 
-/// Whether a list of `length` sections can have this done to it.
+/// Returns true if the step is possible in a list of `length` sections.
 fn fits(step: &Step, length: usize) -> bool {
     let within = |position: usize, sections: usize| {
         sections > 0 && position.checked_add(sections).is_some_and(|end| end <= length)
@@ -170,12 +170,12 @@ fn fits(step: &Step, length: usize) -> bool {
     }
 }
 
-/// Does a step that fits to the list; returns what goes.
-fn forward(step: &Step, ids: &mut Vec<SectionId>, came: &[SectionId]) -> Vec<SectionId> {
+/// Applies a step that fits the list; returns the deleted sections.
+fn forward(step: &Step, ids: &mut Vec<SectionId>, inserted: &[SectionId]) -> Vec<SectionId> {
     match *step {
-        Step::Insert { position, .. } => ids.splice(position..position, came.iter().copied()).collect(),
+        Step::Insert { position, .. } => ids.splice(position..position, inserted.iter().copied()).collect(),
         Step::Update { position, .. } => ids
-            .splice(position + 1..position + 1, came.iter().copied())
+            .splice(position + 1..position + 1, inserted.iter().copied())
             .collect(),
         Step::Delete {
             position, sections, ..
@@ -190,8 +190,8 @@ fn forward(step: &Step, ids: &mut Vec<SectionId>, came: &[SectionId]) -> Vec<Sec
     }
 }
 
-/// Takes a step back.
-fn backward(step: &Step, ids: &mut Vec<SectionId>, went: &[SectionId]) {
+/// Reverts a step.
+fn backward(step: &Step, ids: &mut Vec<SectionId>, deleted: &[SectionId]) {
     match *step {
         Step::Insert {
             position, sections, ..
@@ -201,7 +201,7 @@ fn backward(step: &Step, ids: &mut Vec<SectionId>, went: &[SectionId]) {
         } => {
             drop(ids.drain(position + 1..position + 1 + sections));
         }
-        Step::Delete { position, .. } => drop(ids.splice(position..position, went.iter().copied())),
+        Step::Delete { position, .. } => drop(ids.splice(position..position, deleted.iter().copied())),
         Step::Move {
             from,
             position,

@@ -1,6 +1,6 @@
 //! What is too much to be parsed is refused before it is.
 
-use super::super::bounds::{MAX_LINES, MAX_MARKS, TooMuch, check};
+use super::super::bounds::{MAX_LINES, MAX_MARKS, StructureError, check};
 use super::super::{Edit, EditError, Flavor, plan};
 
 #[test]
@@ -10,10 +10,10 @@ fn lines_and_marks_are_counted_in_all_parts() {
     let cases = [
         (vec![&*lines], Ok(())),
         (vec![&*crlf], Ok(())),
-        (vec![&*lines, "a\rb"], Err(TooMuch::Lines(MAX_LINES + 1))),
-        (vec![&*crlf, "\n"], Err(TooMuch::Lines(MAX_LINES + 1))),
+        (vec![&*lines, "a\rb"], Err(StructureError::Lines(MAX_LINES + 1))),
+        (vec![&*crlf, "\n"], Err(StructureError::Lines(MAX_LINES + 1))),
         (vec![&*marks, "words, and more"], Ok(())),
-        (vec![&*marks, "a *b*"], Err(TooMuch::Marks(MAX_MARKS + 2))),
+        (vec![&*marks, "a *b*"], Err(StructureError::Marks(MAX_MARKS + 2))),
     ];
     for (number, (parts, expected)) in cases.iter().enumerate() {
         assert_eq!(check(parts), *expected, "case {number}");
@@ -25,6 +25,9 @@ fn an_edit_of_too_much_or_with_too_much_is_refused() {
     let (much, little) = ("#\n".repeat(MAX_LINES), "# A\n");
     for (old, content) in [(&*much, little), (little, &*much)] {
         let refused = plan(old, Flavor::CommonMark, &Edit::Append { content });
-        assert_eq!(refused, Err(EditError::TooMuch(TooMuch::Lines(MAX_LINES + 1))));
+        assert_eq!(
+            refused,
+            Err(EditError::Structure(StructureError::Lines(MAX_LINES + 1)))
+        );
     }
 }

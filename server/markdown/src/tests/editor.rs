@@ -8,7 +8,7 @@ use super::super::editor::{self, Parsed, SectionError, SectionPlan};
 enum Change {
     /// At a position, with a heading and content.
     Insert(usize, &'static str, &'static str),
-    /// Of the section at a position.
+    /// Updates the section at a position.
     Update(usize, &'static str),
     Delete(usize),
     /// From a position to one.

@@ -46,7 +46,7 @@ fn one_splice(old: &str, new: &str, within: std::ops::Range<usize>) -> TestCaseR
 fn refusal(error: &SectionError) -> TestCaseResult {
     let expected = !matches!(
         error,
-        SectionError::Position { .. } | SectionError::TooMuch(_) | SectionError::HeadingEmpty
+        SectionError::Position { .. } | SectionError::Structure(_) | SectionError::HeadingEmpty
     );
     prop_assert!(expected, "{}", error);
     Ok(())

@@ -115,13 +115,19 @@ fn headings_stay_or_are_reported(case: &Case, plan: &Plan) -> TestCaseResult {
         Outline::parse(&plan.text, case.flavor),
     );
     // A heading as its level and its distance from the end of the text that it stands in, before or after the splice.
-    let old = |s: &Section| match s.heading.start < plan.removed.start {
-        true => (s.level, 0, s.heading.start),
-        false => (s.level, 1, case.old.len() - s.heading.start),
+    let old = |s: &Section| {
+        if s.heading.start < plan.removed.start {
+            (s.level, 0, s.heading.start)
+        } else {
+            (s.level, 1, case.old.len() - s.heading.start)
+        }
     };
-    let new = |s: &Section| match s.heading.start < plan.inserted.start {
-        true => (s.level, 0, s.heading.start),
-        false => (s.level, 1, plan.text.len() - s.heading.start),
+    let new = |s: &Section| {
+        if s.heading.start < plan.inserted.start {
+            (s.level, 0, s.heading.start)
+        } else {
+            (s.level, 1, plan.text.len() - s.heading.start)
+        }
     };
     let goes = |s: &&Section| s.heading.start < plan.removed.start || s.heading.start >= plan.removed.end;
     let comes = |s: &&Section| s.heading.start < plan.inserted.start || s.heading.end > plan.inserted.end;

@@ -133,7 +133,7 @@ pub(super) fn section(error: SectionError) -> ToolError {
         | SectionError::Reparents { .. }
         | SectionError::Swallows { .. }
         | SectionError::Reveals { .. }
-        | SectionError::TooMuch(_) => ToolError::application_error(message),
+        | SectionError::Structure(_) => ToolError::application_error(message),
     }
 }
 

@@ -245,7 +245,7 @@ impl SafeMarkdownEditor for Editor {
     }
 
     async fn document_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
-        Ok(self.library.stamp(&self.path)?)
+        Ok(self.library.version_tag(&self.path)?)
     }
 
     async fn history_resource(&self, cx: &ReadCx<'_>) -> Result<HistoryResource, ToolError> {
@@ -273,8 +273,8 @@ impl SafeMarkdownEditor for Editor {
     }
 
     async fn metadata_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
-        let (head, stamp) = (self.library.head()?, self.library.stamp(&self.path)?);
-        Ok(format!("{} {stamp}", head.unwrap_or_default()))
+        let (head, version_tag) = (self.library.head()?, self.library.version_tag(&self.path)?);
+        Ok(format!("{} {version_tag}", head.unwrap_or_default()))
     }
 
     async fn summarize_section_prompt(

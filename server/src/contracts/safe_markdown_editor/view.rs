@@ -14,7 +14,7 @@ use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     Flavor, TargetError,
     editor::{self, Parsed},
-    lineage::{Done, SectionId},
+    lineage::{UndoableStep, SectionId},
 };
 
 /// Returns the document's text; empty if there is no document.
@@ -103,14 +103,14 @@ impl<'e> DocumentView<'e> {
         self.timeline.lineage.fresh(self.now.as_deref())
     }
 
-    pub(super) fn to_undo(&self) -> Result<&Done, ToolError> {
+    pub(super) fn to_undo(&self) -> Result<&UndoableStep, ToolError> {
         self.timeline
             .lineage
             .to_undo(self.now.as_deref())
             .map_err(errors::undo)
     }
 
-    pub(super) fn to_redo(&self) -> Result<&Done, ToolError> {
+    pub(super) fn to_redo(&self) -> Result<&UndoableStep, ToolError> {
         self.timeline
             .lineage
             .to_redo(self.now.as_deref())

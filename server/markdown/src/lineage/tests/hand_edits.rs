@@ -1,4 +1,4 @@
-//! Which sections are recognised after somebody has changed the document by hand.
+//! Which sections are recognized after the document was changed by hand.
 
 use super::*;
 
@@ -102,9 +102,9 @@ fn what_is_ambiguous_is_not_guessed() {
     check("# A\nTODO\n## C\n# B\n", "# A\n## C\n# X\nTODO\n", "0 1 _");
 }
 
-/// While somebody writes, a new section keeps its id; and none takes another's.
+/// While a person writes, a new section keeps its id, and no other section gets it.
 #[test]
-fn a_section_that_is_not_committed_keeps_its_id_and_no_other_gets_it() {
+fn an_uncommitted_section_keeps_its_id() {
     let mut lineage = Lineage::new(PATH);
     follow(&mut lineage, &[by_hand("# A\n")]);
     let id = |text: &str, heading: &str| -> Vec<SectionId> {

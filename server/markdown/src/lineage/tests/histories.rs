@@ -10,7 +10,7 @@ use super::super::{Step, UndoError};
 use super::*;
 use crate::editor;
 
-/// What somebody does.
+/// A step of a generated history.
 #[derive(Debug, Clone)]
 enum Act {
     Insert(usize, &'static str, &'static str),
@@ -200,18 +200,20 @@ impl World {
     fn back_or_forth(&mut self, back: bool) -> TestCaseResult {
         let now = self.text.clone();
         let lineage = self.lineage().clone();
-        let found = match back {
-            true => lineage.to_undo(now.as_deref()).cloned(),
-            false => lineage.to_redo(now.as_deref()).cloned(),
+        let found = if back {
+            lineage.to_undo(now.as_deref()).cloned()
+        } else {
+            lineage.to_redo(now.as_deref()).cloned()
         };
         let stack = if back { &mut self.undo } else { &mut self.redo };
         let Some(moment) = stack.last().cloned() else {
             prop_assert!(matches!(found, Err(UndoError::Nothing { .. })), "{:?}", found);
             return Ok(());
         };
-        let (left, restored) = match back {
-            true => (&moment.after, &moment.before),
-            false => (&moment.before, &moment.after),
+        let (left, restored) = if back {
+            (&moment.after, &moment.before)
+        } else {
+            (&moment.before, &moment.after)
         };
         if left.0 != now {
             prop_assert!(matches!(found, Err(UndoError::Changed { .. })), "{:?}", found);
@@ -221,9 +223,10 @@ impl World {
         let content = if back { &done.before } else { &done.after };
         prop_assert_eq!(content, &restored.0);
         stack.pop();
-        let (text, step) = match back {
-            true => (done.before.clone(), Step::Undo { undoes: done.commit }),
-            false => (done.after.clone(), Step::Redo { redoes: done.commit }),
+        let (text, step) = if back {
+            (done.before.clone(), Step::Undo { undoes: done.commit })
+        } else {
+            (done.after.clone(), Step::Redo { redoes: done.commit })
         };
         // After a hand edit that was taken back by hand, sections may have new ids: undo brings back those of before.
         let same = left.1 == self.labels;
