@@ -1,4 +1,4 @@
-//! What another's program says, within a time: one that hangs must not hang us.
+//! Runs a foreign program with a timeout, and captures its output.
 
 use std::{
     io::{self, Read},
@@ -9,13 +9,13 @@ use std::{
 
 use crate::Outcome;
 
-/// How often to look whether a program has ended.
-const EVERY: Duration = Duration::from_millis(20);
+/// Interval at which to check whether a program has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What a program said until it ended.
-pub(crate) struct Said {
-    /// Whether it ended well.
-    pub(crate) well: bool,
+/// The output and status of a program.
+pub(crate) struct Output {
+    /// Whether it succeeded.
+    pub(crate) succeeded: bool,
     pub(crate) output: String,
     pub(crate) errors: String,
 }
@@ -23,39 +23,39 @@ pub(crate) struct Said {
 /// Runs `command` to its end.
 ///
 /// # Errors
-/// When it can't be run, or takes longer than `patience`; then it is killed.
-pub(crate) fn said(command: &mut Command, patience: Duration) -> Outcome<Said> {
+/// If it can't be run, or exceeds `timeout`; it is then killed.
+pub(crate) fn output(command: &mut Command, timeout: Duration) -> Outcome<Output> {
     let program = command.get_program().to_string_lossy().into_owned();
     let mut process = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    let (output, errors) = (hear(process.stdout.take()), hear(process.stderr.take()));
+    let (output, errors) = (read_all(process.stdout.take()), read_all(process.stderr.take()));
     let since = Instant::now();
     let status = loop {
         if let Some(status) = process.try_wait()? {
             break status;
         }
-        if since.elapsed() > patience {
+        if since.elapsed() > timeout {
             process.kill()?;
             process.wait()?;
-            return Err(format!("`{program}` took longer than {patience:?}").into());
+            return Err(format!("`{program}` took longer than {timeout:?}").into());
         }
-        thread::sleep(EVERY);
+        thread::sleep(POLL_INTERVAL);
     };
-    let all = |heard: JoinHandle<io::Result<Vec<u8>>>| {
-        let bytes = heard.join().map_err(|_| "a reader panicked")??;
+    let all = |reader: JoinHandle<io::Result<Vec<u8>>>| {
+        let bytes = reader.join().map_err(|_| "a reader panicked")??;
         Outcome::Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
-    Ok(Said {
-        well: status.success(),
+    Ok(Output {
+        succeeded: status.success(),
         output: all(output)?,
         errors: all(errors)?,
     })
 }
 
-fn hear<R: Read + Send + 'static>(pipe: Option<R>) -> JoinHandle<io::Result<Vec<u8>>> {
+fn read_all<R: Read + Send + 'static>(pipe: Option<R>) -> JoinHandle<io::Result<Vec<u8>>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
@@ -70,12 +70,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_heard_to_its_end_and_no_longer() {
-        let run = |script: &str, patience| said(Command::new("sh").args(["-c", script]), patience);
+    fn output_is_captured_until_the_end_or_the_timeout() {
+        let run = |script: &str, timeout| output(Command::new("sh").args(["-c", script]), timeout);
         let long = Duration::from_secs(600);
-        let heard = run("echo a; echo b >&2", long).unwrap();
-        assert_eq!((heard.well, &*heard.output, &*heard.errors), (true, "a\n", "b\n"));
-        assert!(!run("exit 3", long).unwrap().well);
+        let echoed = run("echo a; echo b >&2", long).unwrap();
+        assert_eq!(
+            (echoed.succeeded, &*echoed.output, &*echoed.errors),
+            (true, "a\n", "b\n")
+        );
+        assert!(!run("exit 3", long).unwrap().succeeded);
         let much = run("head -c 1000000 /dev/zero", long).unwrap();
         assert_eq!(much.output.len(), 1_000_000);
         assert!(run("exec sleep 600", Duration::ZERO).is_err());
