@@ -1,13 +1,13 @@
-//! Files that follow from the contracts: what they hold, and whether they still do.
+//! Generated files: writes them, and checks that they are up to date.
 
 use std::{collections::BTreeMap, fs, io, path::PathBuf, thread, time::Duration};
 
 use crate::{Outcome, readme, root, schemas};
 
-/// How often `--watch` looks.
-const INTERVAL: Duration = Duration::from_millis(250);
+/// Poll interval of `--watch`.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Writes what has changed.
+/// Writes the files that have changed.
 pub(crate) fn write() -> Outcome {
     let (changed, all) = (stale()?, expected()?.len());
     for (path, text) in &changed {
@@ -21,7 +21,7 @@ pub(crate) fn write() -> Outcome {
     Ok(())
 }
 
-/// Fails if a file is not what the contracts say, with the first line that differs and the command that mends it.
+/// Fails if a generated file is out of date, with the first line that differs and the command that repairs it.
 pub(crate) fn check() -> Outcome {
     let mut problems = vec![];
     for (path, text) in stale()? {
@@ -43,7 +43,7 @@ pub(crate) fn check() -> Outcome {
     Err(format!("{}\nrun `cargo xtask codegen`", problems.join("\n")).into())
 }
 
-/// Writes now, and again whenever a contract is saved. A contract with a problem is reported and waited for.
+/// Writes now, and again whenever a contract is saved. Reports a contract's problems and continues.
 pub(crate) fn watch() -> Outcome {
     let mut before = None;
     loop {
@@ -55,11 +55,11 @@ pub(crate) fn watch() -> Outcome {
             eprintln!("watching {} for changes; stop with Ctrl-C", shown(&schemas()));
             before = Some(now);
         }
-        thread::sleep(INTERVAL);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// Files that differ from what they should hold; `None` where there should be no file.
+/// Returns the files that differ from their generated content; `None` for a file that should not exist.
 fn stale() -> Outcome<BTreeMap<PathBuf, Option<String>>> {
     let mut stale = BTreeMap::new();
     let expected = expected()?;
@@ -93,7 +93,7 @@ fn expected() -> Outcome<BTreeMap<PathBuf, String>> {
     Ok(files)
 }
 
-/// Where contracts are, and where what is generated from them goes: those that are served, and the fixtures.
+/// Returns the folders of contracts and of generated code: of the served contracts, and of the fixtures.
 fn places() -> [(PathBuf, PathBuf); 2] {
     [
         (schemas(), schemas().join("src/generated")),
@@ -104,7 +104,7 @@ fn places() -> [(PathBuf, PathBuf); 2] {
     ]
 }
 
-/// The contracts' files and when each was saved.
+/// Returns the contracts' files with their modification times.
 fn contract_files() -> io::Result<BTreeMap<PathBuf, std::time::SystemTime>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![schemas()];

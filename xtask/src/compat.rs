@@ -1,10 +1,10 @@
-//! Whether the contracts still accept what they accepted at another revision, and whether their versions say so.
+//! Compares the contracts to those of another revision, and checks that their versions announce breaking changes.
 
 use tabellion_codegen::{Contract, Sources, compat, load};
 
 use crate::{Outcome, run, schemas};
 
-/// Prints every change since `base`; fails where a version does not announce what changed.
+/// Prints every change since `base`; fails if a version does not announce its changes.
 pub(crate) fn compare(base: &str) -> Outcome {
     let (old, new) = (load(&at(base)?)?, tabellion_codegen::load_all(&schemas())?);
     let mut mistakes = vec![];
@@ -30,7 +30,7 @@ pub(crate) fn compare(base: &str) -> Outcome {
     }
 }
 
-/// Prints the changes of one contract; returns what its version should have said.
+/// Prints the changes of one contract; returns an error if its version should be higher.
 fn judge(before: &Contract, after: &Contract) -> Option<String> {
     let id = &after.spec.contract;
     let changes = compat::compare(before, after);
@@ -62,7 +62,7 @@ fn judge(before: &Contract, after: &Contract) -> Option<String> {
     (old == new).then(|| format!("{id}: changed, but its version is still {new}"))
 }
 
-/// The part of a version that a breaking change must raise: the first number that is not 0.
+/// Returns the part of a version that a breaking change must raise: the first number that is not 0.
 fn series(version: &str) -> &str {
     let end = match version.split_once('.') {
         Some(("0", rest)) => 2 + rest.find('.').unwrap_or(rest.len()),
@@ -72,9 +72,9 @@ fn series(version: &str) -> &str {
     &version[..end]
 }
 
-/// The contracts at a git revision.
+/// Returns the contracts at a git revision.
 fn at(revision: &str) -> Outcome<Sources> {
-    // A revision that looks like an option must not become one.
+    // A revision that looks like an option must not be passed as one.
     let revision = run::git(&[
         "rev-parse",
         "--verify",

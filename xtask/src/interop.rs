@@ -1,6 +1,5 @@
-//! Clients that others wrote meet our server, over both transports and in both eras: the `mcp` package of PyPI in both
-//! of its major versions, and the command line of the Inspector. The former also get their tokens by themselves from an
-//! authorization server that others wrote.
+//! Foreign clients use our server, over both transports and in both eras: the `mcp` package of PyPI in both of its major
+//! versions, and the Inspector's command line. The former also obtain tokens from a foreign authorization server.
 
 use std::{
     fs,
@@ -14,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::{
     Outcome,
-    foreign::{Missing, Node, Python, Served, said},
+    foreign::{Missing, Node, Python, Served, output},
     root, run,
 };
 
@@ -24,19 +23,19 @@ const PYTHONS: [(&str, &str); 2] = [("mcp-1", "mcp==1.30.0"), ("mcp-2", "mcp==2.
 const SCRIPT: &str = "conformance/clients/meet.py";
 /// What they do where they need a token.
 const AUTHORIZED: &str = "conformance/clients/authorized.py";
-/// Who makes tokens, a package of npm.
+/// The authorization server, an npm package.
 const AUTHORITY: &str = "oidc-provider";
 const AUTHORITY_VERSION: &str = "9.13.3";
 const INSPECTOR: &str = "@modelcontextprotocol/inspector";
 const INSPECTOR_VERSION: &str = "2.12.0";
 const LAUNCHER: &str = "clients/launcher/build/index.js";
-/// What the Inspector calls the eras.
+/// The Inspector's names of the eras.
 const ERAS: [&str; 2] = ["legacy", "modern"];
 const SIGNATURE: &str = "/_meta/io.modelcontextprotocol~1serverInfo/name";
-/// How long one client may take.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// Time limit of one client.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// What is served: all that a contract can have, and a tool for which a person is asked.
+/// What is served: everything a contract can have, and a tool that needs approval.
 const SERVED: [&str; 8] = [
     "--contract",
     "braindrive-markdown",
@@ -49,11 +48,11 @@ const SERVED: [&str; 8] = [
 ];
 const PLAN: &str = "# Plan\n\n## Scope\n\nWhat belongs to it.\n";
 const IDEA: &str = "# Idea\n\nAn idea.\n";
-/// The idea when the Inspector has appended to it.
+/// The document after the Inspector has appended to it.
 const MORE: &str = "# Idea\n\nAn idea.\n\nAnd more.\n";
 
-/// What the Inspector is asked for, and what stands where in the answer.
-const ASKED: [(&[&str], &str, &str); 8] = [
+/// Commands to the Inspector: arguments, a pointer into the answer, and a text expected there.
+const INSPECTOR_CALLS: [(&[&str], &str, &str); 8] = [
     (&["tools/list", "--strict"], "/tools/0/name", "read_markdown"),
     (
         &[
@@ -109,14 +108,14 @@ const ASKED: [(&[&str], &str, &str); 8] = [
     ),
 ];
 
-/// How a client reaches the server.
+/// How a client connects to the server.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum Transport {
     Stdio,
     Http,
 }
 
-/// Lets all of them meet it. Those that can't be had are told of at the end.
+/// Runs all clients. Missing ones are reported at the end.
 pub(crate) fn all() -> Outcome {
     let program = run::program("tabellion", &[])?;
     let (mut wrong, mut missing) = (Vec::new(), Vec::new());
@@ -133,13 +132,13 @@ pub(crate) fn all() -> Outcome {
     missing.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// What went wrong with the clients in Python.
+/// Returns the failures of the Python clients.
 fn pythons(program: &Path) -> Outcome<Vec<String>> {
     let mut wrong = Vec::new();
     for (name, package) in PYTHONS {
         let python = Python::with(name, &[package])?;
-        for way in [Way::Stdio, Way::Http] {
-            let place = Place::new(program, way)?;
+        for way in [Transport::Stdio, Transport::Http] {
+            let place = TestServer::new(program, way)?;
             let mut client = python.command();
             client.arg(root().join(SCRIPT)).arg(place.library.path());
             client.args(place.target());
@@ -149,14 +148,14 @@ fn pythons(program: &Path) -> Outcome<Vec<String>> {
     Ok(wrong)
 }
 
-/// What went wrong with the clients in Python that need a token.
+/// Returns the failures of the Python clients that need a token.
 fn authorized(program: &Path) -> Outcome<Vec<String>> {
     let node = Node::find()?;
     let authority = node.package("authority", AUTHORITY, AUTHORITY_VERSION)?;
     let mut wrong = Vec::new();
     for (name, package) in PYTHONS {
         let python = Python::with(name, &[package])?;
-        let place = Place::new(program, Way::Stdio)?;
+        let place = TestServer::new(program, Transport::Stdio)?;
         let mut client = python.command();
         client.arg(root().join(AUTHORIZED)).arg(place.library.path());
         client.args([program, node.program(), &authority]);
@@ -168,14 +167,14 @@ fn authorized(program: &Path) -> Outcome<Vec<String>> {
     Ok(wrong)
 }
 
-/// Lets a client meet the server, which it does well or not; what it said then.
+/// Runs a client; returns its output if it fails.
 fn meeting(name: &str, client: &mut Command) -> Outcome<Option<String>> {
-    let met = said(client, PATIENCE)?;
-    println!("{name}: {}", if met.well { "met" } else { "failed" });
-    Ok((!met.well).then(|| format!("{name}: {}\n{}", met.output, met.errors)))
+    let met = output(client, CLIENT_TIMEOUT)?;
+    println!("{name}: {}", if met.succeeded { "met" } else { "failed" });
+    Ok((!met.succeeded).then(|| format!("{name}: {}\n{}", met.output, met.errors)))
 }
 
-/// What went wrong with the Inspector.
+/// Returns the failures of the Inspector.
 fn inspector(program: &Path) -> Outcome<Vec<String>> {
     let node = Node::find()?;
     let script = node
@@ -183,20 +182,20 @@ fn inspector(program: &Path) -> Outcome<Vec<String>> {
         .join(LAUNCHER);
     let mut wrong = Vec::new();
     for era in ERAS {
-        for way in [Way::Stdio, Way::Http] {
-            let place = Place::new(program, way)?;
+        for way in [Transport::Stdio, Transport::Http] {
+            let place = TestServer::new(program, way)?;
             let mut found = Vec::new();
-            for (asked, at, expected) in ASKED {
+            for (asked, at, expected) in INSPECTOR_CALLS {
                 let mut client = node.run(&script);
-                // What it keeps of its own is kept where it goes with the library.
+                // Its own files are deleted with the library.
                 client.env("HOME", place.library.path().join(".home"));
                 client
                     .args(["--cli", "--protocol-era", era, "--method"])
                     .args(asked);
-                let met = said(client.arg("--").args(place.target()), PATIENCE)?;
+                let met = output(client.arg("--").args(place.target()), CLIENT_TIMEOUT)?;
                 let answer: Value = serde_json::from_str(&met.output).unwrap_or_default();
                 let there = answer.pointer(at).and_then(Value::as_str);
-                // Since 2026-07-28, results say who made them.
+                // Since 2026-07-28, results name their server.
                 let is_signed = answer.pointer(SIGNATURE).is_some();
                 let in_era = asked[0] != "tools/call" || is_signed == (era == ERAS[1]);
                 if !in_era || !there.is_some_and(|there| there.contains(expected)) {
@@ -205,7 +204,7 @@ fn inspector(program: &Path) -> Outcome<Vec<String>> {
             }
             let idea = fs::read_to_string(place.library.path().join("notes/idea.md"))?;
             if idea != MORE {
-                found.push(format!("not the idea that was to be: {idea:?}"));
+                found.push(format!("unexpected content: {idea:?}"));
             }
             let outcome = if found.is_empty() { "met" } else { "failed" };
             println!("Inspector {INSPECTOR_VERSION} {era} {way:?}: {outcome}");
@@ -219,23 +218,23 @@ fn inspector(program: &Path) -> Outcome<Vec<String>> {
     Ok(wrong)
 }
 
-/// A small library, and the server over it.
-struct Place {
+/// A small library, and the server for it.
+struct TestServer {
     library: TempDir,
     program: PathBuf,
-    /// Where clients don't start it themselves.
+    /// `None` if clients start the server themselves.
     served: Option<Served>,
 }
 
-impl Place {
-    fn new(program: &Path, way: Way) -> Outcome<Self> {
+impl TestServer {
+    fn new(program: &Path, way: Transport) -> Outcome<Self> {
         let library = tempfile::tempdir()?;
         fs::create_dir(library.path().join("notes"))?;
         fs::write(library.path().join("plan.md"), PLAN)?;
         fs::write(library.path().join("notes/idea.md"), IDEA)?;
         let served = match way {
-            Way::Stdio => None,
-            Way::Http => Some(Served::start(program, library.path(), &SERVED)?),
+            Transport::Stdio => None,
+            Transport::Http => Some(Served::start(program, library.path(), &SERVED)?),
         };
         Ok(Self {
             library,
@@ -244,7 +243,7 @@ impl Place {
         })
     }
 
-    /// What a client is told: the address, or how to start the server.
+    /// Returns the server's URL, or the command that starts it.
     fn target(&self) -> Vec<PathBuf> {
         if let Some(served) = &self.served {
             return vec![PathBuf::from(&served.url)];

@@ -1,4 +1,4 @@
-//! `cargo xtask`: what developing Tabellion needs beside the compiler.
+//! `cargo xtask`: development tasks.
 
 mod bench;
 mod codegen;
@@ -24,10 +24,10 @@ use std::{
 
 use clap::{Parser, Subcommand};
 
-/// What a task gives back: nothing, or why it failed.
+/// The result of a task.
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// Tabellion's own tasks.
+/// Development tasks of Tabellion
 #[derive(Debug, Parser)]
 struct Cli {
     #[command(subcommand)]
@@ -36,48 +36,48 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Write everything that follows from the contracts: Rust, and the tables in the contracts' READMEs
+    /// Write the files generated from the contracts: Rust, and the tables in the contracts' READMEs
     Codegen {
-        /// Change nothing; fail if anything is not what the contracts say
+        /// Change nothing; fail if a generated file is out of date
         #[arg(long)]
         check: bool,
         /// Keep running, and write again whenever a contract is saved
         #[arg(long, conflicts_with = "check")]
         watch: bool,
     },
-    /// Say whether the contracts accept all that they accepted before, and show a request that is lost
+    /// Check whether the contracts still accept what they accepted at a revision; show a request that would be lost
     Compat {
-        /// The git revision to compare with
+        /// Git revision to compare with
         #[arg(long, value_name = "REV")]
         base: String,
     },
-    /// Everything that CI runs: format, generated code, lints, documentation, tests
+    /// Run everything that CI runs: format, generated code, lints, documentation, tests
     Test,
     /// Refuse words and patterns that the contribution guide advises against
     Tidy,
-    /// The tests under fire in their long form: every fault point, crowds, a person beside us, a long life
+    /// Run the fault injection tests in their long form: every fault point, crowds, concurrent edits, a long life
     Torture {
-        /// Where chance begins; printed, so that a run can be repeated
+        /// Seed of the random numbers; printed, so that a run can be repeated
         #[arg(long, value_name = "N")]
         seed: Option<u64>,
-        /// How many seconds each test may take at most
+        /// Time limit of each test, in seconds
         #[arg(long, value_name = "SECONDS", default_value_t = 300)]
         each: u64,
-        /// Only the tests whose name has this in it
+        /// Run only tests whose name contains this
         #[arg(long, value_name = "NAME", default_value = "")]
         only: String,
     },
-    /// Hold the reference implementation to every check, and each of its mutants to those that must see what it breaks
+    /// Run all checks against the reference implementation, and each mutant against the checks that must detect it
     Zoo(zoo::Options),
-    /// Hold the server to the official conformance suite of MCP, for both eras
+    /// Run MCP's official conformance suite against the server, for both eras
     McpConformance,
-    /// Let clients that others wrote meet the server, over both transports and in both eras
+    /// Run foreign clients against the server, over both transports and in both eras
     Interop,
-    /// Show the whole way once, on a throw-away library
+    /// Show a guided tour on a throw-away library
     Demo,
-    /// Time calls beside git, ripgrep and hand-written loops, on libraries of several sizes
+    /// Time calls beside git, ripgrep and a minimal server, on libraries of several sizes
     Bench(bench::Options),
-    /// Call from many clients at once, over HTTP and over lines, and look for what was acknowledged
+    /// Call from many clients at once, over HTTP and over lines, and look for acknowledged changes on disk
     Load(load::Options),
 }
 
@@ -106,14 +106,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace's root.
+/// Returns the workspace's root.
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("xtask is in a workspace")
 }
 
-/// The folder of the contracts.
+/// Returns the folder of the contracts.
 fn schemas() -> PathBuf {
     root().join("schemas")
 }

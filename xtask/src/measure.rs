@@ -1,8 +1,8 @@
-//! What is measured of processes and of times, wherever.
+//! Measurements of processes and times.
 
 use std::{fs, time::Duration};
 
-/// What the process has in memory, in megabytes; nothing where the system doesn't tell.
+/// Returns the resident memory of the process, in megabytes; `None` if unknown.
 pub(crate) fn resident(process: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -10,7 +10,7 @@ pub(crate) fn resident(process: u32) -> Option<f64> {
     Some(kilobytes / 1024.0)
 }
 
-/// The time that `share` hundredths of the sorted `times` do not exceed.
+/// Returns the percentile `share` of the sorted `times`.
 pub(crate) fn at(times: &[Duration], share: usize) -> Option<Duration> {
     times
         .get((times.len() * share / 100).min(times.len().saturating_sub(1)))

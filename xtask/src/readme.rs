@@ -15,7 +15,7 @@ const END: &str = "<!-- end -->";
 /// Returns the README `text` of `contract` with up-to-date tables.
 ///
 /// # Errors
-/// When the lines that delimit the tables are missing.
+/// If the lines that delimit the tables are missing.
 pub(crate) fn with_tables(contract: &Contract, text: &str) -> Outcome<String> {
     replace_between(text, &tables(contract)).ok_or_else(|| {
         let folder = &contract.folder;
@@ -27,7 +27,7 @@ pub(crate) fn with_tables(contract: &Contract, text: &str) -> Outcome<String> {
     })
 }
 
-/// Replaces what stands between [`BEGIN`] and [`END`]; returns `None` when either is missing.
+/// Replaces the text between [`BEGIN`] and [`END`]; returns `None` if either is missing.
 fn replace_between(text: &str, tables: &str) -> Option<String> {
     let (before, rest) = text.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END)?;

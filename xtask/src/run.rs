@@ -4,12 +4,12 @@ use std::{env, path::PathBuf, process::Command};
 
 use crate::{Outcome, root};
 
-/// Runs cargo in the workspace's root, with its output where ours goes.
+/// Runs cargo in the workspace's root; its output is not captured.
 pub(crate) fn cargo(arguments: &[&str]) -> Outcome {
     cargo_with(arguments, &[])
 }
 
-/// As [`cargo`], with variables in its environment.
+/// As [`cargo`], with additional environment variables.
 pub(crate) fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(program)
@@ -24,7 +24,7 @@ pub(crate) fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> Outc
     }
 }
 
-/// Runs git in the workspace's root; returns what it printed.
+/// Runs git in the workspace's root; returns its standard output.
 pub(crate) fn git(arguments: &[&str]) -> Outcome<String> {
     let output = Command::new("git").args(arguments).current_dir(root()).output()?;
     if output.status.success() {
@@ -38,10 +38,10 @@ pub(crate) fn git(arguments: &[&str]) -> Outcome<String> {
     .into())
 }
 
-/// Builds a binary of the workspace in debug, with features of its package; returns where it is.
+/// Builds a binary of the workspace in debug mode, with features of its package; returns its path.
 ///
-/// It is chosen from all members, and beside an example. So cargo turns on what any member and any test asks of a crate, as it
-/// does for `cargo test --workspace`, and what was built for that is not built again.
+/// The whole workspace is selected, with an example. Cargo then unifies features as for `cargo test --workspace`, and reuses
+/// that build.
 pub(crate) fn program(name: &str, features: &[&str]) -> Outcome<PathBuf> {
     let chosen = [
         "build",
@@ -56,7 +56,7 @@ pub(crate) fn program(name: &str, features: &[&str]) -> Outcome<PathBuf> {
     built(name)
 }
 
-/// Where cargo has put a binary of the workspace, in debug.
+/// Returns the path of a built binary of the workspace, in debug mode.
 fn built(name: &str) -> Outcome<PathBuf> {
     let ours = env::current_exe()?;
     let folder = ours.parent().ok_or("no folder of binaries")?;

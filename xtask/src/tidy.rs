@@ -12,8 +12,6 @@ const NOT_YET_SWEPT: &[&str] = &[
     "conformance/",
     "server/it/",
     "server/markdown/",
-    "server/platform/",
-    "xtask/",
 ];
 
 /// Files that quote the patterns or are not ours to word.

@@ -1,10 +1,10 @@
-//! The tests under fire in their long form, one after the other.
+//! Runs the fault injection tests in their long form, one after the other.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{Outcome, run};
 
-/// Runs the tests whose names have `only` in them, each for at most `seconds`.
+/// Runs the tests whose names contain `only`, each for at most `seconds`.
 pub(crate) fn all(seed: Option<u64>, seconds: u64, only: &str) -> Outcome {
     let seed = match seed {
         Some(seed) => seed,

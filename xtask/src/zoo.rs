@@ -1,8 +1,9 @@
-//! The checks tried themselves: the reference implementation passes them all, and each mutant fails those that are named for
-//! it; so do the small servers of the other contracts pass, and fail where they are broken. Which one fails which check is kept
-//! in a golden file, so that a check that sees less is noticed.
+//! Tests the checks themselves: the reference implementation passes all of them, and each mutant fails the checks named for
+//! it; the small servers of the other contracts and their mutants likewise. A golden file records which mutant fails which
+//! check, so that a weakened check is noticed.
 //!
-//! Each mutant is held to the checks named for it and to [`EVERYWHERE`], which are quick; to all of them with `--all`.
+//! Each mutant is run against the checks named for it and against [`EVERYWHERE`], which are quick; with `--all` against all
+//! checks.
 
 use std::{
     collections::BTreeMap,
@@ -29,39 +30,39 @@ use tabellion_reference::{CorrectServer, mutant};
 
 use crate::{Outcome, root, run};
 
-/// Checks that every mutant of the reference is held to: what is broken in one place may be seen in others.
+/// Checks for every mutant of the reference: a defect in one place may be visible in others.
 const EVERYWHERE: [&str; 4] = [
     "mutation/one-commit",
     "mutation/returned-id",
     "mutation/log-entry",
     "wire/tools-list",
 ];
-/// How long a server may take for an answer: some mutants never give one.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit of an answer: some mutants never answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What to hold to what.
+/// Options of `cargo xtask zoo`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Write what was found into the golden file
+    /// Write the results to the golden file
     #[arg(long)]
     bless: bool,
-    /// Hold every server to every check that it is right for but for what it breaks, and print which fail; the golden file
-    /// is left alone
+    /// Run every server against every check that the correct one passes, and print the failures; do not compare with the
+    /// golden file
     #[arg(long, conflicts_with = "bless")]
     all: bool,
-    /// Only these servers: mutants by name, or `reference`, or a contract
+    /// Run only these servers: mutants by name, or `reference`, or a contract
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "bless")]
     only: Vec<String>,
-    /// How many servers to try at the same time; as many as there are cores, if not given
+    /// Number of servers to run in parallel; if omitted, the number of cores
     #[arg(long)]
     jobs: Option<NonZero<usize>>,
-    /// Where all that is chosen at random comes from
+    /// Seed of all random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 impl Default for Options {
-    /// Everything, against the golden file.
+    /// All servers, compared with the golden file.
     fn default() -> Self {
         Self {
             bless: false,
@@ -73,12 +74,12 @@ impl Default for Options {
     }
 }
 
-/// A server to try, and what is expected of it.
+/// A server, and the expected results.
 struct Exhibit {
     subject: Subject,
     /// The correct server that it is, or is a mutant of.
     server: CorrectServer,
-    /// What it breaks, in words; nothing, if it is correct.
+    /// Its defect, in words; `None` for a correct server.
     breaks: Option<&'static str>,
     /// The checks that must detect that.
     detected_by: &'static [&'static str],
@@ -87,7 +88,7 @@ struct Exhibit {
 impl Exhibit {
     /// The reference, the mutants, then the small servers.
     ///
-    /// The reference is the first because it takes as long as all others: what runs beside it ends with it.
+    /// The reference is first because it takes as long as all others together.
     fn all(program: &Path) -> Vec<Self> {
         let correct = |server: CorrectServer| Self {
             subject: server.subject(program, None),
@@ -109,7 +110,7 @@ impl Exhibit {
             .collect()
     }
 
-    /// The checks and families that it is held to; all, if there are none.
+    /// Returns the checks to run; all if empty.
     fn held_to(&self, options: &Options) -> Vec<String> {
         let only = if options.all || self.breaks.is_none() {
             self.server.passes().to_vec()
@@ -122,10 +123,10 @@ impl Exhibit {
     }
 }
 
-/// The checks that failed, by the name of the server.
+/// Failed checks by name of the server.
 type Matrix = BTreeMap<String, Vec<String>>;
 
-/// Tries the right servers and the broken ones; fails where a right one is not, or a broken one is not found out.
+/// Runs the correct servers and the mutants; fails if a correct one fails a check, or a mutant is not detected.
 pub(crate) fn keep(options: &Options) -> Outcome {
     let program = run::program("tabellion-reference", &[])?;
     let since = Instant::now();
@@ -152,7 +153,7 @@ pub(crate) fn keep(options: &Options) -> Outcome {
     }
 }
 
-/// Tries servers, some at the same time. What failed, and what is wrong with that.
+/// Runs servers, several in parallel. Returns the failed checks, and what is wrong with them.
 fn try_all(options: &Options, wanted: &mut [Exhibit]) -> (Matrix, Vec<String>) {
     let jobs = options
         .jobs
@@ -160,7 +161,7 @@ fn try_all(options: &Options, wanted: &mut [Exhibit]) -> (Matrix, Vec<String>) {
         .map_or(1, NonZero::get);
     wanted
         .iter_mut()
-        .for_each(|it| it.subject.launch.patience = PATIENCE);
+        .for_each(|it| it.subject.launch.patience = ANSWER_TIMEOUT);
     let wanted = &*wanted;
     let next = AtomicUsize::new(0);
     let all = Mutex::new((Matrix::new(), Vec::new()));
@@ -193,8 +194,8 @@ fn try_all(options: &Options, wanted: &mut [Exhibit]) -> (Matrix, Vec<String>) {
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The checks that one server fails, and what is wrong with that; nothing, if what should see it can't be tried here, and is
-/// not so important that this would be wrong in itself.
+/// Returns the checks that a server fails, and what is wrong with them; `None` if no check that detects the defect can run
+/// here, unless that is itself an error.
 fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<String>, Vec<String>)> {
     let name = &exhibit.subject.name;
     let is_right = exhibit.breaks.is_none();
@@ -205,7 +206,7 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
         &conformance::Options {
             seed: options.seed,
             only,
-            // A right one has much to do, a broken one little.
+            // A correct server has much to do, a mutant little.
             jobs: if is_right { jobs } else { 1 },
             eras: if is_everything && is_right {
                 Era::ALL.to_vec()
@@ -254,7 +255,7 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
     Some((failed, wrong))
 }
 
-/// Compares with the golden file, or writes it.
+/// Compares the results to the golden file, or writes it.
 fn compare(options: &Options, found: &Matrix) -> Outcome<Vec<String>> {
     let path = golden();
     let mut text = String::from(

@@ -1,12 +1,12 @@
-//! Everything that differs by operating system, so that nothing else asks which one it runs on.
+//! Everything that differs by operating system; no other crate depends on which one it runs on.
 //!
-//! A [`Dir`] is a folder held open; names are resolved from it without ever following a symbolic link. On Linux
-//! (`linux.rs`) the kernel itself promises this. Elsewhere (`portable.rs`) the standard library looks first and acts
-//! then, and each function says what a change in between can do. File locks are the same everywhere.
+//! A [`Dir`] is a folder held open; names are resolved from it without ever following a symbolic link. On Linux (`linux.rs`)
+//! the kernel guarantees this. Elsewhere (`portable.rs`) the standard library checks first and acts then, and each function
+//! says what a concurrent change can do. File locks are the same everywhere.
 
 #[cfg(target_os = "linux")]
 mod linux;
-// Compiled for Linux's tests too, so that the fallback cannot rot where it is not used.
+// Also compiled for Linux's tests, so that the fallback is always checked.
 pub mod parent;
 #[cfg(any(test, not(target_os = "linux")))]
 #[cfg_attr(target_os = "linux", allow(unreachable_pub, dead_code))]
@@ -24,7 +24,7 @@ pub use linux::{Dir, Journal, Lease, start_writing, write_out};
 #[cfg(not(target_os = "linux"))]
 pub use portable::{Dir, Journal, Lease, start_writing, write_out};
 
-/// What stands under a name in a folder, by the folder's own word; a symbolic link is not followed.
+/// The kind of a directory entry; symbolic links are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -41,10 +41,10 @@ pub enum OpenError {
     /// A segment is a symbolic link.
     #[error("a symbolic link is in the way")]
     Symlink,
-    /// It can't be opened as a file at all: a socket, or a device without a driver.
+    /// It can't be opened as a file: a socket, or a device without a driver.
     #[error("not a regular file")]
     Special,
-    /// Anything else.
+    /// Any other error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -52,23 +52,23 @@ pub enum OpenError {
 /// How two names were exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchange {
-    /// In one step: nobody saw either name missing, and no write in between was lost.
+    /// In one step: neither name was ever missing, and no concurrent write was lost.
     Atomic,
-    /// In steps. The first name always had the one content or the other, but a file that another program put there
-    /// between two of the steps is gone. Look at what came out before throwing it away, as with [`Exchange::Atomic`].
+    /// In several steps. The first name always had one content or the other, but a file that another program put there
+    /// between two steps is lost. Compare the result before removing it, as with [`Exchange::Atomic`].
     Stepwise,
 }
 
-/// Which file it is, whatever its name: the device and the inode.
+/// The identity of a file, independent of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId {
-    /// The device.
+    /// Device number.
     pub device: u64,
-    /// The inode on it.
+    /// Inode number.
     pub inode: u64,
 }
 
-/// The identity of a file; `None` where the system does not tell (Windows, on a stable compiler).
+/// Returns the identity of a file; `None` if the system has none (Windows, on a stable compiler).
 pub fn file_id(metadata: &Metadata) -> Option<FileId> {
     #[cfg(unix)]
     {
@@ -85,7 +85,7 @@ pub fn file_id(metadata: &Metadata) -> Option<FileId> {
     }
 }
 
-/// The permission bits of a file; where there are none, 0o444 for a read-only file and 0o644 for any other.
+/// Returns the permission bits of a file; on systems without them, 0o444 for a read-only file and 0o644 otherwise.
 pub fn mode(metadata: &Metadata) -> u32 {
     #[cfg(unix)]
     {
@@ -116,8 +116,8 @@ impl Timestamp {
     }
 }
 
-/// What git's index keeps of a file, to see without reading it whether it changed; all zero where that is unknown, which
-/// makes git read it. Larger numbers are cut to 32 bits, as git does.
+/// The stat fields in git's index, by which it detects changes without reading a file; all zero if unknown, which makes git
+/// read it. Larger numbers are truncated to 32 bits, as in git.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileStat {
     /// When its state (name, owner, mode or content) last changed.
@@ -128,15 +128,15 @@ pub struct FileStat {
     pub device: u32,
     /// The inode.
     pub inode: u32,
-    /// Its owner.
+    /// Owner.
     pub user: u32,
-    /// Its group.
+    /// Group.
     pub group: u32,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u32,
 }
 
-/// What git's index keeps of a file.
+/// Returns the stat fields of a file for git's index.
 pub fn file_stat(metadata: &Metadata) -> FileStat {
     #[cfg(unix)]
     {
@@ -165,41 +165,41 @@ pub fn file_stat(metadata: &Metadata) -> FileStat {
     }
 }
 
-/// Gives the file `new` the permissions of `old`, and its owner where we may.
+/// Copies permissions, and the owner if permitted, from `old` to the file `new`.
 ///
 /// # Errors
 ///
-/// When the permissions can't be set.
+/// If the permissions can't be set.
 pub fn make_like(new: &File, old: &Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         let now = new.metadata()?;
         if (now.uid(), now.gid()) != (old.uid(), old.gid()) {
-            // Only root may; the content matters more than whose it is.
+            // Only root may do this; the content matters more than the owner.
             let _ = std::os::unix::fs::fchown(new, Some(old.uid()), Some(old.gid()));
         }
     }
     new.set_permissions(old.permissions())
 }
 
-/// What came of asking for a [`Lease`].
+/// The result of requesting a [`Lease`].
 #[derive(Debug)]
 pub enum Leased {
-    /// Nobody has the file open for writing, and whoever opens it so waits until the lease ends.
+    /// No program has the file open for writing, and one that opens it so waits until the lease ends.
     Yes(Lease),
-    /// Somebody has it open for writing.
+    /// A program has the file open for writing.
     BeingWritten,
-    /// The system has no leases for this file: anybody may write to it at any time.
+    /// The system has no leases for this file: any program may write to it at any time.
     Unsupported,
 }
 
-/// Gives the file or folder at `path`, unless it is a symbolic link, the permission bits that `new` makes of its own and of
-/// whether it is a folder. Does nothing where the system has none.
+/// Sets the permission bits of the file or folder at `path`, unless it is a symbolic link, to what `new` returns for the
+/// current ones and for whether it is a folder. Does nothing on systems without permission bits.
 ///
 /// # Errors
 ///
-/// When they can't be set.
+/// If they can't be set.
 pub fn change_mode(path: &Path, new: impl FnOnce(u32, bool) -> u32) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -216,16 +216,16 @@ pub fn change_mode(path: &Path, new: impl FnOnce(u32, bool) -> u32) -> io::Resul
     Ok(())
 }
 
-/// Lets a write beyond the limit on file sizes (`ulimit -f`) fail as on a full disk, where it would kill the process.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail like one on a full disk, instead of killing the process.
 pub fn outlive_file_size_limit() {
     #[cfg(unix)]
-    // SAFETY: no handler is set that could run at a bad moment: the signal is ignored.
+    // SAFETY: no handler is set that could run at an unsafe moment: the signal is ignored.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }
 
-/// Whether others than a file's owner may read or change it. Not known on Windows, where it is said to be the owner's.
+/// Returns true if users other than the owner may read or change a file. On Windows this is unknown, and returns false.
 pub fn is_for_others(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -238,7 +238,7 @@ pub fn is_for_others(metadata: &Metadata) -> bool {
     }
 }
 
-/// Has files that these options make be for their owner alone. On Windows, they are for whoever the folder is for.
+/// Creates files that only their owner can access. On Windows, they inherit the folder's permissions.
 pub fn for_owner_alone(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -246,22 +246,22 @@ pub fn for_owner_alone(options: &mut OpenOptions) {
     let _ = options;
 }
 
-/// A lock on a file that other processes honour too; released when dropped, or when the process dies.
+/// A file lock between processes; released when dropped, or when the process dies.
 #[derive(Debug)]
 pub struct FileLock(#[expect(dead_code, reason = "held, never read: closing it releases the lock")] File);
 
-/// Waits for the lock on the file at `path`, which is made when it is not there.
+/// Waits for the lock on the file at `path`, which is created if missing.
 ///
 /// # Errors
 ///
-/// When the file can't be opened, or the file system has no locks.
+/// If the file can't be opened, or the file system has no locks.
 pub fn lock_file(path: &Path) -> io::Result<FileLock> {
     let file = open_lock(path)?;
     file.lock()?;
     Ok(FileLock(file))
 }
 
-/// The lock on the file at `path`, or `None` while somebody else has it.
+/// Takes the lock on the file at `path`; returns `None` if it is held by another process.
 ///
 /// # Errors
 ///
@@ -283,11 +283,11 @@ fn open_lock(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Has this thread run only when no other wants to, where the system can do that for one thread (Linux).
+/// Gives this thread the lowest priority, if the system has priorities per thread (Linux).
 pub fn yield_to_others() {
     #[cfg(target_os = "linux")]
     {
-        // Without the right to it, the thread runs like any other.
+        // If that is not permitted, the priority stays.
         let _ = rustix::process::setpriority_process(None, 19);
     }
 }

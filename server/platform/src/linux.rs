@@ -10,46 +10,45 @@ use rustix::io::Errno;
 
 use super::{Exchange, FileId, Kind, Leased, OpenError};
 
-/// Space for folder entries: some 500 a system call.
+/// Buffer for directory entries: some 500 per system call.
 const ENTRIES_BYTES: usize = 32 * 1024;
 
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// `NONBLOCK`: a pipe must not make us wait. `NOCTTY`: a terminal must not become ours.
+/// `NONBLOCK`: opening a pipe must not block. `NOCTTY`: a terminal must not become the controlling one.
 const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// A folder held open. It stays the same folder when it is renamed or something else takes its name.
+/// A folder held open. It stays the same folder when it is renamed or replaced.
 #[derive(Debug)]
 pub struct Dir(OwnedFd);
 
 impl Dir {
-    /// The folder at `path`; symbolic links on the way are followed.
+    /// Opens the folder at `path`; symbolic links above it are followed.
     ///
     /// # Errors
     ///
-    /// When there is none, or it may not be entered.
+    /// If it does not exist, or can't be entered.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(sys::open(path, HANDLE, Mode::empty())?))
     }
 
-    /// The file at `path` below this folder, open for reading, never waiting for it. May be a folder or a pipe: look at
-    /// its metadata. `path` is `/`-separated and has no `..`.
+    /// Opens the file at `path` below this folder for reading, without blocking. It may be a folder or a pipe: check its
+    /// metadata. `path` is `/`-separated and has no `..`.
     ///
-    /// The kernel refuses every symbolic link and every way out of this folder while it resolves, so nothing that
-    /// changes meanwhile can lead outside. On ext4 folders with case folding and on FAT, the kernel finds `Note.md` under
-    /// `note.md` too.
+    /// While resolving, the kernel refuses symbolic links and paths out of this folder, so concurrent changes can't lead
+    /// outside. In case-folding folders on ext4 and on FAT, the kernel also finds `Note.md` under `note.md`.
     ///
     /// # Errors
     ///
-    /// [`OpenError`]; a segment that is missing or no folder is its [`OpenError::Io`].
+    /// [`OpenError`]; a segment that is missing or not a folder is its [`OpenError::Io`].
     pub fn open_file(&self, path: &str) -> Result<File, OpenError> {
         Ok(self.resolve(path, READ)?.into())
     }
 
-    /// The folder at `path` below this one, resolved as in [`Dir::open_file`].
+    /// Opens the folder at `path` below this one, resolved as in [`Dir::open_file`].
     ///
     /// # Errors
     ///
@@ -58,7 +57,7 @@ impl Dir {
         Ok(Self(self.resolve(path, HANDLE.union(OFlags::NOFOLLOW))?))
     }
 
-    /// The file with the one-segment `name` in this folder, opened as in [`Dir::open_file`] but at half its cost.
+    /// Opens the file with the one-segment `name` in this folder, as in [`Dir::open_file`] but at half its cost.
     ///
     /// # Errors
     ///
@@ -69,11 +68,11 @@ impl Dir {
             .map_err(open_error)
     }
 
-    /// Calls `each` with every name in this folder, in no order; `.`, `..` and names that are not UTF-8 are left out.
+    /// Calls `each` with every name in this folder, in no order; skips `.`, `..` and names that are not UTF-8.
     ///
     /// # Errors
     ///
-    /// When the folder can't be read.
+    /// If the folder can't be read.
     pub fn entries(&self, mut each: impl FnMut(&str, Kind)) -> io::Result<()> {
         let folder = self.reopen()?;
         let mut space = Vec::with_capacity(ENTRIES_BYTES);
@@ -87,7 +86,7 @@ impl Dir {
                 continue;
             }
             let kind = match entry.file_type() {
-                // Some file systems leave the kind out.
+                // Some file systems do not report the kind.
                 FileType::Unknown => self.kind(name)?.unwrap_or(Kind::Other),
                 known => kind_of(known),
             };
@@ -96,11 +95,11 @@ impl Dir {
         Ok(())
     }
 
-    /// What stands under the one-segment `name`; `None` when nothing does.
+    /// Returns the kind of the one-segment `name`; `None` if it does not exist.
     ///
     /// # Errors
     ///
-    /// When the system doesn't tell.
+    /// If the system can't tell.
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
         match sys::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(kind_of(FileType::from_raw_mode(found.st_mode)))),
@@ -109,11 +108,11 @@ impl Dir {
         }
     }
 
-    /// Which file stands under the one-segment `name`; `None` when nothing does.
+    /// Returns the identity of the one-segment `name`; `None` if it does not exist.
     ///
     /// # Errors
     ///
-    /// When the system doesn't tell.
+    /// If the system can't tell.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
         match sys::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(FileId {
@@ -125,14 +124,14 @@ impl Dir {
         }
     }
 
-    /// Exchanges the files `name` here and `other_name` in `other`. Both must be there.
+    /// Exchanges the files `name` here and `other_name` in `other`. Both must exist.
     ///
-    /// [`Exchange::Stepwise`] where the file system can't do it at once (NFS, some FUSE ones).
+    /// [`Exchange::Stepwise`] if the file system has no atomic exchange (NFS, some FUSE file systems).
     ///
     /// # Errors
     ///
-    /// When it was not done; both names are then as before. Only if the last of the steps failed is the first name
-    /// already exchanged; what it held is then at `other_name` with `.swap` added.
+    /// If the exchange was not made; both names are then as before. Only if the last step failed is the first name already
+    /// exchanged; its former content is then at `other_name` with `.swap` appended.
     pub fn exchange(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<Exchange> {
         match sys::renameat_with(&self.0, name, &other.0, other_name, RenameFlags::EXCHANGE) {
             Ok(()) => Ok(Exchange::Atomic),
@@ -150,7 +149,7 @@ impl Dir {
         let aside = format!("{other_name}.swap");
         sys::linkat(&self.0, name, &other.0, aside.as_str(), AtFlags::empty())?;
         if let Err(error) = sys::renameat(&other.0, other_name, &self.0, name) {
-            // What undoes a failed step is best effort: the step's own error is the one to report.
+            // Undoing a failed step is best effort: the step's own error is reported.
             let _ = sys::unlinkat(&other.0, aside.as_str(), AtFlags::empty());
             return Err(error.into());
         }
@@ -158,14 +157,14 @@ impl Dir {
         Ok(Exchange::Stepwise)
     }
 
-    /// Renames `name` here to `other_name` in `other`, unless that is taken.
+    /// Renames `name` here to `other_name` in `other`, unless that exists.
     ///
-    /// Where the file system has no such rename, a second name is linked and the first removed: a crash between the two
-    /// leaves both names on the one file.
+    /// On file systems without such a rename, links the second name and removes the first: a crash in between leaves both
+    /// names.
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::AlreadyExists`] when `other_name` is taken.
+    /// [`io::ErrorKind::AlreadyExists`] if `other_name` exists.
     pub fn rename_noreplace(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<()> {
         match sys::renameat_with(&self.0, name, &other.0, other_name, RenameFlags::NOREPLACE) {
             Err(Errno::INVAL | Errno::NOSYS) => self.rename_by_link(name, other, other_name),
@@ -182,7 +181,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::AlreadyExists`] when the name is taken.
+    /// [`io::ErrorKind::AlreadyExists`] if the name exists.
     pub fn create_file(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         Ok(sys::openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
@@ -192,7 +191,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::AlreadyExists`] when the name is taken.
+    /// [`io::ErrorKind::AlreadyExists`] if the name exists.
     pub fn create_dir(&self, name: &str) -> io::Result<()> {
         Ok(sys::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
     }
@@ -201,7 +200,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// When it was not removed.
+    /// If it was not removed.
     pub fn remove_file(&self, name: &str) -> io::Result<()> {
         Ok(sys::unlinkat(&self.0, name, AtFlags::empty())?)
     }
@@ -210,31 +209,30 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::DirectoryNotEmpty`] when something is in it.
+    /// [`io::ErrorKind::DirectoryNotEmpty`] if it is not empty.
     pub fn remove_dir(&self, name: &str) -> io::Result<()> {
         Ok(sys::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Returns when the names in this folder are on the disk.
+    /// Returns once the names in this folder are durable.
     ///
     /// # Errors
     ///
-    /// When the disk failed; the names may then be lost at a crash.
+    /// If the disk failed; the names may then be lost in a crash.
     pub fn sync(&self) -> io::Result<()> {
         Ok(sys::fsync(self.reopen()?)?)
     }
 
-    /// The device that the folder is on.
+    /// Returns the device of the folder.
     ///
     /// # Errors
     ///
-    /// When the system doesn't tell.
+    /// If the system can't tell.
     pub fn device(&self) -> io::Result<u64> {
         Ok(sys::fstat(&self.0)?.st_dev)
     }
 
-    /// The folder opened anew for reading: the handle itself can only be resolved from, which also gives every reader a
-    /// position of its own.
+    /// Opens the folder again for reading: the handle itself only resolves names. Each reader also gets its own position.
     fn reopen(&self) -> io::Result<OwnedFd> {
         Ok(sys::openat(
             &self.0,
@@ -248,16 +246,16 @@ impl Dir {
         let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match sys::openat2(&self.0, path, flags, Mode::empty(), beneath) {
             Ok(opened) => Ok(opened),
-            // Before Linux 5.6, or under a seccomp filter that doesn't know the call.
+            // Before Linux 5.6, or under a seccomp filter that does not know the call.
             Err(Errno::NOSYS | Errno::PERM) => self.resolve_in_steps(path, flags),
-            // With `O_DIRECTORY` the kernel calls a link at the end "not a directory".
+            // With `O_DIRECTORY` the kernel reports a link at the end as "not a directory".
             Err(Errno::NOTDIR) if flags.contains(OFlags::DIRECTORY) => Err(self.not_a_folder(path)),
             Err(error) => Err(open_error(error)),
         }
     }
 
-    /// Opens one segment after the other, each from the one before and none through a symbolic link: as safe as
-    /// `openat2`, only slower. Between two segments a folder may be moved out of the library and is still the one read.
+    /// Opens one segment after the other, without following symbolic links: as safe as `openat2`, but slower. A folder moved
+    /// out of the library between two segments is still read.
     pub(super) fn resolve_in_steps(&self, path: &str, flags: OFlags) -> Result<OwnedFd, OpenError> {
         let (folders, last) = match path.rsplit_once('/') {
             Some((folders, last)) => (folders.split('/').collect(), last),
@@ -281,7 +279,7 @@ impl Dir {
     }
 
     fn not_a_folder(&self, path: &str) -> OpenError {
-        // The same steps once more, only to tell a link from a file.
+        // Repeats the steps, only to distinguish a link from a file.
         match self.resolve_in_steps(path, HANDLE) {
             Err(error) => error,
             Ok(_) => open_error(Errno::NOTDIR),
@@ -289,20 +287,20 @@ impl Dir {
     }
 }
 
-/// The right to be asked before anybody writes to a file: who opens it for writing waits until this is dropped.
+/// A lease on a file: a program that opens the file for writing waits until this is dropped.
 ///
-/// Names may be renamed over the file's own meanwhile; that is another file. The kernel ends a lease that somebody waits
-/// for after 45 seconds (`/proc/sys/fs/lease-break-time`).
+/// Files renamed over its name meanwhile are different files. The kernel ends a lease for which a program has waited 45
+/// seconds (`/proc/sys/fs/lease-break-time`).
 #[derive(Debug)]
 pub struct Lease(File);
 
-/// The command of `fcntl` that chooses a lease's signal, from `<fcntl.h>`.
+/// The `fcntl` command that sets a lease's signal, from `<fcntl.h>`.
 const F_SETSIG: i32 = 10;
 
 impl Lease {
-    /// Leases `file`, which is open for reading only.
+    /// Leases `file`, which must be open for reading only.
     pub fn take(file: File) -> Leased {
-        // A wish for the file is asked for, not signalled: `SIGURG` is ignored unless somebody handles it.
+        // Requests for the file are polled, not signalled: `SIGURG` is ignored unless a handler is installed.
         if control(&file, F_SETSIG, libc::SIGURG).is_err() {
             return Leased::Unsupported;
         }
@@ -315,21 +313,21 @@ impl Lease {
         }
     }
 
-    /// Whether somebody waits to write to the file.
+    /// Returns true if a program waits to write to the file.
     pub fn is_wanted(&self) -> bool {
-        // While one waits, the kernel tells what the lease is to become.
+        // While one waits, the kernel reports the state that the lease is to change to.
         control(&self.0, libc::F_GETLEASE, 0).ok() != Some(libc::F_RDLCK)
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // The file may be held open by others of our own threads; without this the lease would last as long.
+        // Other threads may have the file open; without this the lease would last as long.
         let _ = control(&self.0, libc::F_SETLEASE, libc::F_UNLCK);
     }
 }
 
-/// Whether the file is on another machine, where "try again" may also mean "never".
+/// Returns true if the file is on another machine, where "try again" may also mean "never".
 fn is_remote(file: &File) -> bool {
     const NFS: u32 = 0x6969;
     const SMB: [u32; 3] = [0x517b, 0xff53_4d42, 0xfe53_4d42];
@@ -340,25 +338,25 @@ fn is_remote(file: &File) -> bool {
 }
 
 fn control(file: &File, command: i32, argument: i32) -> io::Result<i32> {
-    // SAFETY: these commands of `fcntl` take an open descriptor and an integer, and touch no memory of ours.
+    // SAFETY: these commands of `fcntl` take an open descriptor and an integer, and access no memory.
     match unsafe { libc::fcntl(file.as_raw_fd(), command, argument) } {
         -1 => Err(io::Error::last_os_error()),
         done => Ok(done),
     }
 }
 
-/// A file system that writes all changes of names and sizes through one journal, in the order in which they were made.
+/// A file system that writes all changes of names and sizes through one journal, in order.
 ///
-/// There it is enough to wait for the bytes of files, and then once for the journal: what was changed before a file is
-/// touched is on the disk when that file is. This is ext4 with a journal that can be seen to be there. (XFS may keep the
-/// order too; nothing is taken for granted of it, nor of any other.)
+/// There it suffices to sync the bytes of files, and then the journal once: changes made before a file is modified are
+/// durable when that file is. This is ext4 with a journal that can be verified. (XFS may keep the order too, but that is not
+/// relied upon, nor for any other file system.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Journal {
     device: u64,
 }
 
 impl Journal {
-    /// That of the file system at `path`; `None` where nothing is known of one.
+    /// Returns the journal of the file system at `path`; `None` if it is not known to have one.
     pub fn of(path: &Path) -> Option<Self> {
         const EXT4: u32 = 0xef53;
         if sys::statfs(path).ok()?.f_type as u32 != EXT4 {
@@ -375,30 +373,30 @@ impl Journal {
             .then_some(Self { device })
     }
 
-    /// Whether what is on `device` is written through this journal.
+    /// Returns true if files on `device` are written through this journal.
     pub fn is_of(&self, device: u64) -> bool {
         self.device == device
     }
 }
 
-/// Returns when what the system has buffered of `file` is written. Neither its size nor its name is safe by that.
+/// Returns once the buffered bytes of `file` are written. This makes neither its size nor its name durable.
 ///
 /// # Errors
 ///
-/// When it can't be written.
+/// If they can't be written.
 pub fn write_out(file: &File) -> io::Result<()> {
     let all =
         libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    // SAFETY: the call takes an open descriptor and integers, and touches no memory of ours.
+    // SAFETY: the call takes an open descriptor and integers, and accesses no memory.
     match unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, all) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Asks the system to begin writing what it has buffered of `file`. Best effort: it says nothing of when it is done.
+/// Starts writing the buffered bytes of `file`. Best effort, without notice of completion.
 pub fn start_writing(file: &File) {
-    // SAFETY: the call takes an open descriptor and integers, and touches no memory of ours.
+    // SAFETY: the call takes an open descriptor and integers, and accesses no memory.
     unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
 }
 

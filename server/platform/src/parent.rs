@@ -1,18 +1,17 @@
-//! Notices that the process which started this one is gone.
+//! Detects the end of the parent process.
 //!
-//! Clients that crash leave their servers behind: end of input tells most of them, but not where somebody
-//! else still holds the pipe's other end. This asks `getppid` once a second and compares. The other ways are
-//! worse here: `PR_SET_PDEATHSIG` fires when the *thread* that started us ends, and a pidfd needs a second
-//! way anyway, where the parent lives in another PID namespace, on old kernels, and everywhere but on Linux.
-//! An orphan is adopted by init or a subreaper, so the number always changes; a server whose parent is init
-//! from the start is never ended by this.
+//! Clients that crash leave their servers behind: most servers see the end of input, but not if another process holds the
+//! pipe's other end. This calls `getppid` once a second and compares. The alternatives are worse here: `PR_SET_PDEATHSIG`
+//! fires when the parent's *thread* ends, and a pidfd needs a fallback anyway, if the parent is in another PID namespace, on
+//! old kernels, and on systems other than Linux. An orphan is adopted by init or a subreaper, so the number always changes; a
+//! server whose parent is init from the start is never ended by this.
 //!
-//! Windows has no such number. There, end of input has to do.
+//! Windows has no such number; there only the end of input counts.
 
 #[cfg(unix)]
-const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
+const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// The process that had started this one when it was looked up.
+/// The parent process at the time of the call to [`Parent::now`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parent {
     #[cfg(unix)]
@@ -20,7 +19,7 @@ pub struct Parent {
 }
 
 impl Parent {
-    /// Looks up the parent. The earlier in a process's life, the better.
+    /// Looks up the parent. To be called as early as possible.
     pub fn now() -> Self {
         Self {
             #[cfg(unix)]
@@ -28,7 +27,7 @@ impl Parent {
         }
     }
 
-    /// Waits until this process has another parent. On Windows, for ever.
+    /// Waits until this process has another parent. On Windows, never returns.
     pub async fn gone(self) {
         #[cfg(unix)]
         no_longer(self, Self::now).await;
@@ -40,7 +39,7 @@ impl Parent {
 #[cfg(unix)]
 async fn no_longer<T: PartialEq>(first: T, look: impl Fn() -> T) {
     while look() == first {
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 

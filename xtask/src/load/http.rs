@@ -1,4 +1,4 @@
-//! Many callers with a connection each, and such as hold theirs up.
+//! Many callers with a connection each, and obstructive clients.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -15,24 +15,24 @@ use ureq::{
     http::{Response, Uri},
 };
 
-use super::{LARGE, PATIENCE, caller::Caller, tally::Memory, tls::Certificate};
+use super::{ANSWER_TIMEOUT, LARGE, caller::Caller, tally::Memory, tls::Certificate};
 use crate::{Outcome, measure::resident};
 
-/// So many send half a request or half a handshake, and so many ask for much and read next to nothing.
+/// Number of clients that send half a request or half a handshake, and of those that request much and hardly read.
 const IDLERS: usize = 10;
-/// The head of a record of TLS, and the first byte of what is in it.
+/// The header of a TLS record, and the first byte of its content.
 const HALF_A_HANDSHAKE: &[u8] = b"\x16\x03\x01\x02\x00\x01";
 
-/// Where a server is, and the certificate that it has if it speaks TLS.
+/// The server's address, and its certificate if it uses TLS.
 #[derive(Clone, Copy)]
-pub(super) struct Door<'a> {
+pub(super) struct Address<'a> {
     pub(super) url: &'a str,
     pub(super) certificate: Option<&'a Certificate>,
 }
 
-/// Lets all callers call for so long, each over one connection that is kept.
+/// Lets all callers call for this time, each over one persistent connection.
 pub(super) fn run(
-    door: Door<'_>,
+    door: Address<'_>,
     process: u32,
     mut callers: Vec<Caller>,
     length: Duration,
@@ -62,8 +62,8 @@ pub(super) fn run(
     Ok((callers, memory))
 }
 
-/// Connections that must hold nobody up.
-fn idle(door: Door<'_>) -> Outcome<(Vec<TcpStream>, Vec<BodyReader<'static>>)> {
+/// Opens connections that must not block others.
+fn idle(door: Address<'_>) -> Outcome<(Vec<TcpStream>, Vec<BodyReader<'static>>)> {
     let url: Uri = door.url.parse()?;
     let address = url.authority().ok_or("a server that is nowhere")?.as_str();
     let head = format!("POST {} HTTP/1.1\r\nHost: {address}\r\n", url.path());
@@ -80,23 +80,23 @@ fn idle(door: Door<'_>) -> Outcome<(Vec<TcpStream>, Vec<BodyReader<'static>>)> {
     let slow = (0..IDLERS).map(|_| {
         let response = Connection::to(door).ask("read_markdown", &json!({ "path": LARGE }))?;
         let mut body = response.into_body().into_reader();
-        // When it has begun, all of the answer has been made.
+        // Once the first byte arrives, the whole answer was made.
         body.read_exact(&mut [0])?;
         Ok(body)
     });
     Ok((halves, slow.collect::<Outcome<_>>()?))
 }
 
-/// One client's connection, kept between calls.
+/// A client's persistent connection.
 struct Connection<'a> {
     agent: Agent,
     url: &'a str,
 }
 
 impl<'a> Connection<'a> {
-    fn to(door: Door<'a>) -> Self {
+    fn to(door: Address<'a>) -> Self {
         let config = Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(ANSWER_TIMEOUT))
             .http_status_as_error(false)
             .build();
         Self {
@@ -108,7 +108,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// The answer, or why there is none.
+    /// Returns the answer, or why there is none.
     fn call(&self, tool: &str, arguments: &Value) -> Result<Value, String> {
         let response = self.ask(tool, arguments).map_err(|error| error.to_string())?;
         let status = response.status();
@@ -138,7 +138,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// The last message of a stream, which is the answer.
+/// Returns the last message of a stream, which is the answer.
 fn last(mut events: Events<impl BufRead>) -> io::Result<String> {
     let mut last = String::new();
     while let Some(data) = events.next_data()? {
@@ -147,7 +147,7 @@ fn last(mut events: Events<impl BufRead>) -> io::Result<String> {
     Ok(last)
 }
 
-/// What 2026-07-28 wants of each request beside its body.
+/// Headers that 2026-07-28 requires of each request.
 fn headers(tool: &str) -> [(&'static str, &str); 3] {
     [
         ("MCP-Protocol-Version", Era::Stateless.revision()),

@@ -11,11 +11,11 @@ use tabellion_conformance::Target;
 use super::{caller::Caller, tally::Memory};
 use crate::{Outcome, measure::resident};
 
-/// Lets all callers call for so many seconds, and receives what is still under way then.
+/// Lets all callers call for this many seconds, then receives the answers still in flight.
 pub(super) fn run(mut server: Target, callers: Vec<Caller>, seconds: u64) -> Outcome<(Vec<Caller>, Memory)> {
-    server.patience = super::PATIENCE;
+    server.patience = super::ANSWER_TIMEOUT;
     server.initialize("2025-11-25")?;
-    let id = server.id().ok_or("nobody's process")?;
+    let id = server.id().ok_or("the server has no process id")?;
     let mut callers = callers;
     let mut memory = Memory::begins(resident(id));
     let mut under_way: HashMap<Value, usize> = HashMap::new();

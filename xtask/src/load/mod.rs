@@ -1,10 +1,10 @@
-//! What many clients at once get: the same calls over HTTP, in the clear and over TLS, over standard input and output, and, beside
-//! them, from another server over its own transport.
+//! Measures many concurrent clients: the same calls over HTTP with and without TLS, over standard input and output, and
+//! optionally to another server.
 //!
-//! Each caller makes its next call when it has the answer to the last one: reads of shared documents, writes of a document of
-//! its own, additions to one that all add to. What was acknowledged is looked for on the disk afterwards. Over HTTP each has a
-//! connection of its own, and others beside them send half a request or half a handshake, or ask for much and read next to
-//! nothing. `caller.rs` decides what is called, `http.rs` (with `tls.rs`) and `lines.rs` carry it, `tally.rs` counts.
+//! Each caller makes its next call after the answer to the last one: reads of shared documents, writes of its own document,
+//! additions to one shared document. Acknowledged changes are then looked for on disk. Over HTTP each caller has its own
+//! connection, and obstructive clients send half a request or half a handshake, or request much and hardly read. `caller.rs`
+//! chooses the calls, `http.rs` (with `tls.rs`) and `lines.rs` transport them, `tally.rs` counts.
 
 mod caller;
 mod http;
@@ -25,42 +25,42 @@ use tempfile::TempDir;
 
 use self::{
     caller::{Caller, Dialect},
-    http::Door,
+    http::Address,
     tally::Tally,
     tls::Certificate,
 };
 use crate::{Outcome, foreign::Served, root, run};
 
-/// How many documents there are to read.
+/// Number of documents to read.
 const DOCUMENTS: usize = 100;
-/// How many bytes each has, about.
+/// Approximate size of each in bytes.
 const DOCUMENT_BYTES: usize = 3000;
-/// The document that all add to.
+/// The document to which all callers add.
 const SHARED: &str = "shared.md";
-/// A document that no client takes at once.
+/// A document larger than a client's buffers.
 const LARGE: &str = "large.md";
 const LARGE_BYTES: usize = 8 << 20;
-/// How long any answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit of an answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How much load.
+/// Options of `cargo xtask load`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// How long to call, in seconds, over each transport
+    /// Duration of the calls over each transport, in seconds
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u64,
-    /// How many callers there are at once
+    /// Number of concurrent callers
     #[arg(long, value_name = "N", default_value = "200")]
     callers: NonZero<usize>,
-    /// The command of the official filesystem server, to measure beside ours; `{library}` is the folder
+    /// Command of the official filesystem server, to measure as well; `{library}` is the folder
     #[arg(long, value_name = "COMMAND")]
     beside: Option<String>,
-    /// The folder to make the libraries in: what is measured is its disk too
+    /// Folder in which to create the libraries; its disk is part of what is measured
     #[arg(long, value_name = "DIR", default_value = "target")]
     within: PathBuf,
 }
 
-/// Makes the calls over each transport, prints a table, and fails where anything was refused or lost.
+/// Makes the calls over each transport, prints a table, and fails if a call was refused or a change lost.
 pub(crate) fn all(options: &Options) -> Outcome {
     run::cargo(&["build", "--release", "--quiet", "--bin", "tabellion"])?;
     println!("{}", tally::HEAD);
@@ -102,11 +102,11 @@ fn over_tls(options: &Options, library: &Path) -> Outcome<Tally> {
     through(options, library, Some(&Certificate::new()?))
 }
 
-/// Over HTTP, with TLS where there is a certificate.
+/// Measures HTTP, with TLS if there is a certificate.
 fn through(options: &Options, library: &Path, certificate: Option<&Certificate>) -> Outcome<Tally> {
     let secure = certificate.map(Certificate::options).unwrap_or_default();
     let server = Served::start(&program(), library, &secure)?;
-    let door = Door {
+    let door = Address {
         url: &server.url,
         certificate,
     };
@@ -150,7 +150,7 @@ fn callers(options: &Options, dialect: Dialect) -> Vec<Caller> {
         .collect()
 }
 
-/// A library with what is read, in one commit.
+/// Creates a library with the documents to read, in one commit.
 fn library(options: &Options) -> Outcome<TempDir> {
     let folder = tempfile::tempdir_in(root().join(&options.within))?;
     let top = folder.path();

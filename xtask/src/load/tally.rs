@@ -1,16 +1,16 @@
-//! What came of all calls, and of what they changed.
+//! The results of all calls, and of their changes.
 
 use std::{collections::HashSet, fs, path::Path, time::Duration};
 
 use super::{SHARED, caller::Caller};
 use crate::{Outcome, measure::at};
 
-/// The head of the table; each row is a [`Tally`].
+/// The header of the table; each row is a [`Tally`].
 pub(super) const HEAD: &str = "\
 | server | calls/s | reads: median, p99, longest | changes/s | changes: median, p99, longest | refused | lost | memory: at first, half way, at the end |
 |---|---|---|---|---|---|---|---|";
 
-/// What a process has in memory, in megabytes; nothing where that can't be told.
+/// Resident memory of a process, in megabytes; `None` if unknown.
 #[derive(Debug)]
 pub(super) struct Memory {
     first: Option<f64>,
@@ -27,7 +27,7 @@ impl Memory {
         }
     }
 
-    /// Notes it, the first time that it is called.
+    /// Measures once, when first called.
     pub(super) fn is_half_way(&mut self, resident: impl FnOnce() -> Option<f64>) {
         self.half_way = self.half_way.or_else(resident);
     }
@@ -37,20 +37,20 @@ impl Memory {
     }
 }
 
-/// What came of the calls over one transport.
+/// The results of the calls over one transport.
 #[derive(Debug)]
 pub(super) struct Tally {
     seconds: f64,
     reads: Vec<Duration>,
     changes: Vec<Duration>,
     errors: Vec<String>,
-    /// What was acknowledged and is not there, or not once.
+    /// Acknowledged changes that are missing or duplicated.
     lost: Vec<String>,
     memory: Memory,
 }
 
 impl Tally {
-    /// Counts, and looks on the disk for what was acknowledged.
+    /// Counts the calls, and looks for acknowledged changes on disk.
     pub(super) fn of(callers: Vec<Caller>, memory: Memory, library: &Path, seconds: u64) -> Outcome<Self> {
         let shared = fs::read_to_string(library.join(SHARED))?;
         let all: Vec<_> = shared.split_inclusive('\n').collect();
@@ -105,7 +105,7 @@ impl Tally {
         )
     }
 
-    /// What must not be: the first of each kind.
+    /// Returns the first failure of each kind.
     pub(super) fn faults(&self) -> impl Iterator<Item = String> {
         let refused = self.errors.first().map(|error| format!("refused: {error}"));
         let lost = self.lost.first().map(|lost| format!("lost: {lost}"));

@@ -1,4 +1,4 @@
-//! TLS, with a certificate that is made for the run.
+//! TLS, with a certificate created for the run.
 
 use std::{
     fmt, fs,
@@ -26,10 +26,10 @@ use ureq::{
 
 use crate::Outcome;
 
-/// Where our servers listen.
+/// Address of our servers.
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// A certificate for a server on this machine, and clients that trust it and nobody else.
+/// A certificate for a server on this machine, and clients that trust only it.
 pub(super) struct Certificate {
     folder: TempDir,
     trusting: Arc<ClientConfig>,
@@ -53,7 +53,7 @@ impl Certificate {
         })
     }
 
-    /// The server's options that name it and its key.
+    /// Returns the server's options with certificate and key.
     pub(super) fn options(&self) -> Vec<PathBuf> {
         let file = |name: &str| self.folder.path().join(name);
         vec![
@@ -64,14 +64,14 @@ impl Certificate {
         ]
     }
 
-    /// A client that speaks TLS with the server.
+    /// Returns a client that speaks TLS with the server.
     pub(super) fn agent(&self, config: Config) -> Agent {
         let connector = TcpConnector::default().chain(Secure(self.trusting.clone()));
         Agent::with_parts(config, connector, DefaultResolver::default())
     }
 }
 
-/// Makes a connection secret.
+/// Wraps a connection in TLS.
 #[derive(Debug)]
 struct Secure(Arc<ClientConfig>);
 
@@ -93,7 +93,7 @@ impl<In: Transport> Connector<In> for Secure {
     }
 }
 
-/// A connection over which the first bytes agree on how to be secret.
+/// A TLS connection.
 struct Secret {
     stream: StreamOwned<ClientConnection, TransportAdapter>,
     buffers: LazyBuffers,

@@ -1,7 +1,7 @@
-//! The official conformance suite of MCP, held to our server with what the suite expects of one (`mcp/fixtures`).
+//! Runs MCP's official conformance suite against our server with the fixtures that the suite expects (`mcp/fixtures`).
 //!
-//! The suite counts the scenarios that a revision requires, and runs others that it doesn't count. Here all of them count,
-//! but those of [`NOT_OFFERED`].
+//! The suite counts the scenarios that a revision requires, and runs others without counting. Here all of them count, except
+//! those of [`NOT_OFFERED`].
 
 mod report;
 
@@ -10,22 +10,22 @@ use std::{fs, path::Path, time::Duration};
 use self::report::Scenario;
 use crate::{
     Outcome,
-    foreign::{self, Node, Served, said},
+    foreign::{self, Node, Served, output},
     run,
 };
 
 const PACKAGE: &str = "@modelcontextprotocol/conformance";
 const VERSION: &str = "0.2.0-alpha.12";
 const SCRIPT: &str = "dist/index.js";
-/// The revisions whose requirements are tried: the last one with sessions, and the first one without.
+/// The tested revisions: the last one with sessions, and the first one without.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
-/// How long the suite may take for one revision.
-const PATIENCE: Duration = Duration::from_secs(15 * 60);
+/// Time limit of the suite for one revision.
+const SUITE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 /// What is served.
 const SERVED: [&str; 2] = ["--contract", "official-suite"];
 
-/// Scenarios, by the beginning of their names, of what the specification leaves to a server and ours doesn't offer, and
-/// why. Of one that passes the row is out of date, which is a failure, too.
+/// Scenarios, by the beginning of their names, about optional features that the server does not offer, and why. A scenario
+/// listed here that passes is a failure too: the row is out of date.
 const NOT_OFFERED: [(&str, &str); 2] = [
     (
         "tasks-",
@@ -37,7 +37,7 @@ const NOT_OFFERED: [(&str, &str); 2] = [
     ),
 ];
 
-/// Runs the suite for each revision, and prints what it found.
+/// Runs the suite for each revision, and prints the results.
 pub(crate) fn suite() -> Outcome {
     let node = Node::find()?;
     let package = node.package("conformance", PACKAGE, VERSION)?;
@@ -50,12 +50,12 @@ pub(crate) fn suite() -> Outcome {
         let reports = foreign::folder("reports").join(revision);
         let mut suite = node.run(&package.join(SCRIPT));
         suite.args(["server", "--url", &served.url, "--requirements", revision]);
-        let ran = said(suite.arg("-o").arg(emptied(&reports)?), PATIENCE)?;
-        fs::write(reports.join("said.txt"), &ran.output)?;
+        let ran = output(suite.arg("-o").arg(emptied(&reports)?), SUITE_TIMEOUT)?;
+        fs::write(reports.join("output.txt"), &ran.output)?;
         let scenarios = report::scenarios(&reports)?;
         print!("\n{}", report::table(revision, &scenarios, not_offered));
         let found = judge(&scenarios);
-        if found.is_empty() && !ran.well {
+        if found.is_empty() && !ran.succeeded {
             wrong.push(format!("{revision}: the suite failed: {}", ran.errors.trim()));
         }
         wrong.extend(found.iter().map(|found| format!("{revision}: {found}")));
@@ -64,11 +64,11 @@ pub(crate) fn suite() -> Outcome {
         return Ok(());
     }
     let reports = foreign::folder("reports");
-    wrong.push(format!("all that was found is in {}", reports.display()));
+    wrong.push(format!("all results are in {}", reports.display()));
     Err(wrong.join("\n").into())
 }
 
-/// What is wrong with what was found.
+/// Returns the failures among the results.
 fn judge(scenarios: &[Scenario]) -> Vec<String> {
     if scenarios.is_empty() {
         return vec!["the suite ran no scenario".into()];
@@ -90,14 +90,14 @@ fn judge(scenarios: &[Scenario]) -> Vec<String> {
     wrong
 }
 
-/// Why we don't offer what the scenario is about, if we don't.
+/// Returns why the scenario's feature is not offered, if it is not.
 fn not_offered(scenario: &str) -> Option<&'static str> {
     let mut rows = NOT_OFFERED.iter();
     let row = rows.find(|(beginning, _)| scenario.starts_with(beginning));
     row.map(|(_, why)| *why)
 }
 
-/// The folder, with nothing in it.
+/// Returns the folder after emptying it.
 fn emptied(folder: &Path) -> Outcome<&Path> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;

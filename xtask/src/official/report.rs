@@ -1,4 +1,4 @@
-//! What the suite found: a folder for each scenario, with its checks as JSON.
+//! The suite's reports: a folder for each scenario, with its checks as JSON.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::Outcome;
 
-/// What stands behind a scenario's name in the name of its folder, as in `server-ping-2026-07-28T09-30-00-000Z`.
+/// Separates a scenario's name from the time in its folder's name, as in `server-ping-2026-07-28T09-30-00-000Z`.
 const BEFORE: &str = "server-";
 const TIME: usize = "-2026-07-28T09-30-00-000Z".len();
 
-/// A scenario, and what it found.
+/// A scenario and its results.
 #[derive(Debug)]
 pub(super) struct Scenario {
     pub(super) name: String,
@@ -34,19 +34,19 @@ enum Status {
     Warning,
     Info,
     Skipped,
-    /// A failure, and whatever else there may be some day.
+    /// A failure, or a status of a later version.
     #[serde(other)]
     Failure,
 }
 
 impl Scenario {
-    /// The scenario `name`, of which `checks.json` says this.
+    /// Parses the scenario `name` from its `checks.json`.
     pub(super) fn new(name: String, checks: Value) -> serde_json::Result<Self> {
         let checks = serde_json::from_value(checks)?;
         Ok(Self { name, checks })
     }
 
-    /// Each failure in a line.
+    /// Returns a line for each failure.
     pub(super) fn failures(&self) -> impl Iterator<Item = String> {
         let failed = self.checks.iter().filter(|check| check.status == Status::Failure);
         failed.map(|check| {
@@ -55,7 +55,7 @@ impl Scenario {
         })
     }
 
-    /// Whether anything was looked at.
+    /// Returns true if there are results.
     pub(super) fn is_checked(&self) -> bool {
         let unlooked = [Status::Info, Status::Skipped];
         self.checks.iter().any(|check| !unlooked.contains(&check.status))
@@ -66,7 +66,7 @@ impl Scenario {
     }
 }
 
-/// All scenarios whose reports are in `folder`, by name.
+/// Reads all scenarios whose reports are in `folder`, by name.
 pub(super) fn scenarios(folder: &Path) -> Outcome<Vec<Scenario>> {
     let mut scenarios = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -87,7 +87,7 @@ pub(super) fn scenarios(folder: &Path) -> Outcome<Vec<Scenario>> {
     Ok(scenarios)
 }
 
-/// The scenarios of a revision as a table, with a sum of those that we offer.
+/// Formats the scenarios of a revision as a table, with totals of the offered ones.
 pub(super) fn table(
     revision: &str,
     scenarios: &[Scenario],
@@ -99,7 +99,7 @@ pub(super) fn table(
     let mut row = |name: &str, counts: [usize; 4], remark: &str| {
         let [passed, failed, warnings, skipped] = counts;
         let line = format!("{name:48} {passed:6} {failed:6} {warnings:8} {skipped:7}  {remark}");
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = writeln!(table, "{}", line.trim_end());
     };
     for scenario in scenarios {
