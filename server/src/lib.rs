@@ -1,7 +1,7 @@
 //! Tabellion: a server for Markdown libraries in git that AI agents and people edit together.
 //!
-//! This crate puts the parts together: which contracts there are and what implements them, and the command line. The parts
-//! are crates of their own, lowest first:
+//! This crate names the contracts, implements them, and has the command line. Everything else is in these crates, lowest
+//! first:
 //!
 //! | crate | is for |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | [`tabellion_mcp`] | contracts over MCP: stdio, and the messages of Streamable HTTP |
 //! | [`tabellion_http`] | sockets, limits, API keys, access tokens, TLS |
 
-// Printing macros panic on a closed stream; `console` does not. Standard output is the protocol's.
+// Printing macros panic on a closed stream; `console` does not. Standard output is reserved for the protocol.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
 pub mod cli;

@@ -3,6 +3,7 @@
 mod bench;
 mod codegen;
 mod compat;
+mod deny;
 mod foreign;
 mod interop;
 mod load;
@@ -11,6 +12,7 @@ mod official;
 mod readme;
 mod run;
 mod test;
+mod tidy;
 mod torture;
 mod zoo;
 
@@ -51,6 +53,8 @@ enum Task {
     },
     /// Everything that CI runs: format, generated code, lints, documentation, tests
     Test,
+    /// Refuse words and patterns that the contribution guide advises against
+    Tidy,
     /// The tests under fire in their long form: every fault point, crowds, a person beside us, a long life
     Torture {
         /// Where chance begins; printed, so that a run can be repeated
@@ -84,6 +88,7 @@ fn main() -> ExitCode {
         Task::Codegen { .. } => codegen::write(),
         Task::Compat { base } => compat::compare(&base),
         Task::Test => test::all(),
+        Task::Tidy => tidy::check(),
         Task::Torture { seed, each, only } => torture::all(seed, each, &only),
         Task::Zoo(options) => zoo::keep(&options),
         Task::McpConformance => official::suite(),

@@ -12,7 +12,7 @@ use super::{
     offer::{self, Offer},
     smoke::DOCUMENT,
 };
-use crate::{Subject, check::Stop, client::Client, probe::Identity, reply, scene::Scene, trace::Trace};
+use crate::{Subject, client::Client, judgement::Stop, probe::Identity, reply, scene::Scene, trace::Trace};
 
 /// Names of arguments and of tools, by what they are for.
 const PATHS: &[&str] = &[
@@ -75,7 +75,7 @@ pub fn draft(subject: &Subject, identity: Option<&Identity>) -> Result<String, S
     let trace = Trace::default();
     let scene = Scene::new(subject, &trace, &[("notes/plan.md", DOCUMENT)])?;
     let mut client = scene.start()?;
-    let offer = offer::ask(&mut client).map_err(crate::check::fail)?;
+    let offer = offer::ask(&mut client).map_err(crate::judgement::fail)?;
     let reading = reading(subject, &offer, &scene, &mut client)?;
     let path = reading.as_ref().map_or("{path}", |reading| reading.path);
     let mut toml = head(subject, identity);

@@ -16,7 +16,7 @@ use super::{
     schema,
     template::{Hole, Template},
 };
-use crate::checks::CONTRACTS;
+use crate::contracts;
 
 /// What is wrong in an adapter's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -73,14 +73,8 @@ fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Wrong> {
 
 fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Wrong> {
     table.only(&["name", "version", "package", "contract", "command", "environment"])?;
-    let contract = table.get("contract")?;
-    let id = text(contract)?;
-    let found = CONTRACTS.iter().copied().find(|contract| contract.id == id);
-    let contract = found.ok_or_else(|| {
-        let known: Vec<_> = CONTRACTS.iter().map(|contract| contract.id).collect();
-        let message = format!("there is no contract `{id}`; there is {}", known.join(", "));
-        wrong(contract, message)
-    })?;
+    let id = table.get("contract")?;
+    let contract = contracts::find(text(id)?).map_err(|message| wrong(id, message))?;
     let command = match table.find("command") {
         Some(item) => texts(item)?,
         None => Vec::new(),

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     Subject,
-    check::Stop,
     client::Client,
+    judgement::Stop,
     reply::Reply,
     request::{Call, With, about, examples, with_effect},
     scene::Scene,
@@ -71,7 +71,7 @@ pub fn smoke(subject: &Subject) -> Result<Vec<Tried>, Stop> {
     let trace = Trace::default();
     let scene = Scene::new(subject, &trace, &documents)?;
     let mut client = scene.start()?;
-    let offer = offer::ask(&mut client).map_err(crate::check::fail)?;
+    let offer = offer::ask(&mut client).map_err(crate::judgement::fail)?;
     let done = tries.into_iter().map(|it| {
         let mut tried = Tried {
             tool: it.tool,

@@ -1,7 +1,6 @@
-//! What a contract offers beside tools: the way of a resource, a prompt or a completion to the trait's method and back.
+//! Dispatch of resources, prompts and completions to the trait's methods. None of them changes anything.
 //!
-//! None of them changes anything. A prompt's text is put together here and not by an implementation, so that it is the
-//! template's byte for byte.
+//! A prompt's text is rendered here, not by the implementation, so that it equals the template byte for byte.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -19,15 +18,15 @@ use crate::{
     template,
 };
 
-/// A method without arguments on an implementation `S`, its future on the heap.
+/// A method without arguments on an implementation `S`, its future boxed.
 pub type ResourceMethod<S, Response, Error, G = Documents> =
     for<'c> fn(&'c S, &'c ReadCx<'c, G>) -> BoxFuture<'c, Result<Response, Error>>;
 
-/// A prompt's method on an implementation `S`: from what a client says to what the template lacks.
+/// A prompt's method on an implementation `S`: from the client's arguments to the template's values.
 pub type PromptMethod<S, Arguments, Values, Error, G = Documents> =
     for<'c> fn(&'c S, &'c ReadCx<'c, G>, Arguments) -> BoxFuture<'c, Result<Values, Error>>;
 
-/// A completion's method on an implementation `S`: from what has been typed to what might be meant, best first.
+/// A completion's method on an implementation `S`: from a prefix to values, best first.
 pub type CompletionMethod<S, Error, G = Documents> =
     for<'c> fn(&'c S, &'c ReadCx<'c, G>, &'c str) -> BoxFuture<'c, Result<Vec<String>, Error>>;
 
@@ -61,7 +60,7 @@ where
     })
 }
 
-/// Calls the method that tells a resource's versions apart.
+/// Calls the method that returns a resource's version tag.
 ///
 /// # Errors
 /// See [`Rejection`].
@@ -76,7 +75,7 @@ pub async fn version<S, Error: ContractError, G: Ground>(
     method(service, &cx).await.map_err(declared)
 }
 
-/// Calls a prompt's method, and puts what it answers into the template.
+/// Calls a prompt's method, and renders the template with its values.
 ///
 /// # Errors
 /// See [`Rejection`].
@@ -108,7 +107,7 @@ where
         .ok_or_else(|| Rejection::breach(prompt.name, "the template has a placeholder without a value"))
 }
 
-/// Calls the method that offers values for an argument of a prompt.
+/// Calls the method that completes an argument of a prompt.
 ///
 /// # Errors
 /// See [`Rejection`].
@@ -124,16 +123,16 @@ pub async fn completion<S, Error: ContractError, G: Ground>(
     method(service, &cx, value).await.map_err(declared)
 }
 
-/// The values of an argument that doesn't complete: none.
+/// Returns no values, for an argument without completion.
 ///
 /// # Errors
-/// When the contract has no such prompt, or it no such argument.
+/// If the contract has no such prompt, or the prompt no such argument.
 pub fn without_values(spec: &ContractSpec, prompt: &str, argument: &str) -> Result<Vec<String>, Rejection> {
     let found = spec.prompt(prompt).and_then(|prompt| prompt.argument(argument));
     found.map(|_| vec![]).ok_or(Rejection::Unknown)
 }
 
-/// What is wrong with the arguments of a prompt.
+/// Returns the violations of a prompt's arguments.
 fn violations(prompt: &PromptSpec, arguments: &Value) -> Vec<Violation> {
     let said = |rule: &'static str, pointer: String, message: String| Violation {
         rule: rule.into(),

@@ -135,9 +135,9 @@ impl ContractError for Error {
 #[derive(Default)]
 struct Memory {
     state: Mutex<State>,
-    /// How many publications somebody else will be faster than.
+    /// Number of publications that another change will precede.
     races: AtomicU32,
-    /// Whether somebody else appends to the document right after it is first read outside of a turn.
+    /// Whether another process appends to the document right after its first read outside of a session.
     slips: AtomicBool,
 }
 
@@ -649,7 +649,7 @@ fn nothing_is_written_without_approval_of_what_is_shown() {
     let store = holding("old");
     let arguments = json!({ "path": "a", "text": "x" });
     let answer = call_tool(&SHOWS_APPENDED, &store, GOOD, arguments, CallContext::default());
-    assert_eq!(name(answer), "DECLINED", "nobody to ask");
+    assert_eq!(name(answer), "DECLINED", "no approver");
     assert_eq!(commits(&store), 0);
 }
 
@@ -677,7 +677,7 @@ fn an_approval_holds_for_what_was_shown_and_for_nothing_else() {
 }
 
 #[test]
-fn nobody_is_asked_about_a_document_that_is_no_longer_the_one_meant() {
+fn a_failed_precondition_is_reported_before_the_approver_is_asked() {
     let store = holding("old");
     let conditions = json!({ "tabellion/ifBase": "of another text" });
     let person = Arc::new(person(Decision::Granted));

@@ -1,9 +1,9 @@
-//! What git's attributes say of a file, as far as the bytes that git keeps of it depend on that.
+//! The git attributes of a file that affect the bytes git stores.
 
 use gix::{attrs::State, config::Snapshot, index, worktree::stack::state::attributes::Source};
 use tabellion_runtime::Failure;
 
-use super::trouble::InRepository;
+use super::failures::InRepository;
 
 const NAMES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
 
@@ -19,10 +19,10 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Those of the file at `path`, which is relative to the top of the repository.
+    /// Returns the attributes of the file at `path`, relative to the top of the repository.
     ///
     /// # Errors
-    /// When a file of attributes can't be read.
+    /// If an attributes file can't be read.
     pub(super) fn of(git: &gix::Repository, path: &str) -> Result<Self, Failure> {
         const WHAT: &str = "the attributes";
         let no_index = index::State::new(git.object_hash());
@@ -48,7 +48,8 @@ impl Attributes {
         })
     }
 
-    /// The attribute by which git would keep something that we can't make: what a program or another encoding makes.
+    /// Returns the attribute for which git would store something that this program can't produce: a filter's output, or
+    /// another encoding.
     pub(super) fn out_of_reach(&self, config: &Snapshot<'_>) -> Option<String> {
         match &self.encoding {
             State::Set => return Some("working-tree-encoding".to_owned()),
@@ -75,7 +76,7 @@ fn is_utf8(encoding: &[u8]) -> bool {
     encoding.is_empty() || encoding.eq_ignore_ascii_case(b"utf-8") || encoding.eq_ignore_ascii_case(b"utf8")
 }
 
-/// Whether an attribute has the value `value`.
+/// Returns true if an attribute has the value `value`.
 pub(super) fn is(state: &State, value: &str) -> bool {
     matches!(state, State::Value(found) if found.as_ref().as_bstr() == value)
 }

@@ -1,6 +1,6 @@
-//! Moving the branch, which is the commit point, and the logs that git keeps of it.
+//! Moves the branch, which is the commit point, and writes git's reflogs.
 //!
-//! HEAD is locked too, so that nobody switches the branch away meanwhile, as git itself does it.
+//! HEAD is locked too, as git does, so that no other process switches the branch meanwhile.
 
 use std::{
     fs::{self, OpenOptions},
@@ -12,19 +12,19 @@ use gix::ObjectId;
 use tabellion_runtime::{Failure, StoreError};
 
 use super::{
-    durable::{Thing, sync_all},
+    durable::{SyncTarget, sync_all},
+    failures::At,
     intent::Logged,
     lock::{GitLock, LockFiles, remove_if_there},
     repository::Repository,
-    trouble::At,
 };
 
-/// The right to move a branch, taken only while it was where it was expected.
+/// The right to move a branch. It can be taken only while the branch is at its expected commit.
 pub(super) struct BranchMove {
     lock: GitLock,
 }
 
-/// Where the locks for moving `branch` are: HEAD's first.
+/// Returns the locks for moving `branch`, HEAD's first.
 pub(super) fn locks(repository: &Repository, branch: &str) -> [LockFiles; 2] {
     [
         LockFiles {
@@ -39,10 +39,10 @@ pub(super) fn locks(repository: &Repository, branch: &str) -> [LockFiles; 2] {
 }
 
 impl BranchMove {
-    /// Writes where `branch` is to move, aside.
+    /// Writes the branch's new commit to a separate file.
     ///
     /// # Errors
-    /// When it can't be written.
+    /// If the file can't be written.
     pub(super) fn prepare(repository: &Repository, branch: &str, next: ObjectId) -> Result<Self, Failure> {
         let [_, files] = locks(repository, branch);
         let folder = files.target.parent().expect("a branch is in a folder").to_owned();
@@ -52,15 +52,15 @@ impl BranchMove {
         Ok(Self { lock })
     }
 
-    /// What must be durable before [`commit`].
-    pub(super) fn content(&self) -> Thing<'_> {
+    /// Returns what must be durable before [`commit`].
+    pub(super) fn content(&self) -> SyncTarget<'_> {
         self.lock.content()
     }
 
     /// Locks HEAD and `branch`.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] when HEAD is no longer at `branch`, or the branch no longer at `base`.
+    /// [`StoreError::Conflict`] if HEAD is no longer at `branch`, or the branch no longer at `base`.
     pub(super) fn lock(
         &self,
         repository: &Repository,
@@ -78,12 +78,11 @@ impl BranchMove {
     }
 }
 
-/// Brings the branch back from `next` to `base`, if it is at `next`: after a power failure that left it without what it
-/// stands for.
+/// Moves the branch back from `next` to `base`, if it is at `next`: after a power failure that lost objects of `next`.
 ///
 /// # Errors
-/// When it can't be moved.
-pub(super) fn take_back(
+/// If the branch can't be moved.
+pub(super) fn move_back(
     repository: &Repository,
     branch: &str,
     base: Option<ObjectId>,
@@ -106,17 +105,17 @@ pub(super) fn take_back(
 /// Moves the branch: the commit point.
 pub(super) fn commit(repository: &Repository, branch: &str) -> Result<(), Failure> {
     let [_, files] = locks(repository, branch);
-    // A folder can be left over from branches that were in it.
+    // An empty folder may be left over from branches below it.
     if files.target.is_dir() {
         fs::remove_dir(&files.target).at("replace", &files.target)?;
     }
     files.publish()
 }
 
-/// Adds the commits to the logs of HEAD and `branch`, which was at `base`, unless they are their last lines already.
+/// Appends the commits to the reflogs of HEAD and `branch`, which was at `base`, unless they are there already.
 ///
 /// # Errors
-/// When a log can't be written; it is then as it was.
+/// If a reflog can't be written; it is then unchanged.
 pub(super) fn log(
     repository: &Repository,
     branch: &str,
@@ -162,7 +161,7 @@ fn append_once(log: &Path, lines: &str) -> io::Result<()> {
     })
 }
 
-/// Shares the branch, its logs, and the folders that were made for them.
+/// Shares the branch, its reflogs, and the folders created for them.
 pub(super) fn share(repository: &Repository, branch: &str) {
     for top in [
         repository.common_dir().to_owned(),
@@ -175,7 +174,7 @@ pub(super) fn share(repository: &Repository, branch: &str) {
     repository.share(&repository.git_dir().join("logs/HEAD"));
 }
 
-/// The folder whose names tell where the branch is.
+/// Returns the folder with the branch's file.
 pub(super) fn folder(repository: &Repository, branch: &str) -> PathBuf {
     let file = repository.common_dir().join(branch);
     file.parent().expect("a branch is in a folder").to_owned()

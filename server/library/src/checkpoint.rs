@@ -1,37 +1,37 @@
-//! The points of a transaction at which tests interrupt it.
+//! The points at which tests interrupt a transaction.
 
 use tabellion_runtime::StoreError;
 
-/// What a transaction has just done.
+/// The step that a transaction has just finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checkpoint {
-    /// The new objects, contents and the intent are durable, and nothing is visible.
+    /// Objects, contents and the intent are durable; nothing is visible.
     Written,
     /// Index, HEAD and branch are locked.
     Locked,
-    /// The documents are the new ones.
+    /// The documents have been exchanged.
     Swapped,
-    /// The new index is in its lock.
+    /// The new index is in its lock file.
     Indexed,
     /// The branch has moved.
     Committed,
-    /// The index is the new one.
+    /// The new index is in place.
     Published,
 }
 
-/// Why a transaction did not reach its end.
+/// Why a transaction stopped.
 #[derive(Debug)]
 pub(super) enum Interruption {
-    /// A step failed: the transaction is undone.
+    /// A step failed; the transaction is undone.
     Failed(StoreError),
-    /// The process died, as tests simulate it: nothing is undone.
+    /// A simulated death of the process; nothing is undone.
     #[cfg_attr(not(test), expect(dead_code, reason = "only tests simulate a killed process"))]
     Killed,
 }
 
 impl<T: Into<StoreError>> From<T> for Interruption {
-    fn from(setback: T) -> Self {
-        Self::Failed(setback.into())
+    fn from(error: T) -> Self {
+        Self::Failed(error.into())
     }
 }
 

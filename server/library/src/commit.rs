@@ -1,4 +1,4 @@
-//! Making a commit in memory.
+//! Creates commits in memory.
 
 use std::time::SystemTime;
 
@@ -6,19 +6,22 @@ use chrono::{DateTime, SubsecRound, Utc};
 use gix::{ObjectId, actor::Signature, date::Time, objs::Commit};
 use tabellion_runtime::{Author, CommitId, ContentId, Failure, Version, VersionEntry};
 
-use super::{objects::NewObjects, repository::SELF};
+use super::objects::NewObjects;
 
-/// Who a commit is by and when it is made. The committer is always Tabellion.
+/// Name and address of the committer of every commit that the library makes.
+pub(super) const COMMITTER: (&str, &str) = ("Tabellion", "tabellion@localhost");
+
+/// Author and time of a commit. The committer is always Tabellion.
 #[derive(Debug, Clone)]
 pub(super) struct Authorship {
     /// The author's name and address.
     pub(super) author: (String, String),
-    /// The moment, to the millisecond.
+    /// Time, to the millisecond.
     pub(super) time: DateTime<Utc>,
 }
 
 impl Authorship {
-    /// By `author`, now.
+    /// Returns an authorship by `author` at the current time.
     pub(super) fn now(author: (String, String)) -> Self {
         Self {
             author,
@@ -26,7 +29,7 @@ impl Authorship {
         }
     }
 
-    /// The same moment, by somebody else.
+    /// Returns an authorship by `author` at the same time.
     pub(super) fn by(&self, author: &Author) -> Self {
         Self {
             author: (author.name.clone(), author.email.clone()),
@@ -46,14 +49,14 @@ impl Authorship {
             tree,
             parents: parent.into_iter().collect(),
             author: self.signature((&self.author.0, &self.author.1)),
-            committer: self.signature(SELF),
+            committer: self.signature(COMMITTER),
             encoding: None,
             message: message.into(),
             extra_headers: Vec::new(),
         })
     }
 
-    /// What the commit makes of its document.
+    /// Returns the version of its document that the commit makes.
     pub(super) fn version(
         &self,
         commit: ObjectId,
@@ -69,14 +72,14 @@ impl Authorship {
         }
     }
 
-    /// What git's logs say of a commit of ours: who, when, and its subject.
+    /// Returns the commit's line in git's reflogs: committer, time and subject.
     pub(super) fn log_line(&self, message: &str) -> String {
         let time = self.seconds();
         let subject = message.lines().next().unwrap_or_default();
         format!(
             "{} <{}> {} {}\tcommit: {subject}",
-            SELF.0,
-            SELF.1,
+            COMMITTER.0,
+            COMMITTER.1,
             time.seconds,
             offset(time.offset)
         )
@@ -90,7 +93,7 @@ impl Authorship {
         }
     }
 
-    /// Git's idea of the moment: in seconds, with where on earth we are.
+    /// Returns the time as git stores it: seconds and the local offset.
     fn seconds(&self) -> Time {
         Time {
             seconds: self.time.timestamp(),
@@ -99,7 +102,7 @@ impl Authorship {
     }
 }
 
-/// `+0200` for two hours in seconds.
+/// Formats an offset in seconds; `+0200` for two hours.
 fn offset(seconds: i32) -> String {
     let minutes = seconds.unsigned_abs() / 60;
     format!(

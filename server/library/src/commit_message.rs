@@ -1,56 +1,56 @@
-//! The message of a commit of ours, which is its log entry: a subject for people and trailers for programs.
+//! The message of the library's own commits, which is the log entry: a subject for people and trailers for programs.
 //!
-//! Every value is one line and says what it says: whatever could end a line, pose as another trailer or turn the text
-//! around on a screen is escaped, so that no path, summary or client can forge an entry. [`Record::parse`] gives back
-//! exactly what [`Record::render`] was given.
+//! Every value is on one line. Characters that could end a line, imitate another trailer or reverse the text on a screen are
+//! escaped, so that no path, summary or client name can forge an entry. [`Record::parse`] is the inverse of
+//! [`Record::render`].
 
 use std::fmt::Write;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value};
 
-/// The operation of commits that record bytes which a person left uncommitted.
+/// The operation of commits that record a person's uncommitted bytes.
 pub(super) const EXTERNAL: &str = "external";
 
-const LONGEST_SUBJECT: usize = 100;
+const MAX_SUBJECT_CHARACTERS: usize = 100;
 
-/// What a commit of ours says of itself.
+/// The record in a commit message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
-    /// What was done, in one word.
+    /// The operation, in one word.
     pub(super) operation: String,
     /// The documents, at least one, relative to the top of the repository (not of the library).
     pub(super) paths: Vec<String>,
-    /// Name of the tool that was called; none for [`EXTERNAL`].
+    /// Name of the called tool; none for [`EXTERNAL`].
     pub(super) tool: Option<String>,
-    /// The client's name and version, where it gave them.
+    /// The client's name and version, if known.
     pub(super) client: Option<String>,
-    /// When, to the millisecond.
+    /// Time, to the millisecond.
     pub(super) time: DateTime<Utc>,
-    /// What was done, in one line.
+    /// Summary in one line.
     pub(super) summary: String,
     /// The caller's idempotency key.
     pub(super) key: Option<String>,
     /// Digest of the request that carried the key.
     pub(super) request: Option<String>,
-    /// What the tool wanted to be kept, if it wanted something.
-    pub(super) noted: Option<Noted>,
+    /// What the tool records about its change, if anything.
+    pub(super) tool_details: Option<ToolDetails>,
 }
 
-/// What a tool wanted to be kept of its change. It counts only for a commit that makes just that change: one that
-/// somebody amended or put elsewhere has other contents.
+/// Details that a tool records about its change. They are valid only for a commit that makes just that change: an amended or
+/// rebased commit has other contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Noted {
+pub(super) struct ToolDetails {
     /// The details.
     pub(super) details: Map<String, Value>,
-    /// Ids of each document's content before and after, in the order of the record's paths.
+    /// Content ids of each document before and after, in the order of the record's paths.
     pub(super) contents: Vec<Contents>,
 }
 
-/// Ids of a document's content before and after a change; `None` where there is no document.
+/// Content ids of a document before and after a change; `None` if there is no document.
 pub(super) type Contents = [Option<String>; 2];
 
-/// Stands for the content of a document that is not there.
+/// Represents the content of a missing document.
 const NO_CONTENT: &str = "-";
 
 fn render_contents(contents: &Contents) -> String {
@@ -93,9 +93,12 @@ impl Record {
                 add(name, value);
             }
         }
-        if let Some(noted) = &self.noted {
-            add("Details", &Value::Object(noted.details.clone()).to_string());
-            noted
+        if let Some(tool_details) = &self.tool_details {
+            add(
+                "Details",
+                &Value::Object(tool_details.details.clone()).to_string(),
+            );
+            tool_details
                 .contents
                 .iter()
                 .for_each(|contents| add("Contents", &render_contents(contents)));
@@ -103,7 +106,7 @@ impl Record {
         message
     }
 
-    /// Returns the record in a commit message; `None` when it is not one of ours.
+    /// Returns the record in a commit message; `None` if the commit is not the library's own.
     pub(super) fn parse(message: &str) -> Option<Self> {
         let trailers = message.trim_end().rsplit("\n\n").next()?;
         let values = |name: &str| {
@@ -116,12 +119,12 @@ impl Record {
         };
         let value = |name: &str| values(name)?.into_iter().next();
         let paths = values("Path").filter(|paths| !paths.is_empty())?;
-        let noted = || {
+        let tool_details = || {
             let contents: Option<Vec<_>> = values("Contents")?
                 .iter()
                 .map(|text| parse_contents(text))
                 .collect();
-            Some(Noted {
+            Some(ToolDetails {
                 details: serde_json::from_str(&value("Details")?).ok()?,
                 contents: contents.filter(|contents| contents.len() == paths.len())?,
             })
@@ -134,19 +137,19 @@ impl Record {
             summary: value("Summary")?,
             key: value("Key"),
             request: value("Request"),
-            noted: noted(),
+            tool_details: tool_details(),
             paths,
         })
     }
 
-    /// Returns the contents of the document at `path` before and after the change, where the tool wanted details kept.
+    /// Returns the contents of the document at `path` before and after the change, if the tool recorded details.
     pub(super) fn contents_of(&self, path: &str) -> Option<&Contents> {
         let at = self.paths.iter().position(|other| other == path)?;
-        self.noted.as_ref()?.contents.get(at)
+        self.tool_details.as_ref()?.contents.get(at)
     }
 }
 
-/// `text` on one line, without blanks at its ends and without anything that can't be seen.
+/// Returns `text` trimmed, on one line, and without invisible characters.
 fn escaped(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     let last = text.chars().count().saturating_sub(1);
@@ -164,12 +167,12 @@ fn escaped(text: &str) -> String {
     line
 }
 
-/// Whether `c` ends a line, is a blank other than the space, can't be seen, or turns the text around.
+/// Returns true if `c` ends a line, is a blank other than the space, is invisible, or reverses the text.
 fn hides(c: char) -> bool {
     c.is_control() || (c.is_whitespace() && c != ' ') || tabellion_runtime::text::is_invisible(c)
 }
 
-/// What [`escaped`] was given; `None` for what it never makes.
+/// The inverse of [`escaped`]; `None` for text that it never produces.
 fn unescaped(line: &str) -> Option<String> {
     let mut text = String::with_capacity(line.len());
     let mut rest = line.chars();
@@ -195,10 +198,14 @@ fn unescaped(line: &str) -> Option<String> {
 }
 
 fn shortened(subject: &str) -> String {
-    if subject.chars().count() <= LONGEST_SUBJECT {
+    if subject.chars().count() <= MAX_SUBJECT_CHARACTERS {
         return subject.to_owned();
     }
-    subject.chars().take(LONGEST_SUBJECT - 1).chain(['…']).collect()
+    subject
+        .chars()
+        .take(MAX_SUBJECT_CHARACTERS - 1)
+        .chain(['…'])
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! What git keeps of a file's bytes: the same, but for line endings and identifiers where attributes or configuration
-//! say so.
+//! Converts a file's bytes to those that git stores: they differ in line endings and identifiers if attributes or
+//! configuration say so.
 //!
-//! `text`, `crlf`, `eol`, `ident`, `core.autocrlf` and `core.eol` count. Filters that run a program never run, nor is any
-//! other encoding than the file's own made: of such a file we can't say what git would keep. Towards the working tree
-//! nothing is converted: a document has the bytes that it was given.
+//! `text`, `crlf`, `eol`, `ident`, `core.autocrlf` and `core.eol` are supported. Filters never run, and encodings are not
+//! converted: files that need either are refused. Nothing is converted towards the working tree: a document has exactly the
+//! bytes that were written.
 
 use std::borrow::Cow;
 
@@ -23,14 +23,14 @@ use tabellion_runtime::Failure;
 
 use super::{
     attributes::{Attributes, is},
+    failures::{InRepository, refused},
     index::Index,
     index_file,
     objects::blob_id,
-    trouble::{InRepository, refused},
     working_tree::WorkingTree,
 };
 
-/// What git keeps of `bytes` at `path`, which is relative to the top of the repository.
+/// Returns the bytes that git stores for `bytes` at `path`, relative to the top of the repository.
 pub(super) fn to_git<'a>(
     working_tree: &WorkingTree,
     path: &str,
@@ -55,7 +55,7 @@ pub(super) fn to_git<'a>(
     Ok(kept)
 }
 
-/// The id of what git keeps of `bytes`, whose own id is `id`, at `path`.
+/// Returns the id of what git stores for `bytes`, whose own id is `id`, at `path`.
 pub(super) fn kept_id(
     working_tree: &WorkingTree,
     path: &str,
@@ -69,7 +69,7 @@ pub(super) fn kept_id(
 }
 
 /// # Errors
-/// Refused when git would keep something of the file at `path` that we can't make.
+/// Refused if the file at `path` needs a conversion that is not supported.
 pub(super) fn check(git: &gix::Repository, path: &str) -> Result<(), Failure> {
     let attributes = Attributes::of(git, path)?;
     match attributes.out_of_reach(&git.config_snapshot()) {
@@ -120,7 +120,7 @@ fn in_index(working_tree: &WorkingTree, git: &gix::Repository, path: &str) -> Op
     Some(git.find_blob(kept.blob).ok()?.detach().data)
 }
 
-/// What attributes and configuration make of the file together, as git's `convert_attrs` does it.
+/// Combines the attributes and configuration of a file, as git's `convert_attrs` does.
 fn digest(attributes: &Attributes, config: Configuration) -> AttributesDigest {
     let Attributes { text, crlf, eol, .. } = attributes;
     let digest = match kind(text).or_else(|| kind(crlf)) {
@@ -147,7 +147,7 @@ fn digest(attributes: &Attributes, config: Configuration) -> AttributesDigest {
     }
 }
 
-/// What `text`, or its older name `crlf`, says; `None` when nothing.
+/// Reads `text`, or its older name `crlf`; `None` if unspecified.
 fn kind(state: &State) -> Option<AttributesDigest> {
     match state {
         State::Set => Some(AttributesDigest::Text),

@@ -1,8 +1,8 @@
-//! What a library has done since it was opened, in numbers.
+//! Counters of a library's work since it was opened.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a library has done since it was opened. Clones of a number may be behind by what is just being done.
+/// Counters of a library's work since it was opened. They are read without synchronization.
 #[derive(Debug, Default)]
 pub struct Counts {
     commits: AtomicU64,
@@ -11,17 +11,17 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Changes that were published, each with a commit.
+    /// Returns the number of published changes, one commit each.
     pub fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// Changes that had to be planned again, since somebody else was faster.
+    /// Returns the number of changes planned again because another change was published first.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.load(Ordering::Relaxed)
     }
 
-    /// Changes of a process that died, which were finished or undone.
+    /// Returns the number of interrupted changes that were completed or undone.
     pub fn recoveries(&self) -> u64 {
         self.recoveries.load(Ordering::Relaxed)
     }

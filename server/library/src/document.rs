@@ -1,6 +1,6 @@
-//! The document of a mutation on the disk, and the file aside that it is exchanged with.
+//! A mutation's document on disk, and the file with which it is exchanged.
 //!
-//! Both are only reached through folders held open, so that nothing leads outside of the library.
+//! Both are reached only through open folders, so that no path leads outside of the library.
 
 use std::{
     fs::{File, Metadata},
@@ -11,45 +11,45 @@ use std::{
 use gix::ObjectId;
 use tabellion_runtime::Failure;
 
-use super::{intent::Exchange, objects::blob_id, trouble::At, working_tree::WorkingTree};
+use super::{failures::At, intent::Exchange, objects::blob_id, working_tree::WorkingTree};
 use crate::path::{LibraryDir, LibraryPath};
 use tabellion_platform::{self as platform, Dir, OpenError};
 
-/// How the files aside are called, in our own folder; a number follows.
+/// Prefix of the names of exchange files in our own folder; a number follows.
 pub(super) const ASIDE: &str = "content-";
-/// The same beside a document that is on another device than our own folder.
+/// The same for an exchange file beside a document on another device than our own folder.
 const ASIDE_HIDDEN: &str = ".tabellion-content-";
-/// What follows the name of a file aside while it is being written.
+/// Suffix of an exchange file while it is being written.
 pub(super) const UNFINISHED: &str = ".new";
 
-/// A document and the file aside.
-pub(super) struct Place<'a> {
+/// A document and its exchange file.
+pub(super) struct ExchangeFiles<'a> {
     working_tree: &'a WorkingTree,
     path: &'a LibraryPath,
     aside: &'a str,
-    /// Whether the file aside is in the document's folder.
+    /// Whether the exchange file is in the document's folder.
     beside: bool,
 }
 
-/// What a name stands for.
+/// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum FileContent {
     /// Nothing.
     Nothing,
-    /// A regular file with bytes of this id.
+    /// A regular file whose bytes have this id.
     Bytes(ObjectId),
-    /// Something else.
+    /// Anything else.
     Other,
 }
 
-impl From<Option<ObjectId>> for Found {
+impl From<Option<ObjectId>> for FileContent {
     fn from(bytes: Option<ObjectId>) -> Self {
         bytes.map_or(Self::Nothing, Self::Bytes)
     }
 }
 
-impl<'a> Place<'a> {
-    /// Where the intent says it is.
+impl<'a> ExchangeFiles<'a> {
+    /// Returns the files that the intent names.
     pub(super) fn of(working_tree: &'a WorkingTree, exchange: &'a Exchange) -> Self {
         Self {
             working_tree,
@@ -59,27 +59,27 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The document's name in its folder.
+    /// Returns the document's file name.
     pub(super) fn name(&self) -> &'a str {
         self.path.file_name()
     }
 
-    /// The name of the file aside in [`Self::aside_folder`].
+    /// Returns the name of the exchange file in [`Self::aside_folder`].
     pub(super) fn aside(&self) -> &'a str {
         self.aside
     }
 
-    /// The document's folder; `None` when there is none.
+    /// Returns the document's folder; `None` if it does not exist.
     pub(super) fn folder(&self) -> Result<Option<Dir>, Failure> {
         open_folder(self.working_tree, self.path.parent().as_str())
     }
 
-    /// The name that the file aside is written under: it gets its own when it is on the disk.
+    /// Returns the temporary name under which the exchange file is written; it is renamed once it is durable.
     pub(super) fn unfinished(&self) -> String {
         format!("{}{UNFINISHED}", self.aside)
     }
 
-    /// The folder of the file aside; `None` when there is none.
+    /// Returns the folder of the exchange file; `None` if it does not exist.
     pub(super) fn aside_folder(&self) -> Result<Option<Dir>, Failure> {
         if self.beside {
             return self.folder();
@@ -89,8 +89,8 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Place<'_> {
-    /// The path of the file aside, for people.
+impl ExchangeFiles<'_> {
+    /// Returns the path of the exchange file, for messages.
     pub(super) fn aside_path(&self) -> PathBuf {
         if self.beside {
             self.working_tree
@@ -103,7 +103,7 @@ impl Place<'_> {
         }
     }
 
-    /// What the system says of the document; `None` when there is none.
+    /// Returns the document's metadata; `None` if it does not exist.
     pub(super) fn metadata(&self) -> Result<Option<Metadata>, Failure> {
         let Some(folder) = self.folder()? else {
             return Ok(None);
@@ -114,8 +114,8 @@ impl Place<'_> {
         }
     }
 
-    /// The folders that have new names in them when the document has changed: its own, and those above the innermost
-    /// `made` folders.
+    /// Returns the folders with new names after the document has changed: its own, and those above the innermost `made`
+    /// folders.
     pub(super) fn new_names(&self, made: usize) -> Result<Vec<(Dir, PathBuf)>, Failure> {
         let parents = [vec![LibraryDir::ROOT], parents(self.path)].concat();
         let first = parents.len().saturating_sub(made + 1);
@@ -129,7 +129,7 @@ impl Place<'_> {
     }
 }
 
-/// Makes the innermost `made` folders on the way to `path`.
+/// Creates the innermost `made` folders above `path`.
 pub(super) fn make_folders(
     working_tree: &WorkingTree,
     path: &LibraryPath,
@@ -149,14 +149,14 @@ pub(super) fn make_folders(
     Ok(())
 }
 
-/// Removes up to `most` of the innermost folders on the way to `path`, as long as they are empty and can be removed: one
-/// that something is mounted on can't, nor one whose own folder may not be written to.
+/// Removes up to `limit` of the innermost folders above `path`, while they are empty and can be removed. A mount point can't,
+/// nor a folder whose parent is not writable.
 pub(super) fn remove_empty_folders(
     working_tree: &WorkingTree,
     path: &LibraryPath,
-    most: usize,
+    limit: usize,
 ) -> Result<(), Failure> {
-    for folder in parents(path).iter().rev().take(most) {
+    for folder in parents(path).iter().rev().take(limit) {
         let Some(above) = open_folder(working_tree, above(folder))? else {
             continue;
         };
@@ -173,12 +173,12 @@ pub(super) fn remove_empty_folders(
     Ok(())
 }
 
-/// The folders on the way to `path`, from the top, without the library's root.
+/// Returns the folders above `path`, from the top, without the library's root.
 fn parents(path: &LibraryPath) -> Vec<LibraryDir> {
     path.parent().ancestors().collect()
 }
 
-/// The folder that `folder` is in.
+/// Returns the parent of `folder`.
 fn above(folder: &LibraryDir) -> &str {
     folder.as_str().rsplit_once('/').map_or("", |(above, _)| above)
 }
@@ -207,7 +207,7 @@ pub(super) fn missing_folders(working_tree: &WorkingTree, path: &LibraryPath) ->
     Ok(missing)
 }
 
-/// The folder at `path` in the library; `None` when there is none.
+/// Opens the folder at `path` in the library; `None` if it does not exist.
 pub(super) fn open_folder(working_tree: &WorkingTree, path: &str) -> Result<Option<Dir>, Failure> {
     let shown = if path.is_empty() { "." } else { path };
     match working_tree.root.dir().open_dir(shown) {
@@ -218,25 +218,25 @@ pub(super) fn open_folder(working_tree: &WorkingTree, path: &str) -> Result<Opti
     }
 }
 
-/// What `name` in `folder` is.
-pub(super) fn look(folder: Option<&Dir>, name: &str) -> Result<Found, Failure> {
+/// Returns what is at `name` in `folder`.
+pub(super) fn look(folder: Option<&Dir>, name: &str) -> Result<FileContent, Failure> {
     let Some(folder) = folder else {
-        return Ok(Found::Nothing);
+        return Ok(FileContent::Nothing);
     };
     match folder.open_entry(name) {
         Ok(file) => look_at(&file, name),
-        Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+        Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(FileContent::Nothing),
         Err(OpenError::Io(error)) => Err(error).at("read", name),
-        Err(OpenError::Symlink | OpenError::Special) => Ok(Found::Other),
+        Err(OpenError::Symlink | OpenError::Special) => Ok(FileContent::Other),
     }
 }
 
-/// What the open `file` is, which is called `name`.
-pub(super) fn look_at(mut file: &File, name: &str) -> Result<Found, Failure> {
+/// Returns what the open `file` called `name` is.
+pub(super) fn look_at(mut file: &File, name: &str) -> Result<FileContent, Failure> {
     if !file.metadata().at("look at", name)?.is_file() {
-        return Ok(Found::Other);
+        return Ok(FileContent::Other);
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).at("read", name)?;
-    Ok(Found::Bytes(blob_id(&bytes)?))
+    Ok(FileContent::Bytes(blob_id(&bytes)?))
 }

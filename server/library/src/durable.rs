@@ -1,4 +1,4 @@
-//! Making things durable together.
+//! Makes several files and folders durable at once.
 
 use std::{
     fs::{File, Metadata},
@@ -11,25 +11,25 @@ use std::{
 
 use tabellion_runtime::Failure;
 
-use super::trouble::At;
+use super::failures::At;
 use tabellion_platform::{self as platform, Dir, Journal};
 
-/// One thing that must be on the disk.
-pub(super) enum Thing<'a> {
-    /// A file's content.
+/// A file or folder to sync.
+pub(super) enum SyncTarget<'a> {
+    /// Content of a file.
     File(&'a File, &'a Path),
-    /// The names in a folder.
+    /// Names in a folder.
     Names(&'a Path),
-    /// The names in a folder held open.
+    /// Names in an open folder.
     NamesIn(&'a Dir, &'a Path),
 }
 
-/// How many things are waited for at once; more gained nothing.
-const AT_ONCE: usize = 4;
+/// Number of parallel syncs; more gained nothing.
+const MAX_PARALLEL_SYNCS: usize = 4;
 
 const DOING: &str = "bring to the disk";
 
-impl Thing<'_> {
+impl SyncTarget<'_> {
     fn sync(&self) -> Result<(), Failure> {
         match self {
             Self::File(file, path) => file.sync_all().at(DOING, path),
@@ -38,7 +38,7 @@ impl Thing<'_> {
         }
     }
 
-    /// Whether `journal` is known to bring this to the disk in its turn.
+    /// Returns true if `journal` is known to write this in order.
     fn is_in(&self, journal: Journal) -> bool {
         let of = |found: io::Result<Metadata>| platform::file_id(&found.ok()?).map(|id| id.device);
         let device = match self {
@@ -50,24 +50,24 @@ impl Thing<'_> {
     }
 }
 
-/// Returns when all `things` are on the disk.
+/// Returns once all `targets` are durable.
 ///
-/// They are waited for at once, so that the disk empties its own memory once for several of them.
+/// Syncs in parallel, so that the disk flushes its cache once for several of them.
 ///
 /// # Errors
-/// When one of them may not be; then it says which.
-pub(super) fn sync_all(things: &[Thing<'_>]) -> Result<(), Failure> {
-    start_writing(things);
+/// If one of them may not be durable; the error names it.
+pub(super) fn sync_all(targets: &[SyncTarget<'_>]) -> Result<(), Failure> {
+    start_writing(targets);
     let next = AtomicUsize::new(0);
     let some = || {
         let mut outcome = Ok(());
-        while let Some(thing) = things.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(thing) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
             outcome = outcome.and(thing.sync());
         }
         outcome
     };
     thread::scope(|scope| {
-        let others: Vec<_> = (1..things.len().min(AT_ONCE))
+        let others: Vec<_> = (1..targets.len().min(MAX_PARALLEL_SYNCS))
             .map(|_| scope.spawn(some))
             .collect();
         let own = some();
@@ -78,49 +78,49 @@ pub(super) fn sync_all(things: &[Thing<'_>]) -> Result<(), Failure> {
     })
 }
 
-/// Returns when all `things` and `last`, a file of ours, are on the disk.
+/// Returns once all `targets` and `last`, a file of the library's own, are durable.
 ///
-/// With a journal that keeps the order it is enough to wait for the bytes of files, and then once for `last`.
+/// If the journal keeps the order, waits only for the content of files, and then once for `last`.
 ///
 /// # Errors
 /// As for [`sync_all`].
 pub(super) fn sync_with<'a>(
     last: (&'a File, &'a Path),
-    mut things: Vec<Thing<'a>>,
+    mut targets: Vec<SyncTarget<'a>>,
     journal: Option<Journal>,
 ) -> Result<(), Failure> {
     let (file, path) = last;
-    let last = Thing::File(file, path);
+    let last = SyncTarget::File(file, path);
     let Some(journal) = journal.filter(|journal| last.is_in(*journal)) else {
-        things.push(last);
-        return sync_all(&things);
+        targets.push(last);
+        return sync_all(&targets);
     };
-    start_writing(&things);
-    let (in_order, others): (Vec<_>, Vec<_>) = things.into_iter().partition(|thing| thing.is_in(journal));
+    start_writing(&targets);
+    let (in_order, others): (Vec<_>, Vec<_>) = targets.into_iter().partition(|thing| thing.is_in(journal));
     for thing in in_order {
-        if let Thing::File(file, path) = thing {
+        if let SyncTarget::File(file, path) = thing {
             platform::write_out(file).at(DOING, path)?;
         }
     }
     sync_all(&others)?;
-    // Touched after all of it, so that its place in the journal is behind theirs.
+    // Modified after everything else, so that its journal record is behind the others.
     file.set_modified(SystemTime::now()).at(DOING, path)?;
     file.sync_all().at(DOING, path)
 }
 
-/// Has the system begin to write the files among `things`. Best effort.
-pub(super) fn start_writing(things: &[Thing<'_>]) {
-    for thing in things {
-        if let Thing::File(file, _) = thing {
+/// Starts writing back the files among `targets`. Best effort.
+pub(super) fn start_writing(targets: &[SyncTarget<'_>]) {
+    for thing in targets {
+        if let SyncTarget::File(file, _) = thing {
             platform::start_writing(file);
         }
     }
 }
 
-/// Writes a file anew; it is not on the disk yet.
+/// Writes a file without syncing it.
 ///
 /// # Errors
-/// When it can't be written.
+/// If it can't be written.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<File, Failure> {
     let mut file = File::create(path).at("create", path)?;
     file.write_all(bytes).at("write", path)?;

@@ -1,7 +1,7 @@
-//! What git ignores in a library: its rules, gathered from where git has them, for each folder.
+//! Git's ignore rules in a library, collected per folder.
 //!
-//! The rules are matched by gix, whose matcher is git's own translated; `.ignore` and `.rgignore` mean nothing here. Two
-//! odd shapes of a rule match less than with git: a `**` glued to other characters (`a**/**`), and `//`.
+//! gix matches the rules, with a translation of git's own matcher; `.ignore` and `.rgignore` have no effect. Two unusual
+//! forms of a rule match less than in git: a `**` glued to other characters (`a**/**`), and `//`.
 
 use std::fs;
 use std::io::{self, Read};
@@ -17,7 +17,7 @@ use super::root::{MAX_FILE_BYTES, Root};
 use crate::path::LibraryDir;
 use tabellion_platform::Dir;
 
-/// Where git's rules for a library stand. The files are read anew for each walk.
+/// Where git's rules for a library are. The files are read again for each walk.
 #[derive(Clone, Debug)]
 pub struct IgnoreRules {
     repository: Option<Repository>,
@@ -26,7 +26,7 @@ pub struct IgnoreRules {
 #[derive(Clone, Debug)]
 struct Repository {
     work_dir: PathBuf,
-    /// The library's folder in the work tree, `/`-separated; empty when it is the whole of it.
+    /// The library's folder in the work tree, `/`-separated; empty if it is the whole work tree.
     library: String,
     info_exclude: PathBuf,
     excludes_file: Option<PathBuf>,
@@ -34,18 +34,18 @@ struct Repository {
 }
 
 impl IgnoreRules {
-    /// No rules: the library is in no repository.
+    /// Returns no rules, for a library without a repository.
     pub fn none() -> Self {
         Self { repository: None }
     }
 
-    /// The rules of the repository with the work tree `work_dir`, in which the library lies: each `.gitignore` from there
-    /// down, `common_dir/info/exclude`, and `excludes_file` (git's `core.excludesFile`). `ignore_case` is git's
+    /// Returns the rules of the repository with the work tree `work_dir`, which contains the library: each `.gitignore` from
+    /// there down, `common_dir/info/exclude`, and `excludes_file` (git's `core.excludesFile`). `ignore_case` is git's
     /// `core.ignoreCase`.
     ///
     /// # Errors
     ///
-    /// When `root` is not in `work_dir`, or `work_dir` can't be read.
+    /// If `root` is not in `work_dir`, or `work_dir` can't be read.
     pub fn new(
         root: &Root,
         work_dir: &Path,
@@ -69,11 +69,11 @@ impl IgnoreRules {
         })
     }
 
-    /// The rules that `repository`'s own configuration names.
+    /// Returns the rules according to `repository`'s configuration.
     ///
     /// # Errors
     ///
-    /// As for [`IgnoreRules::new`], when the repository is bare, or when its configured path can't be understood.
+    /// As for [`IgnoreRules::new`]; also if the repository is bare, or its configured path is invalid.
     pub fn of_repository(root: &Root, repository: &gix::Repository) -> io::Result<Self> {
         let bare = || io::Error::new(io::ErrorKind::InvalidInput, "the repository has no work tree");
         let config = repository.config_snapshot();
@@ -89,7 +89,7 @@ impl IgnoreRules {
         )
     }
 
-    /// The rules that hold for the library's root from above; `None` when they ignore the library itself.
+    /// Returns the rules from above the library's root; `None` if they ignore the library itself.
     pub(super) fn scope(&self) -> Option<Scope> {
         let mut scope = Scope {
             rules: Arc::default(),
@@ -100,7 +100,7 @@ impl IgnoreRules {
             return Some(scope);
         };
         scope.case = repository.case;
-        // From the weakest to the strongest. What can't be read has no rules, as with git.
+        // From the weakest to the strongest. Unreadable files have no rules, as in git.
         for file in repository.excludes_file.iter().chain([&repository.info_exclude]) {
             scope.add("", fs::File::open(file).ok());
         }
@@ -127,7 +127,7 @@ impl IgnoreRules {
     }
 }
 
-/// Where git looks when `core.excludesFile` is not set.
+/// Returns git's default for `core.excludesFile`.
 fn default_excludes_file() -> Option<PathBuf> {
     let set = |name| {
         std::env::var_os(name)
@@ -138,17 +138,17 @@ fn default_excludes_file() -> Option<PathBuf> {
     Some(config.join("git/ignore"))
 }
 
-/// The rules that hold in one folder: its own, those of every folder above, those for the whole repository.
+/// The rules that apply in one folder: its own, those of all folders above, and those of the whole repository.
 #[derive(Clone)]
 pub(super) struct Scope {
     rules: Arc<gix_ignore::Search>,
     case: Case,
-    /// The library's folder in the work tree with a closing `/`; empty when it is the whole of it.
+    /// The library's folder in the work tree with a trailing `/`; empty if it is the whole work tree.
     library: Arc<str>,
 }
 
 impl Scope {
-    /// The scope in the folder `dir` of the library, which is one below this scope's.
+    /// Returns the scope of the folder `dir`, directly below this scope's.
     pub(super) fn enter(&self, dir: &LibraryDir, handle: &Dir) -> Self {
         let mut scope = self.clone();
         let base = if dir.is_root() {
@@ -160,7 +160,7 @@ impl Scope {
         scope
     }
 
-    /// Adds the rules in `file`, which hold below the folder `base` of the work tree (with a closing `/`).
+    /// Adds the rules in `file`, which apply below the folder `base` of the work tree (with a trailing `/`).
     fn add(&mut self, base: &str, file: Option<fs::File>) {
         let mut text = Vec::new();
         if file.is_none_or(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut text).is_err()) {
@@ -177,7 +177,7 @@ impl Scope {
         }
     }
 
-    /// Whether `path` of the library is ignored, given that no folder above it is.
+    /// Returns true if `path` is ignored, provided that no folder above it is.
     pub(super) fn ignores(&self, path: &str, is_folder: bool) -> bool {
         if self.rules.patterns.is_empty() {
             return false;

@@ -1,16 +1,16 @@
-//! Git's index file, as it is on the disk.
+//! Git's index file on disk.
 
 use std::{fs, path::Path};
 
-use tabellion_platform::{FileStat, file_stat};
+use tabellion_platform::{FileStat, Timestamp, file_stat};
 use tabellion_runtime::Failure;
 
 use super::{
+    failures::{At, refused},
     index_file::{self, IndexError},
-    trouble::{At, refused},
 };
 
-/// Git's index, and which file it was.
+/// Git's index, and the identity of its file.
 #[derive(Debug)]
 pub(super) struct Index {
     pub(super) bytes: Vec<u8>,
@@ -18,10 +18,10 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// The index in the file at `path`; an empty one where there is none.
+    /// Reads the index at `path`; a missing file is an empty index.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// If the file can't be read.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         loop {
             let stat = IndexStat::of(path)?;
@@ -36,13 +36,13 @@ impl Index {
     }
 }
 
-/// Which file an index was; `None` where there was none.
+/// Identity of an index file; `None` if it was missing.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IndexStat(Option<FileStat>);
 
 impl IndexStat {
     /// # Errors
-    /// When the system does not tell.
+    /// If the system can't stat the file.
     pub(super) fn of(path: &Path) -> Result<Self, Failure> {
         match fs::metadata(path) {
             Ok(found) => Ok(Self(Some(file_stat(&found)))),
@@ -51,22 +51,21 @@ impl IndexStat {
         }
     }
 
-    /// When it was written: seconds and nanoseconds.
-    pub(super) fn modified(&self) -> Option<[u32; 2]> {
-        let [_, _, seconds, nanoseconds] = self.0?.times;
-        Some([seconds, nanoseconds])
+    /// Returns the modification time.
+    pub(super) fn modified(&self) -> Option<Timestamp> {
+        Some(self.0?.mtime)
     }
 
-    /// Whether the file at `path` is still that one.
+    /// Returns true if the file at `path` is still the same.
     ///
     /// # Errors
-    /// When the system does not tell.
+    /// If the system can't stat the file.
     pub(super) fn is_at(&self, path: &Path) -> Result<bool, Failure> {
         Ok(Self::of(path)? == *self)
     }
 }
 
-/// An index that can't be changed is a state to refuse.
+/// Converts an error of the index to a refusal.
 pub(super) fn index_failure(error: IndexError) -> Failure {
     refused(error.to_string())
 }

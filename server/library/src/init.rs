@@ -1,7 +1,7 @@
-//! Making the repository of a folder that has none: `main`, and a first commit that holds nothing.
+//! Creates the repository of a folder without one: branch `main` with an empty first commit.
 //!
-//! It is built aside and gets its name in one step, so that a crash leaves either a whole repository or none. What is in
-//! the folder already stays untracked until it is first changed.
+//! It is built under a temporary name and renamed, so that a crash leaves a whole repository or none. Existing files stay
+//! untracked until they are first changed.
 
 use std::{fs, io, path::Path};
 
@@ -9,10 +9,9 @@ use gix::objs::Tree;
 use tabellion_runtime::Failure;
 
 use super::{
-    commit::Authorship,
-    durable::{self, Thing},
+    commit::{Authorship, COMMITTER},
+    durable::{self, SyncTarget},
     objects::{NewObjects, folders},
-    repository::SELF,
 };
 use tabellion_platform::{self as platform, Dir};
 
@@ -25,13 +24,13 @@ const CONFIG: &str = "[core]
 \tlogallrefupdates = true
 ";
 
-/// Makes `.git` in `root`, unless somebody else was faster.
+/// Creates `.git` in `root`, unless another process was faster.
 pub(super) fn create(root: &Path) -> io::Result<()> {
     let aside = root.join(ASIDE);
     let is_made = || root.join(".git").symlink_metadata().is_ok();
     let alone = fs::create_dir_all(&aside).and_then(|()| platform::lock_file(&aside.join("lock")));
     let _alone = match alone {
-        // Whoever was faster takes away the folder in which we meet.
+        // A faster process removes the temporary folder.
         Err(_) if is_made() => return Ok(()),
         alone => alone?,
     };
@@ -48,12 +47,12 @@ pub(super) fn create(root: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => to.sync()?,
     }
-    // Somebody who was slower may be in it; then he, or whoever comes next, removes it.
+    // A slower process may still use it; then that one, or the next start, removes it.
     let _ = fs::remove_dir_all(&aside);
     Ok(())
 }
 
-/// Removes what a crash of [`create`] left behind. Best effort: it is hidden, and in nobody's way.
+/// Removes what a crash of [`create`] left. Best effort: it is hidden and harmless.
 pub(super) fn remove_leftovers(root: &Path) {
     let aside = root.join(ASIDE);
     if let Ok(Some(_alone)) = platform::try_lock_file(&aside.join("lock")) {
@@ -61,7 +60,7 @@ pub(super) fn remove_leftovers(root: &Path) {
     }
 }
 
-/// Makes a repository in the folder `git`, durably.
+/// Creates a durable repository in the folder `git`.
 fn build(git: &Path) -> io::Result<()> {
     let folders =
         ["info", "objects/info", "objects/pack", "refs/heads", "refs/tags"].map(|folder| git.join(folder));
@@ -83,23 +82,23 @@ fn build(git: &Path) -> io::Result<()> {
     let names: Vec<_> = folders
         .iter()
         .chain(&above)
-        .map(|folder| Thing::Names(folder))
+        .map(|folder| SyncTarget::Names(folder))
         .collect();
     durable::sync_all(&names).map_err(io::Error::other)
 }
 
-/// Writes the commit that holds nothing; returns its id.
+/// Writes the empty first commit; returns its id.
 fn first_commit(git: &Path) -> Result<gix::ObjectId, Failure> {
     let mut objects = NewObjects::default();
     let tree = objects.add(&Tree::empty())?;
-    let by = Authorship::now((SELF.0.to_owned(), SELF.1.to_owned()));
+    let by = Authorship::now((COMMITTER.0.to_owned(), COMMITTER.1.to_owned()));
     let commit = by.commit(&mut objects, tree, None, "Begin the library\n")?;
     let database = git.join("objects");
     let staged = objects.stage(&database, git)?;
     durable::sync_all(&staged.contents().collect::<Vec<_>>())?;
     staged.place()?;
     let folders = folders(&database, &[tree, commit]);
-    let names: Vec<_> = folders.iter().map(|folder| Thing::Names(folder)).collect();
+    let names: Vec<_> = folders.iter().map(|folder| SyncTarget::Names(folder)).collect();
     durable::sync_all(&names)?;
     Ok(commit)
 }

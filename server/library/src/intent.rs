@@ -1,74 +1,74 @@
-//! The intent: what a transaction is about to do, on the disk before the first thing that anybody can see.
+//! The intent: the record of a transaction, on disk before anything is visible.
 //!
-//! Recovery reads it after a crash and knows both sides of everything. One line per field and a digest at the end, so
-//! that a torn or foreign file is told from an intent: a torn one was never durable, so nothing had begun.
+//! Recovery reads it after a crash and finds both sides of every change. One line per field and a digest at the end
+//! distinguish an intent from a torn or foreign file: a torn one was never durable, so nothing had begun.
 
 use std::fs;
 
 use gix::{ObjectId, objs::tree::EntryMode};
 use sha1::{Digest, Sha1};
 
-use super::{repository::Repository, tree::Kept};
+use super::{repository::Repository, tree::TreeEntry};
 use crate::path::LibraryPath;
 
-/// Name of the intent's file in our own folder. An empty file means that no transaction is under way.
+/// Name of the intent file in our own folder. An empty file means that no transaction is under way.
 pub(super) const INTENT: &str = "intent";
-/// Name of the index as it was before the transaction, until that has ended.
+/// Name of the index before the transaction, until the transaction has ended.
 pub(super) const OLD_INDEX: &str = "index.old";
 const FIRST_LINE: &str = "tabellion intent 2";
 
-/// One transaction: commits that follow each other, and the documents that they change.
+/// A transaction: consecutive commits, and the documents that they change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Intent {
     /// The branch that moves, with its full name.
     pub(super) branch: String,
-    /// Its commit before; `None` when it had none.
+    /// The branch's commit before; `None` if it had none.
     pub(super) base: Option<ObjectId>,
-    /// What the logs of the branch and of HEAD get, the oldest first. The branch will be at the last one.
+    /// The commits with their reflog lines, oldest first. The branch moves to the last one.
     pub(super) commits: Vec<Logged>,
-    /// All objects that are new.
+    /// All new objects.
     pub(super) objects: Vec<ObjectId>,
-    /// What becomes of each document.
+    /// The change of each document.
     pub(super) documents: Vec<Exchange>,
 }
 
-/// A commit, and the line that git's logs get for it.
+/// A commit and its line in git's reflogs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Logged {
-    /// The commit.
+    /// Commit id.
     pub(super) commit: ObjectId,
     /// The line, after the two ids.
     pub(super) line: String,
 }
 
-/// A document, before and after.
+/// A document before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Exchange {
-    /// The document.
+    /// Path of the document.
     pub(super) path: LibraryPath,
-    /// Id of its bytes before; `None` when there is no document.
+    /// Id of its bytes before; `None` if there was no document.
     pub(super) old: Option<ObjectId>,
-    /// Id of its bytes after; `None` when there is no document.
+    /// Id of its bytes after; `None` if it is deleted.
     pub(super) new: Option<ObjectId>,
-    /// What the commit before has at the path.
-    pub(super) kept_before: Option<Kept>,
-    /// What the commit after has at the path.
-    pub(super) kept_after: Option<Kept>,
-    /// The name of the file that holds the other side's bytes.
+    /// Tree entry before.
+    pub(super) kept_before: Option<TreeEntry>,
+    /// Tree entry after.
+    pub(super) kept_after: Option<TreeEntry>,
+    /// Name of the exchange file, with the other side's bytes.
     pub(super) aside: String,
-    /// Whether that file is beside the document; else it is in our own folder.
+    /// Whether that file is beside the document; otherwise it is in our own folder.
     pub(super) beside: bool,
-    /// How many folders on the way to the document are made for it, counted from the innermost.
+    /// Number of folders above the document that are created for it, from the innermost.
     pub(super) folders: usize,
 }
 
 impl Intent {
-    /// The commit that the branch will be at.
+    /// Returns the branch's commit after the transaction.
     pub(super) fn next(&self) -> ObjectId {
         self.commits.last().expect("a transaction makes a commit").commit
     }
 
-    /// The intent as a file's content.
+    /// Returns the content of the intent file.
     pub(super) fn render(&self) -> String {
         let mut text = Fields(format!("{FIRST_LINE}\n"));
         text.add("branch", &self.branch);
@@ -94,7 +94,7 @@ impl Intent {
         text.0 + &digest
     }
 
-    /// The intent in a file's content; `None` when it is torn or none.
+    /// Parses an intent file; `None` if it is torn or not an intent.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (body, found) = text.split_at_checked(text.len().checked_sub(40)?)?;
         if digest(body) != found {
@@ -106,7 +106,7 @@ impl Intent {
         }
         let mut intent = Self {
             branch: lines.value("branch")?.to_owned(),
-            base: optional(lines.value("base")?, id)?,
+            base: optional(lines.value("base")?, id).ok()?,
             commits: Vec::new(),
             objects: Vec::new(),
             documents: Vec::new(),
@@ -123,10 +123,10 @@ impl Intent {
         while let Some(path) = lines.value("path") {
             intent.documents.push(Exchange {
                 path: LibraryPath::of_any_file(path).ok()?,
-                old: optional(lines.value("old")?, id)?,
-                new: optional(lines.value("new")?, id)?,
-                kept_before: optional(lines.value("kept-before")?, kept)?,
-                kept_after: optional(lines.value("kept-after")?, kept)?,
+                old: optional(lines.value("old")?, id).ok()?,
+                new: optional(lines.value("new")?, id).ok()?,
+                kept_before: optional(lines.value("kept-before")?, kept).ok()?,
+                kept_after: optional(lines.value("kept-after")?, kept).ok()?,
                 aside: lines.value("aside")?.to_owned(),
                 beside: lines.value("beside")?.parse().ok()?,
                 folders: lines.value("folders")?.parse().ok()?,
@@ -136,7 +136,7 @@ impl Intent {
     }
 }
 
-/// Returns whether a transaction is under way, or was interrupted.
+/// Returns true if a transaction is under way or was interrupted.
 pub(super) fn is_under_way(repository: &Repository) -> bool {
     fs::metadata(repository.own(INTENT)).is_ok_and(|found| found.len() > 0)
 }
@@ -151,7 +151,7 @@ impl Fields {
     }
 }
 
-/// The lines that are still to be read.
+/// The lines not yet parsed.
 struct Lines<'a>(&'a str);
 
 impl<'a> Lines<'a> {
@@ -161,7 +161,7 @@ impl<'a> Lines<'a> {
         Some(line)
     }
 
-    /// The value of the next line, if it is called `name`.
+    /// Returns the value of the next line if it is called `name`.
     fn value(&mut self, name: &str) -> Option<&'a str> {
         if !self.0.strip_prefix(name)?.starts_with(' ') {
             return None;
@@ -178,29 +178,31 @@ fn shown(value: Option<&ObjectId>) -> String {
     value.map_or_else(|| "-".to_owned(), ToString::to_string)
 }
 
-fn shown_kept(kept: Option<Kept>) -> String {
+fn shown_kept(kept: Option<TreeEntry>) -> String {
     kept.map_or_else(
         || "-".to_owned(),
         |kept| format!("{:o} {}", kept.mode.value(), kept.blob),
     )
 }
 
-/// `-` is nothing, and anything else must be readable.
-fn optional<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
+/// Parses `-` as nothing, and anything else with `read`.
+fn optional<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Unreadable> {
     if text == "-" {
-        Some(None)
-    } else {
-        read(text).map(Some)
+        return Ok(None);
     }
+    read(text).map(Some).ok_or(Unreadable)
 }
+
+/// A value of the wrong form.
+struct Unreadable;
 
 fn id(hex: &str) -> Option<ObjectId> {
     ObjectId::from_hex(hex.as_bytes()).ok()
 }
 
-fn kept(text: &str) -> Option<Kept> {
+fn kept(text: &str) -> Option<TreeEntry> {
     let (mode, blob) = text.split_once(' ')?;
-    Some(Kept {
+    Some(TreeEntry {
         blob: id(blob)?,
         mode: EntryMode::from_bytes(mode.as_bytes())?,
     })

@@ -19,15 +19,17 @@
 //! | `racy` | files whose change git could miss |
 //! | `attributes`, `conversion`, `sparse`, `sharing` | git's configuration, as far as it affects files: bytes, presence, modes |
 //! | `document`, `intent`, `durable`, `checkpoint` | what a transaction exchanges on the disk, its record, syncing, and where tests interrupt it |
-//! | `plan`, `pending`, `transaction`, `recovery` | changes: prepared, batched, published, completed or undone |
+//! | `plan`, `planned`, `pending`, `transaction`, `recovery` | changes: prepared, batched, published, completed or undone |
 //! | `commit_message`, `history` | the log |
 //! | `versions` | the history of one document |
 //! | `maintenance` | git's own housekeeping |
 //! | `counts` | what was done, in numbers |
 //! | `session` | the exclusive right to change the library |
-//! | `trouble` | errors of the system and of git, as failures |
+//! | `blocking` | blocking calls in an asynchronous runtime |
+//! | `failures` | errors of the system and of git, as failures |
 
 mod attributes;
+mod blocking;
 mod branch;
 mod checkpoint;
 mod commit;
@@ -36,6 +38,7 @@ mod conversion;
 mod counts;
 mod document;
 mod durable;
+mod failures;
 mod history;
 pub mod ignore;
 mod index;
@@ -48,6 +51,7 @@ mod objects;
 pub mod path;
 mod pending;
 mod plan;
+mod planned;
 mod racy;
 mod reading;
 mod recovery;
@@ -59,27 +63,20 @@ mod sharing;
 mod sparse;
 mod transaction;
 mod tree;
-mod trouble;
 mod versions;
 pub mod walk;
 mod working_tree;
 
 use std::{ops::ControlFlow, path::Path, sync::Arc, thread, time::Duration};
 
-use tabellion_markdown::diff;
-use tabellion_platform::FileLock;
-use tabellion_runtime::{
-    BoxFuture, Change, ContentId, Document, DocumentHistory, Failure, FailureKind, Session, Snapshot, Store,
-};
-use tokio::runtime::{Handle, RuntimeFlavor};
-
 use self::{
+    blocking::blocking,
     checkpoint::Watch,
+    failures::{At, invalid_path, unreadable},
     history::History,
     maintenance::Maintenance,
     search::{Limits, SearchError, SearchResult},
     session::{Batch, Turn},
-    trouble::{At, invalid_path, unreadable},
     walk::{FolderError, Listing},
     working_tree::WorkingTree,
 };
@@ -91,13 +88,18 @@ pub use self::{
     working_tree::{ExternalPolicy, Options},
 };
 use crate::path::{LibraryDir, LibraryPath};
+use tabellion_markdown::diff;
+use tabellion_platform::FileLock;
+use tabellion_runtime::{
+    BoxFuture, Change, ContentId, Document, DocumentHistory, Failure, FailureKind, Session, Snapshot, Store,
+};
 
 /// How long opening waits for the changes of other processes. A process that holds the lock has recovered already.
 const OPEN_LOCK_TIMEOUT: Duration = Duration::from_millis(200);
 /// Upper bound of the random back-off before retry *n*: *n* × this.
 const MAX_BACK_OFF: Duration = Duration::from_millis(10);
 
-/// A library. Cheap to share; all changes of one process take turns, in the order in which they were asked for.
+/// A library. Cheap to clone; the changes of one process take turns in order of arrival.
 pub struct Library {
     working_tree: WorkingTree,
     history: History,
@@ -105,7 +107,7 @@ pub struct Library {
     maintenance: Maintenance,
 }
 
-/// The last entries of the log.
+/// The newest entries of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity {
     /// The entries, oldest first.
@@ -113,9 +115,9 @@ pub struct Activity {
 }
 
 impl Library {
-    /// The library in the folder `dir`. A missing folder is made, and so is a repository where there is none; a folder
-    /// inside a larger repository is a library of its own there. What a crash cut off is completed or undone; where that
-    /// can't be done yet, each change tries again first.
+    /// Opens the library in the folder `dir`. Creates a missing folder, and a repository if there is none; a folder inside a
+    /// larger repository is a library of its own there. Completes or undoes an interrupted change; if that is not possible
+    /// yet, each change tries again first.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -137,13 +139,13 @@ impl Library {
             maintenance: Maintenance::default(),
         };
         if let Err(failure) = library.recover_if_free() {
-            // Reading goes on; each change tries again first.
+            // Reading works; each change tries again first.
             tracing::warn!(%failure, "an interrupted change could not be completed");
         }
         Ok(library)
     }
 
-    /// Recovers, unless another process is at work: that one has recovered.
+    /// Recovers, unless another process holds the lock: that one has recovered.
     fn recover_if_free(&self) -> Result<(), Failure> {
         match self.lock(OPEN_LOCK_TIMEOUT) {
             Err(failure) if failure.kind == FailureKind::Busy => Ok(()),
@@ -158,19 +160,20 @@ impl Library {
         Ok(lock)
     }
 
-    /// The document at `path`, or `None` where there is none.
+    /// Returns the document at `path`, or `None` if there is none.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// If it can't be read.
     pub fn read(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
         self.working_tree.settled(path)
     }
 
-    /// A text that is another one once the document at `path` has other bytes. Nothing of it is read.
+    /// Returns the version tag (from file metadata), which changes whenever the document's bytes change. Does not read the
+    /// file.
     ///
     /// # Errors
-    /// When it can't be looked at.
-    pub fn stamp(&self, path: &LibraryPath) -> Result<String, Failure> {
+    /// If its metadata can't be read.
+    pub fn version_tag(&self, path: &LibraryPath) -> Result<String, Failure> {
         let file = self
             .working_tree
             .root
@@ -187,18 +190,18 @@ impl Library {
         ))
     }
 
-    /// Id of the commit that HEAD is at; `None` before the first one.
+    /// Returns the id of HEAD's commit; `None` before the first one.
     ///
     /// # Errors
-    /// When the repository can't be read.
+    /// If the repository can't be read.
     pub fn head(&self) -> Result<Option<String>, Failure> {
         Ok(self.working_tree.head_now()?.map(|id| id.to_string()))
     }
 
-    /// Fails where a change of the document at `path` to one of `size` bytes would be refused whatever it is.
+    /// Fails if any change of the document at `path` to `size` bytes would be refused.
     ///
     /// # Errors
-    /// The refusal, or when the document can't be looked at.
+    /// The refusal, or if the document can't be read.
     pub fn check_change(&self, path: &LibraryPath, size: usize) -> Result<(), Failure> {
         let file = self
             .working_tree
@@ -217,19 +220,19 @@ impl Library {
         })
     }
 
-    /// The Markdown files and folders in `dir`, or in all folders below it too.
+    /// Returns the Markdown files and folders in `dir`, or also in all folders below it.
     ///
     /// # Errors
-    /// When the folder can't be listed.
+    /// If the folder can't be listed.
     pub fn list(&self, dir: &LibraryDir, recursive: bool) -> Result<Listing, FolderError> {
         blocking(|| walk::list(&self.working_tree.root, dir, recursive, &self.working_tree.rules))
     }
 
-    /// The lines that hold `query` in the files below `dir`. `searched` is told the number of files so far, and may end
-    /// the search.
+    /// Returns the lines that contain `query` in the files below `dir`. Calls `searched` with the number of files so far; it
+    /// may end the search.
     ///
     /// # Errors
-    /// When the query or the folder is not one to search.
+    /// If the query or the folder is invalid.
     pub fn search(
         &self,
         dir: &LibraryDir,
@@ -249,10 +252,10 @@ impl Library {
         })
     }
 
-    /// The last `limit` entries of the log.
+    /// Returns the last `limit` entries of the log.
     ///
     /// # Errors
-    /// When the repository can't be read.
+    /// If the repository can't be read.
     pub fn activity(&self, limit: usize) -> Result<Activity, Failure> {
         blocking(|| {
             let git = self.working_tree.repository.git();
@@ -263,15 +266,14 @@ impl Library {
         })
     }
 
-    /// The newest commit that HEAD has and that changed the document at `path`, also the one that deleted it; `None`
-    /// when none did.
+    /// Returns the newest commit in HEAD's history that changed or deleted the document at `path`; `None` if there is none.
     ///
-    /// A commit changed a document if it has something else there than each of its parents. So without merges it is what
-    /// `git log -1 -- PATH` says; a merge counts only where it took neither side's bytes, and the commits of both sides
-    /// count, whichever was taken.
+    /// A commit changed a document if its content there differs from that of each parent. Without merges this is `git log -1
+    /// -- PATH`; a merge counts only if it took neither side's bytes, and the commits of both sides count, whichever was
+    /// taken.
     ///
     /// # Errors
-    /// When the repository can't be read.
+    /// If the repository can't be read.
     pub fn last_commit(&self, path: &LibraryPath) -> Result<Option<String>, Failure> {
         blocking(|| {
             let git = self.working_tree.repository.git();
@@ -311,7 +313,7 @@ impl Snapshot for Library {
             .as_ref()
             .map(|state| versions::content_id(&state.kept))
             .transpose()?;
-        let mut line = versions::Line::default();
+        let mut line = versions::VersionLine::default();
         let (git, git_path) = (
             self.working_tree.repository.git(),
             self.working_tree.repository.git_path(&path),
@@ -351,18 +353,7 @@ impl Store for Library {
     }
 }
 
-/// Runs what waits without holding up other tasks. It hands this thread's other work to another one, which costs more than
-/// a short look at the disk.
-fn blocking<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::try_current() {
-        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
-            tokio::task::block_in_place(work)
-        }
-        _ => work(),
-    }
-}
-
-/// A number from 0 to 1 that differs between processes and threads.
+/// Returns a number from 0 to 1 that differs between processes and threads.
 fn chance() -> f64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(()) as f64 / u64::MAX as f64

@@ -1,7 +1,7 @@
-//! Locks of git's own kind (`X.lock` beside `X`), such that after a crash ours can be told from anybody else's.
+//! Lock files of git's kind (`X.lock` beside `X`) that are recognized as ours after a crash.
 //!
-//! The lock is a second name, by hard link, of a marker file in our own folder: a lock is ours exactly if it is the same
-//! file as the marker. We never remove anybody else's.
+//! The lock is a hard link to a marker file in our own folder: a lock is ours exactly if it is the same file as the marker.
+//! Locks of other programs are never removed.
 
 use std::{
     fs::{self, File},
@@ -13,24 +13,23 @@ use std::{
 
 use tabellion_runtime::{Failure, FailureKind};
 
-use super::{durable::Thing, repository::Repository, trouble::At};
+use super::{durable::SyncTarget, failures::At, repository::Repository};
 use tabellion_platform::{file_id, make_like};
 
-/// How long we wait for a git command to finish.
-const PATIENCE: Duration = Duration::from_secs(3);
-const PAUSE: Duration = Duration::from_millis(10);
+/// How long to wait for a git command to finish.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Where a lock's files are.
+/// The paths of a lock.
 #[derive(Debug, Clone)]
 pub(super) struct LockFiles {
-    /// What is locked.
+    /// The locked file.
     pub(super) target: PathBuf,
-    /// Our own name for the lock file.
+    /// The marker: our own name for the lock file.
     pub(super) marker: PathBuf,
 }
 
-/// A lock that we may take, or hold. It stays when this is dropped: [`LockFiles::release`] or [`LockFiles::publish`] end
-/// it.
+/// A lock that can be taken, or is held. It outlives this value: [`LockFiles::release`] or [`LockFiles::publish`] end it.
 pub(super) struct GitLock {
     files: LockFiles,
     content: File,
@@ -45,12 +44,12 @@ pub(super) fn index_lock(repository: &Repository) -> LockFiles {
 }
 
 impl LockFiles {
-    /// Makes the marker, so that the lock can be taken.
+    /// Creates the marker, so that the lock can be taken.
     ///
     /// # Errors
-    /// When it can't be made.
+    /// If the marker can't be created.
     pub(super) fn prepare(self) -> Result<GitLock, Failure> {
-        // It may be a second name of what the last lock published: removed, never written to.
+        // It may be a link to the file published last: it must be removed, never written to.
         remove_if_there(&self.marker)?;
         let content = File::create_new(&self.marker).at("create", &self.marker)?;
         if let Ok(target) = fs::metadata(&self.target) {
@@ -69,18 +68,18 @@ impl LockFiles {
         Ok(lock)
     }
 
-    /// Whether anybody holds the lock.
+    /// Returns true if any program holds the lock.
     pub(super) fn is_taken(&self) -> bool {
         self.lock().symlink_metadata().is_ok()
     }
 
-    /// Whether we hold the lock, this process or a dead one.
+    /// Returns true if this program holds the lock: this process or one that died.
     pub(super) fn is_ours(&self) -> bool {
         let id = |path: &Path| fs::symlink_metadata(path).ok().and_then(|found| file_id(&found));
         id(&self.marker).is_some_and(|marker| id(&self.lock()) == Some(marker))
     }
 
-    /// Ends the lock, if it is ours, and leaves what it locked as it is.
+    /// Ends the lock if it is ours; the locked file is unchanged.
     pub(super) fn release(&self) -> Result<(), Failure> {
         if self.is_ours() {
             remove_if_there(&self.lock())?;
@@ -88,7 +87,7 @@ impl LockFiles {
         remove_if_there(&self.marker)
     }
 
-    /// Ends the lock, which is ours: what was written to it takes the place of what it locked.
+    /// Ends the lock, which is ours: the written content replaces the locked file.
     pub(super) fn publish(&self) -> Result<(), Failure> {
         fs::rename(self.lock(), &self.target).at("replace", &self.target)?;
         remove_if_there(&self.marker)
@@ -105,7 +104,7 @@ impl GitLock {
     /// Takes the lock.
     ///
     /// # Errors
-    /// Busy, when somebody else holds it for longer than we wait.
+    /// Busy if another program holds it for longer than the timeout.
     pub(super) fn take(&self) -> Result<(), Failure> {
         let lock = self.files.lock();
         let started = Instant::now();
@@ -115,18 +114,18 @@ impl GitLock {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(error).at("lock", &lock);
                 }
-                Err(_) if started.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Err(_) if started.elapsed() < LOCK_TIMEOUT => thread::sleep(POLL_INTERVAL),
                 Err(_) => return Err(held(&lock)),
             }
         }
     }
 
-    /// Writes what is to take the locked file's place. Not durable before [`Self::content`] is synced.
+    /// Writes the new content of the locked file. It is not durable before [`Self::content`] is synced.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.content.write_all(bytes).at("write", &self.files.marker)
     }
 
-    /// Writes these bytes over those at the offset `at`.
+    /// Overwrites bytes at the offset `at`.
     pub(super) fn write_over(&mut self, at: usize, bytes: &[u8]) -> Result<(), Failure> {
         let there = self.content.seek(SeekFrom::Start(at as u64));
         there
@@ -134,7 +133,7 @@ impl GitLock {
             .at("write", &self.files.marker)
     }
 
-    /// Gives what is to take the locked file's place this time, unless the disk's clock has not come there yet.
+    /// Sets the modification time of the new content, unless the disk's clock is not there yet.
     pub(super) fn date(&self, time: SystemTime) -> Result<(), Failure> {
         let written = self.content.metadata().and_then(|found| found.modified());
         written
@@ -142,13 +141,13 @@ impl GitLock {
             .at("date", &self.files.marker)
     }
 
-    /// The written content.
-    pub(super) fn content(&self) -> Thing<'_> {
-        Thing::File(&self.content, &self.files.marker)
+    /// Returns the written content, to be synced.
+    pub(super) fn content(&self) -> SyncTarget<'_> {
+        SyncTarget::File(&self.content, &self.files.marker)
     }
 }
 
-/// Removes a file that need not be there.
+/// Removes a file if it exists.
 pub(super) fn remove_if_there(path: &Path) -> Result<(), Failure> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at("remove", path),

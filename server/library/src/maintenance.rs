@@ -1,7 +1,7 @@
-//! Housekeeping of the repository, as git itself does it after a commit: by git's own program, in the background, and under
-//! the owner's own settings (`gc.auto`, `maintenance.*`). Without it each edit would leave half a dozen files for ever.
+//! Housekeeping of the repository, as git itself does after a commit: by git's own program, in the background, and under the
+//! owner's settings (`gc.auto`, `maintenance.*`). Without it each edit would leave half a dozen files for ever.
 //!
-//! It takes no lock of ours: changes and reading go on meanwhile. Where there is no git program nothing happens.
+//! Takes no lock of the library: changes and reading continue meanwhile. Does nothing if git is not installed.
 
 use std::{
     env, fs,
@@ -17,18 +17,18 @@ use gix::ObjectId;
 
 use super::repository::Repository;
 
-/// What git takes for too many loose objects.
-const TOO_MANY: i64 = 6700;
-/// The folder of loose objects whose share stands for all, as it does for git; there are 256.
+/// Git's default limit of loose objects.
+const DEFAULT_LIMIT: i64 = 6700;
+/// The folder of loose objects that is counted as a sample of all 256, as in git.
 const SAMPLE: u8 = 0x17;
 
-/// Whether housekeeping goes on.
+/// Whether housekeeping is running.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Maintenance(Arc<AtomicBool>);
 
 impl Maintenance {
-    /// Begins housekeeping if these new `objects` may have made it due: looks only when one of them is in the folder that
-    /// is counted, which happens once in a few dozen changes.
+    /// Starts housekeeping if the new `objects` may have made it due: only if one of them is in the sampled folder, which
+    /// happens once in a few dozen changes.
     pub(super) fn consider(&self, repository: &Repository, objects: &[ObjectId]) {
         let may_be_due = objects.iter().any(|id| id.as_bytes()[0] == SAMPLE);
         if may_be_due && is_due(repository) && !self.0.swap(true, Ordering::AcqRel) {
@@ -49,13 +49,13 @@ fn is_due(repository: &Repository) -> bool {
         .git()
         .config_snapshot()
         .integer("gc.auto")
-        .unwrap_or(TOO_MANY);
+        .unwrap_or(DEFAULT_LIMIT);
     let sample = repository.objects().join(format!("{SAMPLE:02x}"));
     let found = fs::read_dir(sample).map_or(0, Iterator::count);
     limit > 0 && found as i64 > limit / 256
 }
 
-/// What git runs after a commit, without hooks and monitors, and with nothing of ours to write to.
+/// Returns the command that git runs after a commit, without hooks and monitors, and without our standard streams.
 fn command(repository: &Repository) -> Command {
     let mut git = Command::new("git");
     git.arg("--git-dir").arg(repository.git_dir()).args([

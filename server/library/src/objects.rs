@@ -1,6 +1,6 @@
-//! Git objects: made in memory, so that ids are known before anything is written, then written durably.
+//! Git objects: created in memory, so that ids are known before anything is written, then written durably.
 //!
-//! We write loose objects ourselves: gix syncs nothing, and takes an empty file for an object that exists.
+//! Loose objects are written here, because gix does not sync them and takes an empty file for an existing object.
 
 use std::{
     collections::BTreeSet,
@@ -19,14 +19,14 @@ use gix::{
 use tabellion_runtime::Failure;
 
 use super::{
-    durable::Thing,
-    trouble::{At, InRepository},
+    durable::SyncTarget,
+    failures::{At, InRepository},
 };
 
-/// So often the folder of an object is made for it, when others remove it.
-const MOST_FOLDERS: usize = 100;
+/// Attempts to create an object's folder while other programs remove it.
+const MAX_FOLDER_ATTEMPTS: usize = 100;
 
-/// The id that git gives to a blob of these bytes.
+/// Returns the id of a blob with these bytes.
 pub(super) fn blob_id(bytes: &[u8]) -> Result<ObjectId, Failure> {
     hash(Kind::Blob, bytes)
 }
@@ -36,7 +36,7 @@ fn hash(kind: Kind, data: &[u8]) -> Result<ObjectId, Failure> {
     gix::objs::compute_hash(HashKind::Sha1, kind, data).reading("an object's id")
 }
 
-/// Objects that nobody has seen yet.
+/// Objects that are not in the database yet.
 #[derive(Debug, Default, Clone)]
 pub(super) struct NewObjects(Vec<Arc<NewObject>>);
 
@@ -60,7 +60,7 @@ impl NewObjects {
         self.add_data(Kind::Blob, bytes.to_vec())
     }
 
-    /// The data of the object `id`, if it is one of these.
+    /// Returns the data of the object `id`, if it is one of these.
     pub(super) fn data(&self, id: ObjectId) -> Option<&[u8]> {
         self.0
             .iter()
@@ -77,7 +77,7 @@ impl NewObjects {
         }
     }
 
-    /// The objects' ids.
+    /// Returns the objects' ids.
     pub(super) fn ids(&self) -> impl Iterator<Item = ObjectId> {
         self.0.iter().map(|object| object.id)
     }
@@ -90,7 +90,7 @@ impl NewObjects {
         Ok(id)
     }
 
-    /// Writes the objects beside the database, in files of `staging`: neither visible nor durable yet.
+    /// Writes the objects to files in `staging`: neither visible nor durable yet.
     pub(super) fn stage(&self, database: &Path, staging: &Path) -> Result<StagedObjects, Failure> {
         let mut staged = StagedObjects(Vec::new());
         for (number, object) in self.0.iter().enumerate() {
@@ -119,32 +119,32 @@ impl NewObject {
     }
 }
 
-/// Where a loose object is.
+/// Returns the path of a loose object.
 fn home(database: &Path, id: ObjectId) -> PathBuf {
     let hex = id.to_hex().to_string();
     database.join(&hex[..2]).join(&hex[2..])
 }
 
-/// The folders whose names tell where these objects are.
+/// Returns the folders of these objects in the database.
 pub(super) fn folders(database: &Path, ids: &[ObjectId]) -> BTreeSet<PathBuf> {
     let homes = ids.iter().map(|id| home(database, *id));
     let folders = homes.filter_map(|home| Some(home.parent()?.to_owned()));
     folders.chain([database.to_owned()]).collect()
 }
 
-/// Objects that are written and have no name in the database yet.
+/// Objects that are written but have no name in the database yet.
 pub(super) struct StagedObjects(Vec<StagedObject>);
 
 struct StagedObject {
     file: File,
-    /// Where it lies now: its own name if it was there before.
+    /// Current path: the final one if the object existed before.
     at: PathBuf,
     home: PathBuf,
 }
 
 impl StagedObject {
     fn write(loose: &[u8], home: PathBuf, staging: PathBuf) -> Result<Self, Failure> {
-        // An object that is there may be empty or torn from somebody's crash: it counts only if it is this one.
+        // An existing object may be empty or torn after a crash: it counts only if its bytes are equal.
         if fs::read(&home).is_ok_and(|there| there == loose) {
             let file = File::open(&home).at("open", &home)?;
             return Ok(Self {
@@ -167,18 +167,20 @@ impl StagedObject {
 }
 
 impl StagedObjects {
-    /// What must be durable before [`Self::place`].
-    pub(super) fn contents(&self) -> impl Iterator<Item = Thing<'_>> {
-        self.0.iter().map(|object| Thing::File(&object.file, &object.at))
+    /// Returns what must be durable before [`Self::place`].
+    pub(super) fn contents(&self) -> impl Iterator<Item = SyncTarget<'_>> {
+        self.0
+            .iter()
+            .map(|object| SyncTarget::File(&object.file, &object.at))
     }
 
-    /// Gives the objects their names in the database.
+    /// Renames the objects into the database.
     pub(super) fn place(&self) -> Result<(), Failure> {
         let mut new = self.0.iter().filter(|object| object.at != object.home);
         new.try_for_each(StagedObject::place)
     }
 
-    /// The objects and the folders that they are in.
+    /// Returns the paths of the objects and their folders.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.0
             .iter()
@@ -187,10 +189,10 @@ impl StagedObjects {
 }
 
 impl StagedObject {
-    /// Gives the object its name. Git removes a folder of the database when it finds it empty, as this one is at first.
+    /// Renames the object. Git removes empty folders of the database, as this one is at first.
     fn place(&self) -> Result<(), Failure> {
         let folder = self.folder();
-        for left in (0..MOST_FOLDERS).rev() {
+        for left in (0..MAX_FOLDER_ATTEMPTS).rev() {
             match fs::create_dir(folder) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(error).at("create", folder);

@@ -1,8 +1,8 @@
 //! Names of files and folders in the library, checked once at the edge.
 //!
-//! [`LibraryPath`] is a file, mostly a Markdown file, [`LibraryDir`] a folder; whoever holds one checks nothing again. Both mean the same
-//! on every operating system: a name that Windows, macOS or git would take for something else is refused everywhere.
-//! What stands on the disk under a name (a symbolic link, a pipe, nothing) is for [`crate::root`].
+//! [`LibraryPath`] is a file, usually Markdown; [`LibraryDir`] is a folder. A value is valid; no further checks are needed.
+//! Both mean the same on every operating system: a name that Windows, macOS or git would interpret differently is refused
+//! everywhere. What is on disk under a name (a symbolic link, a pipe, nothing) is the business of [`crate::root`].
 
 use std::fmt;
 use std::path::Path;
@@ -11,20 +11,20 @@ use gix::validate::path::component;
 use tabellion_runtime::text::is_invisible;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// What a Markdown file's name may end in; compared without regard to ASCII case, since `README.MD` is Markdown to its
-/// author and to every renderer.
+/// Extensions of Markdown files, compared ignoring ASCII case, because `README.MD` is Markdown to its author and to every
+/// renderer.
 pub const MARKDOWN_EXTENSIONS: [&str; 3] = ["md", "markdown", "mdx"];
 
-/// The most bytes one segment may have: the limit of the common file systems.
+/// Size limit of a segment in bytes: the limit of common file systems.
 pub const MAX_SEGMENT_BYTES: usize = 255;
 
-/// The most bytes a whole path may have: Linux's `PATH_MAX` is 4096 and counts a closing NUL.
+/// Size limit of a path in bytes: Linux's `PATH_MAX` is 4096 including a closing NUL.
 pub const MAX_PATH_BYTES: usize = 4095;
 
-/// The most segments a path may have.
+/// Upper bound of the segments of a path.
 pub const MAX_DEPTH: usize = 255;
 
-/// The most characters of a refused path that an error shows.
+/// Upper bound of the characters of a refused path in an error.
 const SHOWN_CHARS: usize = 120;
 
 /// The path of a file, relative to the library's root, `/`-separated, in Unicode's composed form (NFC).
@@ -36,48 +36,47 @@ pub struct LibraryPath(String);
 pub struct LibraryDir(String);
 
 impl LibraryPath {
-    /// The path that `text` names. A leading `-` is an ordinary character.
+    /// Parses the path of a Markdown file. A leading `-` is an ordinary character.
     ///
     /// # Errors
     ///
-    /// [`PathError`] when `text` is not the one spelling of a Markdown file inside the library.
+    /// [`PathError`] if `text` is not the canonical spelling of a Markdown file inside the library.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         check_path(text, Leaf::Markdown).map_err(|fault| PathError::new(text, fault))?;
         Ok(Self(text.to_owned()))
     }
 
-    /// The path of any file, which need not be Markdown and may be hidden: for contracts that say themselves which files
-    /// they are about.
+    /// Parses the path of any file, including hidden ones, for contracts that decide for themselves which files they serve.
     ///
     /// # Errors
     ///
-    /// [`PathError`] when `text` is not the one spelling of a file inside the library.
+    /// [`PathError`] if `text` is not the canonical spelling of a file inside the library.
     pub fn of_any_file(text: &str) -> Result<Self, PathError> {
         check_path(text, Leaf::File).map_err(|fault| PathError::new(text, fault))?;
         Ok(Self(text.to_owned()))
     }
 
-    /// The path as text, for instance `notes/plan.md`.
+    /// Returns the path as text, for instance `notes/plan.md`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The path for the operating system, relative to the library's root.
+    /// Returns the path for the operating system, relative to the library's root.
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)
     }
 
-    /// The last segment.
+    /// Returns the last segment.
     pub fn file_name(&self) -> &str {
         split_leaf(&self.0).1
     }
 
-    /// The folder that the file is in.
+    /// Returns the folder of the file.
     pub fn parent(&self) -> LibraryDir {
         LibraryDir(split_leaf(&self.0).0.to_owned())
     }
 
-    /// The segments, the file's name last.
+    /// Returns the segments, the file name last.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
@@ -87,11 +86,11 @@ impl LibraryDir {
     /// The library's root.
     pub const ROOT: LibraryDir = LibraryDir(String::new());
 
-    /// The folder that `text` names: `""` and `"."` are the root, and one trailing `/` is tolerated.
+    /// Parses the path of a folder: `""` and `"."` are the root, and one trailing `/` is tolerated.
     ///
     /// # Errors
     ///
-    /// [`PathError`] when `text` is not a folder inside the library.
+    /// [`PathError`] if `text` is not a folder inside the library.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         if text.is_empty() || text == "." {
             return Ok(Self::ROOT);
@@ -104,27 +103,27 @@ impl LibraryDir {
         Ok(Self(folder.to_owned()))
     }
 
-    /// The path as text without a trailing `/`; empty for the root.
+    /// Returns the path as text without a trailing `/`; empty for the root.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether this is the library's root.
+    /// Returns true for the library's root.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The last segment; empty for the root.
+    /// Returns the last segment; empty for the root.
     pub fn file_name(&self) -> &str {
         split_leaf(&self.0).1
     }
 
-    /// The segments; none for the root.
+    /// Returns the segments; none for the root.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/').filter(|segment| !segment.is_empty())
     }
 
-    /// The folders on the way to this one, from the top, this one last: `a`, `a/b` for `a/b`. None for the root.
+    /// Returns the folders down to this one, from the top: `a`, `a/b` for `a/b`. None for the root.
     pub fn ancestors(&self) -> impl Iterator<Item = LibraryDir> {
         let ends = self
             .0
@@ -134,20 +133,20 @@ impl LibraryDir {
         ends.map(|end| LibraryDir(self.0[..end].to_owned()))
     }
 
-    /// The Markdown file `name` in this folder.
+    /// Returns the Markdown file `name` in this folder.
     ///
     /// # Errors
     ///
-    /// [`PathError`] as for [`LibraryPath::parse`]; only `name` is looked at again.
+    /// [`PathError`] as for [`LibraryPath::parse`]; only `name` is checked.
     pub fn file(&self, name: &str) -> Result<LibraryPath, PathError> {
         self.child(name, Leaf::Markdown).map(LibraryPath)
     }
 
-    /// The folder `name` in this folder.
+    /// Returns the folder `name` in this folder.
     ///
     /// # Errors
     ///
-    /// [`PathError`] as for [`LibraryDir::parse`]; only `name` is looked at again.
+    /// [`PathError`] as for [`LibraryDir::parse`]; only `name` is checked.
     pub fn folder(&self, name: &str) -> Result<LibraryDir, PathError> {
         self.child(name, Leaf::Folder).map(LibraryDir)
     }
@@ -184,7 +183,7 @@ impl fmt::Display for LibraryDir {
     }
 }
 
-/// Whether `name` ends in one of [`MARKDOWN_EXTENSIONS`].
+/// Returns true if `name` ends in one of [`MARKDOWN_EXTENSIONS`].
 pub fn is_markdown(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, ending)| {
         MARKDOWN_EXTENSIONS
@@ -193,13 +192,13 @@ pub fn is_markdown(name: &str) -> bool {
     })
 }
 
-/// A path that the library does not take, and why.
+/// A path that the library refuses, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("path `{path}` {fault}")]
 pub struct PathError {
     /// The path as given, with control and invisible characters escaped, cut after 120 characters.
     pub path: String,
-    /// What is wrong with it.
+    /// The broken rule.
     pub fault: PathFault,
 }
 
@@ -213,26 +212,26 @@ impl PathError {
         Self { path: shown, fault }
     }
 
-    /// The stable name of the rule that was broken, for programs.
+    /// Returns the stable name of the broken rule, for programs.
     pub fn rule(&self) -> &'static str {
         self.fault.rule()
     }
 }
 
-/// The rules for paths; each says in its message what to do instead.
+/// The rules for paths. Each message says what to do instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathFault {
-    /// Nothing was given.
+    /// The path is empty.
     #[error("is empty; name a Markdown file, such as `notes/plan.md`")]
     Empty,
     /// More than [`MAX_PATH_BYTES`], [`MAX_SEGMENT_BYTES`] or [`MAX_DEPTH`].
     #[error("is too long: {size} {unit}, at most {limit}")]
     TooLong {
-        /// How much there is.
+        /// The actual size.
         size: usize,
-        /// What is counted.
+        /// The unit of the sizes.
         unit: &'static str,
-        /// How much there may be.
+        /// The permitted size.
         limit: usize,
     },
     /// It starts at the root of a file system, a drive or a network share.
@@ -245,13 +244,13 @@ pub enum PathFault {
     #[error("climbs with `..`; spell the path out from the library's root")]
     Climbs,
     /// It has an empty or `.` segment.
-    #[error("has an empty or `.` segment; leave it out, and end without `/`")]
+    #[error("has an empty or `.` segment; remove it, and end without `/`")]
     Segment,
     /// It has a control character, a line separator or NUL.
-    #[error("has the control character {}; leave it out", .0.escape_unicode())]
+    #[error("has the control character {}; remove it", .0.escape_unicode())]
     Control(char),
     /// It has a character that cannot be seen or that turns the text around.
-    #[error("has the invisible character {}; leave it out", .0.escape_unicode())]
+    #[error("has the invisible character {}; remove it", .0.escape_unicode())]
     Invisible(char),
     /// It has one of `<>:"|?*`, which Windows gives another meaning.
     #[error("has the character `{0}`, which not every system can store; choose another")]
@@ -279,7 +278,7 @@ pub enum PathFault {
 }
 
 impl PathFault {
-    /// The stable name of the rule.
+    /// Returns the stable name of the rule.
     pub fn rule(&self) -> &'static str {
         match self {
             Self::Empty => "path_empty",
@@ -368,7 +367,7 @@ fn check_segment(segment: &str, leaf: Leaf) -> Result<(), PathFault> {
             limit: MAX_SEGMENT_BYTES,
         });
     }
-    // `Symlink` has gix look for `.gitmodules` in its disguises too.
+    // With `Symlink`, gix also finds disguised spellings of `.gitmodules`.
     let judged = component(
         segment.into(),
         Some(component::Mode::Symlink),
@@ -388,7 +387,7 @@ fn check_segment(segment: &str, leaf: Leaf) -> Result<(), PathFault> {
         Ok(_) if segment.starts_with('.') && !matches!(leaf, Leaf::File) => Err(PathFault::Hidden),
         Ok(_) => check_composed(segment),
         Err(component::Error::WindowsReservedName) => Err(PathFault::ReservedName(segment.to_owned())),
-        // Every character it minds is refused above, so what is left is the segment's end.
+        // All other offending characters are refused above, so the end of the segment is left.
         Err(_) => Err(PathFault::Trailing),
     }
 }
@@ -423,7 +422,7 @@ fn check_composed(segment: &str) -> Result<(), PathFault> {
     }
 }
 
-/// Git's files with a meaning of their own, and the short names that NTFS would give them.
+/// Returns true for git's special files, and for the short names that NTFS would give them.
 fn is_git_name(segment: &str) -> bool {
     const NAMES: [&str; 5] = [
         ".gitattributes",
@@ -432,7 +431,7 @@ fn is_git_name(segment: &str) -> bool {
         ".mailmap",
         ".lfsconfig",
     ];
-    // As git has them in `verify_dotfile` and `is_ntfs_dot_*`; the last of each pair is a hash NTFS falls back on.
+    // As in git's `verify_dotfile` and `is_ntfs_dot_*`; the last of each pair is NTFS's fallback hash.
     const SHORT: [&str; 7] = [
         "gitatt", "gi7d29", "gitign", "gi250a", "mailma", "maba30", "lfscon",
     ];
@@ -443,7 +442,7 @@ fn is_git_name(segment: &str) -> bool {
         })
 }
 
-/// `COM¹` and its kin, which Windows reserves and git does not know.
+/// Returns true for `COM¹` and the like, which Windows reserves and git does not know.
 fn is_superscript_device(segment: &str) -> bool {
     let stem = segment
         .split_once('.')
@@ -453,8 +452,8 @@ fn is_superscript_device(segment: &str) -> bool {
         .is_some_and(|device| device.eq_ignore_ascii_case("com") || device.eq_ignore_ascii_case("lpt"))
 }
 
-/// Whether the invisible `c` is a working part of an emoji: `U+FE0F` after a sign (❤️, 1️⃣), or a joiner between two (👩‍💻).
-/// Beside a letter it is the disguise that the rule is about.
+/// Returns true if the invisible `c` is part of an emoji: `U+FE0F` after a sign (❤️, 1️⃣), or a joiner between two (👩‍💻).
+/// Beside a letter it is a disguise, which the rule refuses.
 fn joins_emoji(before: Option<char>, c: char, after: Option<char>) -> bool {
     let (Some(before), after) = (before, after.unwrap_or(' ')) else {
         return false;
@@ -466,7 +465,7 @@ fn joins_emoji(before: Option<char>, c: char, after: Option<char>) -> bool {
     }
 }
 
-/// The blocks that emoji come from, without their letters.
+/// Returns true for the blocks of emoji, without their letters.
 fn is_pictograph(c: char) -> bool {
     matches!(c, '©' | '®' | '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}')
         && !c.is_alphabetic()

@@ -220,7 +220,7 @@ fn messages_say_what_to_do_and_hide_nothing() {
     );
     assert_eq!(
         message("a\u{202e}b.md"),
-        r"path `a\u{202e}b.md` has the invisible character \u{202e}; leave it out"
+        r"path `a\u{202e}b.md` has the invisible character \u{202e}; remove it"
     );
     assert_eq!(
         message("cafe\u{301}.md"),
@@ -234,7 +234,7 @@ fn messages_say_what_to_do_and_hide_nothing() {
 }
 
 proptest! {
-    /// Below this line nobody checks again, so what is taken must be harmless wherever it is joined.
+    /// Accepted paths are not checked again, so they must be harmless wherever they are joined.
     #[test]
     fn a_parsed_path_stays_inside(text in "([a-cA-C.~ :*\\\\/\u{200d}\u{e9}]|\\.\\.|\\.md|git|GIT~1|con|/){0,12}(\\.md)?") {
         if let Ok(path) = LibraryPath::parse(&text) {

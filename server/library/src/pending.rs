@@ -1,5 +1,4 @@
-//! Mutations that were worked out one after the other and become visible together: one transaction, and still a commit
-//! and a log entry for each.
+//! Mutations planned one after the other and published in one transaction, each with its own commit and log entry.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -15,16 +14,16 @@ use super::{
     index_file::{self, Draft, Folders, Mark},
     intent::{Exchange, Intent, Logged},
     objects::NewObjects,
-    plan::Plan,
+    planned::Plan,
     racy,
     repository::Head,
     root::{FileBytes, twin_among},
-    tree::{self, Kept},
+    tree::{self, TreeEntry},
     working_tree::WorkingTree,
 };
 use crate::path::LibraryPath;
 
-/// Mutations on top of the last commit.
+/// Planned mutations on top of the last commit.
 #[derive(Debug)]
 pub(super) struct Pending {
     head: Head,
@@ -34,44 +33,51 @@ pub(super) struct Pending {
     folders: Folders,
     documents: BTreeMap<LibraryPath, Document>,
     keys: HashSet<String>,
-    /// What the documents become, oldest first.
+    /// The documents' new versions, oldest first.
     versions: Vec<(LibraryPath, Version)>,
     index: Index,
 }
 
-/// What becomes of one document.
+/// The change of one document.
 #[derive(Debug)]
 struct Document {
     old: Option<ObjectId>,
     new: Option<ObjectId>,
-    kept_before: Option<Kept>,
-    kept_after: Option<Kept>,
+    kept_before: Option<TreeEntry>,
+    kept_after: Option<TreeEntry>,
     content: Option<Vec<u8>>,
     mode: u32,
 }
 
-/// What a transaction is to do.
+/// The pending change of a document.
+pub(super) enum PendingDocument {
+    Unchanged,
+    Deleted,
+    Written(FileBytes),
+}
+
+/// The work of a transaction.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// What is said of it before it begins.
+    /// The intent, to be written first.
     pub(super) intent: Intent,
     /// The new objects.
     pub(super) objects: NewObjects,
-    /// The documents' bytes, in the order of the intent's documents; `None` where one goes.
+    /// The documents' new bytes, in the order of the intent's documents; `None` for a deletion.
     pub(super) contents: Vec<Option<Vec<u8>>>,
-    /// The index as it will be.
+    /// The new index.
     pub(super) draft: Draft,
-    /// The time that it must have.
+    /// The modification time that the index must have.
     pub(super) settled: SystemTime,
-    /// The index that all this was compared with.
+    /// The index with which everything was compared.
     pub(super) index: IndexStat,
 }
 
 impl Pending {
-    /// Nothing yet, on top of what HEAD is now.
+    /// Returns an empty list on top of HEAD.
     ///
     /// # Errors
-    /// When the repository is in a state that nothing can be changed in.
+    /// If the repository is in a state that permits no change.
     pub(super) fn begin(working_tree: &WorkingTree) -> Result<Self, Failure> {
         let git = working_tree.repository.git();
         working_tree.repository.check_idle(&git)?;
@@ -93,56 +99,61 @@ impl Pending {
         })
     }
 
-    /// The newest commit.
+    /// Returns the newest commit.
     pub(super) fn commit(&self) -> Option<ObjectId> {
         self.commits
             .last()
             .map_or(self.head.commit, |logged| Some(logged.commit))
     }
 
-    /// The newest commit's tree.
+    /// Returns the newest commit's tree.
     pub(super) fn tree(&self) -> Option<ObjectId> {
         self.tree
     }
 
-    /// The objects that are not written yet.
+    /// Returns the objects that are not written yet.
     pub(super) fn objects(&self) -> &NewObjects {
         &self.objects
     }
 
-    /// Whether the document at `path` will be changed.
+    /// Returns true if the document at `path` will be changed.
     pub(super) fn has(&self, path: &LibraryPath) -> bool {
         self.documents.contains_key(path)
     }
 
-    /// The document at `path` as it will be, if it will be changed.
-    pub(super) fn document(&self, path: &LibraryPath) -> Option<Option<FileBytes>> {
-        let document = self.documents.get(path)?;
-        Some(document.content.as_ref().map(|bytes| FileBytes {
-            bytes: bytes.clone(),
-            modified: SystemTime::now(),
-            mode: document.mode,
-            id: None,
-        }))
+    /// Returns the change of the document at `path`.
+    pub(super) fn document(&self, path: &LibraryPath) -> PendingDocument {
+        let Some(document) = self.documents.get(path) else {
+            return PendingDocument::Unchanged;
+        };
+        match &document.content {
+            None => PendingDocument::Deleted,
+            Some(bytes) => PendingDocument::Written(FileBytes {
+                bytes: bytes.clone(),
+                modified: SystemTime::now(),
+                mode: document.mode,
+                id: None,
+            }),
+        }
     }
 
-    /// The last commit that is made already.
+    /// Returns the last published commit.
     pub(super) fn head(&self) -> Option<ObjectId> {
         self.head.commit
     }
 
-    /// What the document at `path` becomes, newest first.
+    /// Returns the new versions of the document at `path`, newest first.
     pub(super) fn versions(&self, path: &LibraryPath) -> impl Iterator<Item = &Version> {
         let of_path = self.versions.iter().rev().filter(move |(other, _)| other == path);
         of_path.map(|(_, version)| version)
     }
 
-    /// Whether a mutation with this idempotency key is among these.
+    /// Returns true if a mutation has this idempotency key.
     pub(super) fn has_key(&self, key: &str) -> bool {
         self.keys.contains(key)
     }
 
-    /// As [`Root::case_twin`](super::root::Root::case_twin), among documents that will come.
+    /// As [`Root::case_twin`](super::root::Root::case_twin), among new documents.
     pub(super) fn case_twin(&self, path: &LibraryPath) -> Option<String> {
         self.documents
             .iter()
@@ -150,15 +161,15 @@ impl Pending {
             .find_map(|(other, _)| twin_among(path, other))
     }
 
-    /// What the index has at `path`, and its mark.
+    /// Returns the index entry at `path`, and its mark.
     ///
     /// # Errors
-    /// When the index can't be understood.
-    pub(super) fn staged(&self, path: &str) -> Result<Option<(Kept, Option<Mark>)>, Failure> {
+    /// If the index is invalid.
+    pub(super) fn staged(&self, path: &str) -> Result<Option<(TreeEntry, Option<Mark>)>, Failure> {
         index_file::look_up_marked(&self.index.bytes, path).map_err(index_failure)
     }
 
-    /// Adds a mutation that was worked out on top of these.
+    /// Adds a mutation planned on top of these.
     pub(super) fn add(&mut self, plan: Plan) {
         self.tree = Some(plan.tree);
         self.commits.push(plan.logged);
@@ -188,10 +199,10 @@ impl Pending {
         }
     }
 
-    /// What is to be done, which depends on the disk.
+    /// Returns the work for the transaction, after comparing with the disk.
     ///
     /// # Errors
-    /// When the disk can't be read, or the index can't be changed.
+    /// If the disk can't be read, or the index can't be changed.
     pub(super) fn into_work(self, working_tree: &WorkingTree) -> Result<Work, Failure> {
         let paths = self
             .documents

@@ -1,8 +1,8 @@
-//! Working out a mutation: every check, and every object that it makes. Nothing is written and nothing changes.
+//! Plans a mutation: makes every check and creates every object. Writes and changes nothing.
 //!
-//! A commit of ours is HEAD's tree (or that of the mutation before it in the same transaction) and the one path, never the
-//! index. If the document's bytes are not HEAD's, they are
-//! first recorded as a commit of their own, the parent of ours: both become visible in one step, with ours.
+//! The new commit's tree is HEAD's (or that of the mutation before it in the same transaction) with the changed paths, never
+//! the index. Bytes of a document that differ from HEAD are first recorded in a commit of their own, the parent of the new
+//! one: both become visible in one step.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -11,102 +11,65 @@ use gix::{
     objs::tree::{EntryKind, EntryMode},
 };
 use sha1::{Digest, Sha1};
-use tabellion_runtime::{Change, Content, Entry, Failure, FailureKind, Version};
+use tabellion_runtime::{Change, Content, Entry, Failure, FailureKind};
 
 use super::{
-    ExternalPolicy,
     commit::Authorship,
-    commit_message::{EXTERNAL, Noted, Record},
+    commit_message::{EXTERNAL, Record, ToolDetails},
     conversion,
+    failures::{At, refused},
     index_file::Mark,
     intent::Logged,
     objects::{NewObjects, blob_id},
     pending::Pending,
+    planned::{DocumentPlan, Plan},
     root::{FileBytes, MAX_FILE_BYTES, twin_among},
     sparse,
-    tree::{FolderChange, Kept, TreeChanges, Trees},
-    trouble::{At, refused},
+    tree::{TreeChanges, TreeEntry, Trees},
     versions,
     walk::{self, Exclusion},
-    working_tree::WorkingTree,
+    working_tree::{ExternalPolicy, WorkingTree},
 };
 use crate::path::LibraryPath;
 
-/// The permission bits by which a file's owner may write and execute it.
+/// Permission bits with which a file's owner can write and execute it.
 const OWNER_WRITES: u32 = 0o200;
 const OWNER_EXECUTES: u32 = 0o100;
-/// The permission bits of a new file, before the system takes away what its user does not want.
+/// Permission bits of a new file, before the umask.
 const NEW_FILE: u32 = 0o666;
 
-/// How many bytes of git's objects are remembered while a mutation is worked out.
+/// Size of the object cache while a mutation is planned, in bytes.
 const CACHE_BYTES: usize = 8 << 20;
-
-/// A mutation, worked out, on top of those that come first.
-#[derive(Debug)]
-pub(super) struct Plan {
-    /// Its commit, and what git's logs say of it.
-    pub(super) logged: Logged,
-    /// The commit's tree.
-    pub(super) tree: ObjectId,
-    /// The objects that it makes.
-    pub(super) objects: NewObjects,
-    /// The folders on the way to the documents, before and after.
-    pub(super) folders: Vec<FolderChange>,
-    /// What becomes of each document, in the order of the change.
-    pub(super) documents: Vec<DocumentPlan>,
-    /// The caller's idempotency key.
-    pub(super) key: Option<String>,
-}
-
-/// What becomes of one document.
-#[derive(Debug)]
-pub(super) struct DocumentPlan {
-    pub(super) path: LibraryPath,
-    /// Id of its bytes before; `None` where there is no document.
-    pub(super) old: Option<ObjectId>,
-    /// Id of its bytes after; `None` where it is deleted.
-    pub(super) new: Option<ObjectId>,
-    /// Its bytes after.
-    pub(super) content: Option<Vec<u8>>,
-    /// Its permission bits.
-    pub(super) mode: u32,
-    /// What the commit before has at the path.
-    pub(super) kept_before: Option<Kept>,
-    /// What the commit after has at the path.
-    pub(super) kept_after: Option<Kept>,
-    /// What the document becomes, oldest first: at most one commit that adopts, and its own.
-    pub(super) versions: Vec<Version>,
-}
 
 /// A document as its change found it.
 #[derive(Debug)]
-pub(super) struct Before {
+pub(super) struct LoadedDocument {
     pub(super) file: FileBytes,
     /// Id of its bytes.
     pub(super) id: ObjectId,
 }
 
-impl Before {
+impl LoadedDocument {
     pub(super) fn new(file: FileBytes) -> Result<Self, Failure> {
         let id = blob_id(&file.bytes)?;
         Ok(Self { file, id })
     }
 
-    /// Id of what git keeps of it at `git_path`.
+    /// Returns the id of what git stores for it at `git_path`.
     pub(super) fn kept(&self, working_tree: &WorkingTree, git_path: &str) -> Result<ObjectId, Failure> {
         conversion::kept_id(working_tree, git_path, &self.file.bytes, self.id)
     }
 }
 
-/// One document of a change, with what was found of it.
+/// An edit and the document that it found.
 #[derive(Debug)]
 pub(super) struct PlannedEdit<'a> {
     pub(super) path: LibraryPath,
-    pub(super) old: Option<Arc<Before>>,
+    pub(super) old: Option<Arc<LoadedDocument>>,
     pub(super) content: &'a Content,
 }
 
-/// Works out a change of the documents of `edits`, of which no two have one path, after all that is `pending`.
+/// Plans a change of the documents of `edits`, whose paths differ, on top of everything `pending`.
 pub(super) fn plan(
     working_tree: &WorkingTree,
     pending: &Pending,
@@ -115,7 +78,7 @@ pub(super) fn plan(
     entry: &Entry<'_>,
 ) -> Result<Plan, Failure> {
     let mut git = working_tree.repository.git();
-    // The trees on the way are looked through and then changed.
+    // Trees are read first and changed later.
     git.object_cache_size(CACHE_BYTES);
     let mut planner = Planner {
         working_tree,
@@ -196,15 +159,15 @@ pub(super) fn plan(
     })
 }
 
-/// Whether the document at `path`, of this mode and with `kept` in HEAD, may be changed to one of `size` bytes: what does
-/// not depend on what others are about to do.
+/// Checks whether the document at `path`, with this mode and with `kept` in HEAD, can be changed to `size` bytes, as far as
+/// this does not depend on concurrent changes.
 pub(super) fn check_change(
     working_tree: &WorkingTree,
     git: &gix::Repository,
     path: &LibraryPath,
     mode: Option<u32>,
     size: usize,
-    kept: Option<Kept>,
+    kept: Option<TreeEntry>,
 ) -> Result<(), Failure> {
     if size as u64 > MAX_FILE_BYTES {
         let message = format!(
@@ -227,17 +190,17 @@ pub(super) fn check_change(
     Ok(())
 }
 
-/// A document as it stands before its change.
+/// The state of a document before its change.
 struct DocumentState {
     git_path: String,
-    /// What the newest commit has at the path.
-    kept_before: Option<Kept>,
-    /// How git would keep what is on the disk.
-    on_disk: Option<Kept>,
+    /// Tree entry of the newest commit.
+    kept_before: Option<TreeEntry>,
+    /// Tree entry that the file on disk would get.
+    on_disk: Option<TreeEntry>,
 }
 
 impl DocumentState {
-    /// Returns whether the disk has something else than the newest commit.
+    /// Returns true if the file differs from the newest commit.
     fn is_dirty(&self) -> bool {
         self.on_disk != self.kept_before
     }
@@ -259,7 +222,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Checks that the document can be changed as `edit` says, after the `earlier` edits of the same change.
+    /// Checks that `edit` is possible after the `earlier` edits of the same change.
     fn look_at(
         &mut self,
         edit: &PlannedEdit<'_>,
@@ -285,12 +248,12 @@ impl Planner<'_> {
         })
     }
 
-    /// What the document must be for the edit to be possible.
+    /// Checks the document's current state against the edit.
     fn check(
         &self,
         edit: &PlannedEdit<'_>,
         git_path: &str,
-        kept: Option<Kept>,
+        kept: Option<TreeEntry>,
         earlier: &[PlannedEdit<'_>],
     ) -> Result<(), Failure> {
         let path = &edit.path;
@@ -309,7 +272,7 @@ impl Planner<'_> {
                 format!("`{path}` does not exist"),
             )),
             (None, Content::Write(_)) => {
-                if sparse::leaves_out(&self.working_tree.repository, self.git, git_path) {
+                if sparse::excludes(&self.working_tree.repository, self.git, git_path) {
                     let message = format!(
                         "`{path}` is outside of the sparse checkout; `git sparse-checkout add` its folder first"
                     );
@@ -340,17 +303,17 @@ impl Planner<'_> {
         }
     }
 
-    /// A version that a person has staged, and that neither HEAD nor the disk has, would be lost with its index entry.
+    /// Refuses if a person has staged a version that neither HEAD nor the disk has: it would be lost with its index entry.
     fn check_staged(
         &self,
         path: &LibraryPath,
         git_path: &str,
-        kept: Option<Kept>,
-        on_disk: Option<Kept>,
+        kept: Option<TreeEntry>,
+        on_disk: Option<TreeEntry>,
     ) -> Result<(), Failure> {
         let (staged, mark) = self.pending.staged(git_path)?.unzip();
         self.check_mark(path, mark.flatten(), kept, on_disk)?;
-        let blob = |kept: Option<Kept>| kept.map(|kept| kept.blob);
+        let blob = |kept: Option<TreeEntry>| kept.map(|kept| kept.blob);
         if [blob(kept), blob(on_disk)].contains(&blob(staged)) {
             return Ok(());
         }
@@ -360,16 +323,16 @@ impl Planner<'_> {
         Err(Failure::new(FailureKind::Conflict, message))
     }
 
-    /// A file that a person has told git not to look at is only changed where nothing of it is hidden by that.
+    /// Refuses if a person told git to ignore changes of the file and the mark hides a change.
     fn check_mark(
         &self,
         path: &LibraryPath,
         mark: Option<Mark>,
-        kept: Option<Kept>,
-        on_disk: Option<Kept>,
+        kept: Option<TreeEntry>,
+        on_disk: Option<TreeEntry>,
     ) -> Result<(), Failure> {
         let (name, option) = match mark {
-            // Git itself takes the mark off a file that is there all the same.
+            // Git itself removes the mark from an existing file.
             Some(Mark::SkipWorktree) if on_disk.is_some() && sparse::is_on(self.git) => return Ok(()),
             Some(Mark::SkipWorktree) => ("skip-worktree", "--no-skip-worktree"),
             Some(Mark::AssumeUnchanged) if on_disk != kept => ("assume-unchanged", "--no-assume-unchanged"),
@@ -381,13 +344,13 @@ impl Planner<'_> {
         )))
     }
 
-    /// How git would keep the document that is on the disk.
+    /// Returns the tree entry for the document on disk.
     fn kept_of(
         &self,
-        old: Option<&Before>,
+        old: Option<&LoadedDocument>,
         git_path: &str,
-        kept: Option<Kept>,
-    ) -> Result<Option<Kept>, Failure> {
+        kept: Option<TreeEntry>,
+    ) -> Result<Option<TreeEntry>, Failure> {
         let Some(before) = old else { return Ok(None) };
         let mode: EntryMode = match kept {
             Some(kept) if !self.working_tree.repository.keeps_modes() => kept.mode,
@@ -396,24 +359,29 @@ impl Planner<'_> {
             }
             _ => EntryKind::Blob.into(),
         };
-        // Not added to the objects: most often HEAD has it.
+        // Not added to the objects, because HEAD usually has it.
         let blob = before.kept(self.working_tree, git_path)?;
-        Ok(Some(Kept { blob, mode }))
+        Ok(Some(TreeEntry { blob, mode }))
     }
 
-    /// How git keeps a document of these bytes, which is added to the objects; and the id of the bytes as they are.
-    fn keep(&mut self, git_path: &str, bytes: &[u8], mode: EntryMode) -> Result<(Kept, ObjectId), Failure> {
+    /// Adds a document to the objects; returns its tree entry and the id of its unconverted bytes.
+    fn keep(
+        &mut self,
+        git_path: &str,
+        bytes: &[u8],
+        mode: EntryMode,
+    ) -> Result<(TreeEntry, ObjectId), Failure> {
         let kept = conversion::to_git(self.working_tree, git_path, bytes)?;
         let blob = self.objects.add_blob(&kept)?;
         let id = match kept {
             Cow::Borrowed(_) => blob,
             Cow::Owned(_) => blob_id(bytes)?,
         };
-        Ok((Kept { blob, mode }, id))
+        Ok((TreeEntry { blob, mode }, id))
     }
 
-    /// Makes a commit that records what a person left uncommitted in the documents; returns it and its tree. `None` where
-    /// all of them are as the newest commit has them.
+    /// Creates a commit of a person's uncommitted bytes in the documents; returns it and its tree. `None` if all documents
+    /// equal the newest commit.
     fn adopt(
         &mut self,
         edits: &[PlannedEdit<'_>],
@@ -458,7 +426,7 @@ impl Planner<'_> {
             summary: summary.to_owned(),
             key: None,
             request: None,
-            noted: None,
+            tool_details: None,
         };
         let commit = authorship.commit(&mut self.objects, tree, self.pending.commit(), &record.render())?;
         Ok(Some((commit, tree)))
@@ -486,7 +454,7 @@ impl Planner<'_> {
             summary: change.summary.clone(),
             key: entry.call.idempotency_key.as_ref().map(String::from),
             request: entry.request.map(request_digest),
-            noted: (!details.is_empty()).then(|| Noted {
+            tool_details: (!details.is_empty()).then(|| ToolDetails {
                 details,
                 contents: contents.collect(),
             }),
@@ -494,7 +462,7 @@ impl Planner<'_> {
     }
 }
 
-/// What is kept of a request, to tell another one with the same key from the same one.
+/// Returns the digest of a request, which distinguishes requests with the same idempotency key.
 pub(super) fn request_digest(request: &str) -> String {
     ObjectId::from_bytes_or_panic(&Sha1::digest(request)).to_string()
 }

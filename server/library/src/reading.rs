@@ -1,4 +1,4 @@
-//! Reading a document while others may be changing it: what is half written is waited for.
+//! Reads a document while others may be changing it: waits until a half-finished change is complete.
 
 use std::{thread, time::Duration};
 
@@ -8,41 +8,42 @@ use tabellion_platform::{Lease, Leased};
 use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
-    blocking, conversion,
+    blocking::blocking,
+    conversion,
+    failures::{At, unreadable},
     index::IndexStat,
     intent,
     lock::index_lock,
     objects::blob_id,
     root::{FileBytes, Root},
     tree,
-    trouble::{At, unreadable},
     working_tree::WorkingTree,
 };
 use crate::path::LibraryPath;
 
-/// How long a reader waits for a change, of ours or of git's, of which it sees half, and a change for a person's save.
+/// How long a reader waits for a half-visible change, and a change for a person's save.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// A document's file, and how it stands to the last commit.
+/// A document's file, and how it relates to the last commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileState {
     /// The whole content.
     pub bytes: Vec<u8>,
-    /// The id of the content: that of the blob that git makes of these bytes.
+    /// Id of the content: that of the git blob of these bytes.
     pub blob: String,
-    /// When the file was last changed.
+    /// Modification time of the file.
     pub modified: DateTime<Utc>,
-    /// The commit that HEAD is at; `None` before the first one.
+    /// HEAD's commit; `None` before the first one.
     pub commit: Option<String>,
-    /// Whether that commit does not have exactly this content at this path.
+    /// Whether that commit has other content, or none, at this path.
     pub dirty: bool,
-    /// The id of the content as git keeps it, which differs from `blob` where line endings are kept otherwise.
+    /// Id of the content as git stores it, which differs from `blob` if line endings are converted.
     pub kept: String,
 }
 
 impl WorkingTree {
-    /// The document when no change to it is half done.
+    /// Returns the document once no change to it is half finished.
     pub(super) fn settled(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
         let mut waited = Duration::ZERO;
         let mut beside_git = false;
@@ -57,7 +58,7 @@ impl WorkingTree {
             let state = file.map(|file| self.state(path, file, head)).transpose()?;
             let as_committed = state.as_ref().is_some_and(|state| !state.dirty);
             let unsure = !as_committed && !beside_git && !self.has_rested(&index);
-            // In this order: what was under way and no longer is has moved HEAD.
+            // In this order: a transaction that has just ended has moved HEAD.
             let passing = !as_committed && intent::is_under_way(&self.repository);
             let moved = self.head_now()? != head;
             if !moved && !passing && !unsure || waited > SETTLE_TIMEOUT {
@@ -69,7 +70,7 @@ impl WorkingTree {
         }
     }
 
-    /// The document while nobody has it open for writing, so that no half of a save is taken for the whole.
+    /// Returns the document while no program has it open for writing, so that half of a save is not taken for the whole.
     pub(super) fn read_unwritten(&self, path: &LibraryPath) -> Result<Option<FileBytes>, Failure> {
         self.check_ours(path)?;
         let mut waited = Duration::ZERO;
@@ -103,7 +104,7 @@ impl WorkingTree {
         }
     }
 
-    /// Git's index, unless some git program is at it.
+    /// Returns the index's identity, unless a git program holds its lock.
     fn index_at_rest(&self) -> Option<IndexStat> {
         let lock = index_lock(&self.repository);
         if lock.is_taken() {
@@ -112,8 +113,8 @@ impl WorkingTree {
         IndexStat::of(&lock.target).ok()
     }
 
-    /// Whether no git program can have changed the working tree since the index was `earlier`. One that does takes files away
-    /// and writes them anew; it holds the index for as long, and then there is a new one.
+    /// Returns true if no git program can have changed the working tree since `earlier`. Such a program removes and rewrites
+    /// files; it holds the index lock meanwhile, and leaves a new index.
     fn has_rested(&self, earlier: &Option<IndexStat>) -> bool {
         earlier.is_some() && self.index_at_rest() == *earlier
     }

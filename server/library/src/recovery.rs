@@ -1,7 +1,7 @@
-//! Completing or undoing a transaction: after an error, and at the next lock after a crash.
+//! Completes or undoes a transaction: after an error, and at the next lock after a crash.
 //!
-//! The branch decides: if it has our last commit, the transaction is completed, else undone. Only bytes that are one of a
-//! document's two sides are touched; anything else is a person's and stays. Everything here may be done twice.
+//! The branch decides: if it has the transaction's last commit, the transaction is completed, otherwise undone. Only bytes
+//! that equal one side of a document are replaced; anything else is a person's and stays. Every step can be repeated.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -14,23 +14,23 @@ use tabellion_runtime::Failure;
 
 use super::{
     branch,
-    document::{self, Found, Place},
-    durable::{self, Thing},
+    document::{self, ExchangeFiles, FileContent},
+    durable::{self, SyncTarget},
+    failures::{At, InRepository},
     history,
     index::{Index, index_failure},
     index_file::{self, Folders, IndexError},
     intent::{Exchange, INTENT, Intent, OLD_INDEX, is_under_way},
     lock::{index_lock, remove_if_there},
     objects, racy,
-    trouble::{At, InRepository},
     working_tree::WorkingTree,
 };
 use tabellion_platform::{Dir, FileStat};
 
-/// What a crash between the steps of an exchange leaves, where the file system has no exchange in one step.
+/// Suffix of what a crash leaves during an exchange in several steps.
 const EXCHANGED: &str = ".swap";
 
-/// Completes or undoes what is under way. The library must be locked, so that whoever began it is dead or is us.
+/// Completes or undoes an interrupted transaction. Requires the lock, so that its process is dead or this one.
 pub(super) fn recover(working_tree: &WorkingTree) -> Result<(), Failure> {
     if let Some(intent) = read(working_tree)? {
         tracing::debug!(commit = %intent.next(), "recovering a change");
@@ -51,7 +51,7 @@ pub(super) fn recover(working_tree: &WorkingTree) -> Result<(), Failure> {
     tidy(working_tree)
 }
 
-/// Whether the branch has the transaction's last commit.
+/// Returns true if the branch has the transaction's last commit.
 pub(super) fn is_committed(working_tree: &WorkingTree, intent: &Intent) -> Result<bool, Failure> {
     let git = working_tree.repository.git();
     let branch = git
@@ -63,19 +63,19 @@ pub(super) fn is_committed(working_tree: &WorkingTree, intent: &Intent) -> Resul
     history::reaches(&git, commit, intent.next(), intent.base)
 }
 
-/// Whether all objects of the transaction are there. Only a power failure before the answer can keep the branch's move and
-/// lose one of them, on a file system that does not write names in the order in which they were made.
+/// Returns true if all objects of the transaction exist. Only a power failure can keep the branch's move and lose an object,
+/// on a file system that does not write names in the order of their creation.
 fn is_whole(working_tree: &WorkingTree, intent: &Intent) -> bool {
     let git = working_tree.repository.git();
     intent.objects.iter().all(|id| git.find_object(*id).is_ok())
 }
 
-/// Ends a transaction whose commits, documents and index are there: makes that durable, `index` too, and removes all that
-/// is left of it.
+/// Ends a transaction whose commits, documents and index are in place: makes them durable, including `index`, and removes
+/// temporary files.
 pub(super) fn complete(
     working_tree: &WorkingTree,
     intent: &Intent,
-    index: Option<Thing<'_>>,
+    index: Option<SyncTarget<'_>>,
 ) -> Result<(), Failure> {
     let repository = &working_tree.repository;
     let logged = branch::log(repository, &intent.branch, intent.base, &intent.commits);
@@ -84,18 +84,21 @@ pub(super) fn complete(
     release_locks(working_tree, intent)?;
     let mut documents = Vec::new();
     for exchange in &intent.documents {
-        documents.extend(Place::of(working_tree, exchange).new_names(exchange.folders)?);
+        documents.extend(ExchangeFiles::of(working_tree, exchange).new_names(exchange.folders)?);
     }
     let objects = objects::folders(repository.objects(), &intent.objects);
     let branch = branch::folder(repository, &intent.branch);
     let things: Vec<_> = index
         .into_iter()
-        .chain([Thing::Names(&branch), Thing::Names(repository.git_dir())])
-        .chain(objects.iter().map(|folder| Thing::Names(folder)))
+        .chain([
+            SyncTarget::Names(&branch),
+            SyncTarget::Names(repository.git_dir()),
+        ])
+        .chain(objects.iter().map(|folder| SyncTarget::Names(folder)))
         .chain(
             documents
                 .iter()
-                .map(|(folder, path)| Thing::NamesIn(folder, path)),
+                .map(|(folder, path)| SyncTarget::NamesIn(folder, path)),
         )
         .collect();
     let (intent_file, intent_path) = open_intent(working_tree)?;
@@ -109,13 +112,13 @@ pub(super) fn complete(
     logged
 }
 
-/// Takes back all that can be seen of a transaction without a commit.
+/// Reverts everything visible of a transaction that was not committed.
 fn undo(working_tree: &WorkingTree, intent: &Intent) -> Result<(), Failure> {
     for exchange in &intent.documents {
         bring_over(working_tree, exchange, exchange.new, exchange.old)?;
     }
     release_locks(working_tree, intent)?;
-    branch::take_back(
+    branch::move_back(
         &working_tree.repository,
         &intent.branch,
         intent.base,
@@ -127,18 +130,18 @@ fn undo(working_tree: &WorkingTree, intent: &Intent) -> Result<(), Failure> {
     clear(working_tree)
 }
 
-/// If the document has the bytes `from`, exchanges it with the file aside, which should have the bytes `to`.
+/// If the document has the bytes `from`, exchanges it with the exchange file, which should have the bytes `to`.
 fn bring_over(
     working_tree: &WorkingTree,
     exchange: &Exchange,
     from: Option<ObjectId>,
     to: Option<ObjectId>,
 ) -> Result<(), Failure> {
-    let place = Place::of(working_tree, exchange);
+    let place = ExchangeFiles::of(working_tree, exchange);
     let (folder, aside) = (place.folder()?, place.aside_folder()?);
     let (name, aside_name) = (place.name(), place.aside());
     let found = document::look(folder.as_ref(), name)?;
-    if from == to || found != Found::from(from) {
+    if from == to || found != FileContent::from(from) {
         return Ok(());
     }
     let (Some(folder), Some(aside)) = (folder, aside) else {
@@ -146,9 +149,9 @@ fn bring_over(
     };
     let there = document::look(Some(&aside), aside_name)?;
     let moved = match (from, to, there) {
-        (Some(_), None, Found::Nothing) => folder.rename_noreplace(name, &aside, aside_name),
-        (_, None, _) | (_, _, Found::Nothing) => return Ok(()),
-        // Whatever came out of an exchange goes back, be it a person's link or folder.
+        (Some(_), None, FileContent::Nothing) => folder.rename_noreplace(name, &aside, aside_name),
+        (_, None, _) | (_, _, FileContent::Nothing) => return Ok(()),
+        // Anything else is put back, including a person's link or folder.
         (Some(_), Some(_), _) => folder.exchange(name, &aside, aside_name).map(drop),
         (None, Some(_), _) => aside.rename_noreplace(aside_name, &folder, name),
     };
@@ -157,7 +160,7 @@ fn bring_over(
     folder.sync().at("bring to the disk", exchange.path.as_path())
 }
 
-/// Exchanges once more if a person saved over the document since we looked: what came out is then the newest.
+/// Exchanges again if a person saved over the document meanwhile: their version is then the newest.
 fn keep_newest(
     folder: &Dir,
     name: &str,
@@ -166,7 +169,7 @@ fn keep_newest(
     ours: Option<ObjectId>,
 ) -> Result<(), Failure> {
     let came_out = document::look(Some(aside), aside_name)?;
-    if came_out == Found::from(ours) || came_out == Found::Nothing {
+    if came_out == FileContent::from(ours) || came_out == FileContent::Nothing {
         return Ok(());
     }
     folder
@@ -175,7 +178,7 @@ fn keep_newest(
         .at("restore", name)
 }
 
-/// Gives a committed transaction's entries to the index, unless it has them.
+/// Writes a committed transaction's entries to the index, unless it has them.
 fn publish_index(working_tree: &WorkingTree, intent: &Intent) -> Result<(), Failure> {
     let lock = index_lock(&working_tree.repository);
     lock.release()?;
@@ -183,7 +186,7 @@ fn publish_index(working_tree: &WorkingTree, intent: &Intent) -> Result<(), Fail
     let mut index = Index::read(&lock.target)?;
     let old = working_tree.repository.own(OLD_INDEX);
     if let Err(IndexError::Damaged(_)) = index_file::look_up(&index.bytes, "") {
-        // A power failure can lose the bytes of a file that has just got its name.
+        // A power failure can lose the bytes of a file that was just renamed.
         index = Index::read(&old)?;
     }
     let mut paths = Vec::new();
@@ -200,7 +203,7 @@ fn publish_index(working_tree: &WorkingTree, intent: &Intent) -> Result<(), Fail
     let draft = index_file::draft(index.bytes, &changes, &Folders::new());
     let mut draft = draft.map_err(index_failure)?;
     let settled = racy::settle(working_tree, &mut draft, &index.stat).map_err(index_failure)?;
-    // Without what the system says of a file, git looks at its content once and fills that in.
+    // Without stat fields, git reads the file once and fills them in.
     held.write(&draft.finish(&vec![FileStat::default(); changes.len()]))?;
     held.date(settled)?;
     durable::sync_all(&[held.content()])?;
@@ -214,13 +217,13 @@ fn release_locks(working_tree: &WorkingTree, intent: &Intent) -> Result<(), Fail
         .try_for_each(|lock| lock.release())
 }
 
-/// Removes the file aside, and up to `folders` folders on the way to the document that are empty.
+/// Removes the exchange file, and up to `folders` empty folders above the document.
 fn end(working_tree: &WorkingTree, exchange: &Exchange, folders: usize) -> Result<(), Failure> {
     drop_aside(working_tree, exchange)?;
     document::remove_empty_folders(working_tree, &exchange.path, folders)
 }
 
-/// Says that nothing is under way.
+/// Records that no transaction is under way.
 fn clear(working_tree: &WorkingTree) -> Result<(), Failure> {
     let (file, path) = open_intent(working_tree)?;
     file.set_len(0).at("clear", &path)
@@ -232,31 +235,30 @@ fn open_intent(working_tree: &WorkingTree) -> Result<(File, PathBuf), Failure> {
     Ok((file, path))
 }
 
-/// Removes the file aside. Bytes that are neither side's are a person's that came too late for anything else: they are
-/// kept.
+/// Removes the exchange file. If its bytes equal neither side, they are a person's late save and are kept.
 fn drop_aside(working_tree: &WorkingTree, exchange: &Exchange) -> Result<(), Failure> {
-    let place = Place::of(working_tree, exchange);
+    let place = ExchangeFiles::of(working_tree, exchange);
     let Some(folder) = place.aside_folder()? else {
         return Ok(());
     };
     let unfinished = place.unfinished();
-    if document::look(Some(&folder), &unfinished)? != Found::Nothing {
+    if document::look(Some(&folder), &unfinished)? != FileContent::Nothing {
         folder.remove_file(&unfinished).at("remove", place.aside_path())?;
     }
     match document::look(Some(&folder), place.aside())? {
-        Found::Nothing => Ok(()),
-        Found::Bytes(id) if [exchange.old, exchange.new].contains(&Some(id)) => {
+        FileContent::Nothing => Ok(()),
+        FileContent::Bytes(id) if [exchange.old, exchange.new].contains(&Some(id)) => {
             folder.remove_file(place.aside()).at("remove", place.aside_path())
         }
-        Found::Bytes(id) => keep(working_tree, exchange, &format!("late-{id}.md")),
-        Found::Other => keep(working_tree, exchange, &format!("late-{}", exchange.aside)),
+        FileContent::Bytes(id) => keep(working_tree, exchange, &format!("late-{id}.md")),
+        FileContent::Other => keep(working_tree, exchange, &format!("late-{}", exchange.aside)),
     }
 }
 
-/// Keeps the file aside, which a person has saved to, as `name` or another one after it: in our own folder, or hidden
-/// beside a document that is on another device. Bytes that are kept already are not kept twice.
+/// Keeps the exchange file, to which a person has saved, under the first free name from `name` on: in our own folder, or
+/// hidden beside a document on another device. Bytes already kept are not kept twice.
 pub(super) fn keep(working_tree: &WorkingTree, exchange: &Exchange, name: &str) -> Result<(), Failure> {
-    let place = Place::of(working_tree, exchange);
+    let place = ExchangeFiles::of(working_tree, exchange);
     let own = working_tree.repository.own("");
     let to = if exchange.beside {
         place.folder()?
@@ -272,7 +274,7 @@ pub(super) fn keep(working_tree: &WorkingTree, exchange: &Exchange, name: &str) 
         match folder.rename_noreplace(place.aside(), &to, &late) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let found = document::look(Some(&folder), place.aside())?;
-                if found != Found::Other && document::look(Some(&to), &late)? == found {
+                if found != FileContent::Other && document::look(Some(&to), &late)? == found {
                     return folder.remove_file(place.aside()).at("remove", place.aside_path());
                 }
                 late = format!("{hidden}{number}-{name}");
@@ -289,23 +291,23 @@ pub(super) fn keep(working_tree: &WorkingTree, exchange: &Exchange, name: &str) 
     Ok(())
 }
 
-/// Where the file system exchanges in steps, brings a half done one to its end.
+/// Finishes a half-done exchange on file systems that exchange in several steps.
 fn finish_exchange(working_tree: &WorkingTree, exchange: &Exchange) -> Result<(), Failure> {
-    let place = Place::of(working_tree, exchange);
+    let place = ExchangeFiles::of(working_tree, exchange);
     let Some(aside) = place.aside_folder()? else {
         return Ok(());
     };
     let between = format!("{}{EXCHANGED}", place.aside());
     match document::look(Some(&aside), &between)? {
-        Found::Nothing => Ok(()),
-        _ if document::look(Some(&aside), place.aside())? == Found::Nothing => aside
+        FileContent::Nothing => Ok(()),
+        _ if document::look(Some(&aside), place.aside())? == FileContent::Nothing => aside
             .rename_noreplace(&between, &aside, place.aside())
             .at("restore", place.aside_path()),
         _ => aside.remove_file(&between).at("remove", place.aside_path()),
     }
 }
 
-/// Removes what a transaction leaves that died before there was an intent.
+/// Removes files of a transaction that died before its intent was written.
 fn tidy(working_tree: &WorkingTree) -> Result<(), Failure> {
     let own = working_tree.repository.own("");
     for entry in fs::read_dir(&own).at("look into", &own)? {
@@ -324,7 +326,7 @@ fn tidy(working_tree: &WorkingTree) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The intent, if there is one. What is torn was never durable, so that nothing had begun: it is cleared.
+/// Reads the intent, if there is one. A torn intent was never durable, so nothing had begun: it is cleared.
 fn read(working_tree: &WorkingTree) -> Result<Option<Intent>, Failure> {
     let path = working_tree.repository.own(INTENT);
     let text = match fs::read_to_string(&path) {

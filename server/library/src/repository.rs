@@ -1,7 +1,7 @@
-//! The git repository that a library lies in: opening it, where its files are, and the state that it is in.
+//! The git repository of a library: opening it, the paths of its files, and its state.
 //!
-//! Nothing that is configured ever runs: neither hooks nor filters nor monitors. Of the environment only `HOME` and
-//! `XDG_CONFIG_HOME` count, to find the user's own configuration. The system's counts too, and what either includes.
+//! Nothing configured ever runs: no hooks, filters or monitors. Of the environment only `HOME` and `XDG_CONFIG_HOME` are
+//! used, to find the user's configuration. The system's configuration is read too, and whatever either includes.
 
 use std::path::{Path, PathBuf};
 
@@ -15,9 +15,10 @@ use gix::{
 use tabellion_runtime::Failure;
 
 use super::{
+    commit::COMMITTER,
+    failures::{InRepository, refused},
     init,
     sharing::Sharing,
-    trouble::{InRepository, refused},
 };
 use crate::path::LibraryPath;
 use tabellion_platform::Journal;
@@ -25,12 +26,12 @@ use tabellion_platform::Journal;
 /// Why a library can't be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The folder can't be made or entered.
+    /// The folder can't be created or entered.
     #[error("can't open the library `{path}`: {source}")]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The folder is git's own, or a bare repository.
@@ -39,20 +40,20 @@ pub enum OpenError {
     /// The repository uses something that is not supported.
     #[error("the repository at `{path}` {what}, which is not supported")]
     Unsupported {
-        /// The top of its working tree.
+        /// The top of the working tree.
         path: PathBuf,
-        /// What it does.
+        /// The unsupported feature.
         what: String,
     },
     /// The repository can't be read.
     #[error("the repository at `{path}` can't be opened: {message}")]
     Damaged {
-        /// The top of its working tree.
+        /// The top of the working tree.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         message: String,
     },
-    /// The repository around it ignores the folder.
+    /// The surrounding repository ignores the folder.
     #[error(
         "`{path}` is ignored by the git repository at `{top}`, so that no commit would carry its files; make it a \
          repository of its own (`git init` in it), or change the rule that ignores it (`git check-ignore -v` names it)"
@@ -60,7 +61,7 @@ pub enum OpenError {
     Ignored {
         /// The library's folder.
         path: PathBuf,
-        /// The top of the working tree that it is in.
+        /// The top of the surrounding working tree.
         top: PathBuf,
     },
 }
@@ -81,7 +82,7 @@ pub(super) struct Repository {
     journal: Option<Journal>,
 }
 
-/// Where HEAD is.
+/// The checked-out branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
     /// The branch's full name.
@@ -91,8 +92,8 @@ pub(super) struct Head {
 }
 
 impl Repository {
-    /// The repository that the folder `root` (an absolute path without symbolic links) lies in; a new one where there is
-    /// none.
+    /// Opens the repository that contains the folder `root` (an absolute path without symbolic links); creates one if there
+    /// is none.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -167,32 +168,32 @@ impl Repository {
         })
     }
 
-    /// The repository for one thread and one piece of work.
+    /// Returns a handle for one thread and one task.
     pub(super) fn git(&self) -> gix::Repository {
         self.git.to_thread_local()
     }
 
-    /// The repository for keeping.
+    /// Returns a handle that can be kept.
     pub(super) fn shared(&self) -> ThreadSafeRepository {
         self.git.clone()
     }
 
-    /// The folder of HEAD and the index: a linked working tree has its own.
+    /// Returns the folder of HEAD and the index; a linked working tree has its own.
     pub(super) fn git_dir(&self) -> &Path {
         &self.git_dir
     }
 
-    /// The folder of the branches.
+    /// Returns the folder of the branches.
     pub(super) fn common_dir(&self) -> &Path {
         &self.common_dir
     }
 
-    /// The folder of the objects.
+    /// Returns the folder of the objects.
     pub(super) fn objects(&self) -> &Path {
         &self.objects
     }
 
-    /// The file `name` in our own folder; the folder itself for the empty name.
+    /// Returns the path of the file `name` in our own folder; the folder itself for the empty name.
     pub(super) fn own(&self, name: &str) -> PathBuf {
         if name.is_empty() {
             self.own.clone()
@@ -201,27 +202,27 @@ impl Repository {
         }
     }
 
-    /// The index.
+    /// Returns the path of the index.
     pub(super) fn index(&self) -> PathBuf {
         self.git_dir.join("index")
     }
 
-    /// Where the library is in the repository: empty, or a folder with `/` at its end.
+    /// Returns the library's place in the repository: empty, or a folder with a trailing `/`.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// What git calls the document at `path`.
+    /// Returns the git path of the document at `path`.
     pub(super) fn git_path(&self, path: &LibraryPath) -> String {
         format!("{}{path}", self.prefix)
     }
 
-    /// The top of the working tree.
+    /// Returns the top of the working tree.
     pub(super) fn top(&self) -> &Path {
         &self.top
     }
 
-    /// Whether the last commit has something of the library; if it can't be read, so it is.
+    /// Returns true if the last commit has files of the library, or can't be read.
     pub(super) fn tracks_library(&self) -> bool {
         let git = self.git();
         let folder = self.prefix.trim_end_matches('/');
@@ -235,43 +236,43 @@ impl Repository {
         in_commit().unwrap_or(true)
     }
 
-    /// Lets others use the file or folder at `path`, which we have made, as `core.sharedRepository` has it.
+    /// Sets the permissions of the new file or folder at `path` according to `core.sharedRepository`.
     pub(super) fn share(&self, path: &Path) {
         self.sharing.apply(path);
     }
 
-    /// Whether git keeps logs of where the branches were.
+    /// Returns true if git keeps reflogs.
     pub(super) fn keeps_logs(&self) -> bool {
         self.keeps_logs
     }
 
-    /// The journal that keeps the order of what is written in our own folder, if one is known.
+    /// Returns the journal that keeps the order of writes in our own folder, if it is known to.
     pub(super) fn journal(&self) -> Option<Journal> {
         self.journal
     }
 
-    /// Whether a file's executable bit counts.
+    /// Returns true if executable bits are tracked.
     pub(super) fn keeps_modes(&self) -> bool {
         self.keeps_modes
     }
 
-    /// The commit that HEAD is at, on a branch or not; `None` before the first one.
+    /// Returns HEAD's commit, on a branch or not; `None` before the first one.
     pub(super) fn head_commit(&self, git: &gix::Repository) -> Result<Option<ObjectId>, Failure> {
-        // A branch stands for a commit, never for a tag of one, so there is nothing to peel.
+        // A branch names a commit, never a tag, so there is nothing to peel.
         Ok(git.head().reading("HEAD")?.id().map(gix::Id::detach))
     }
 
-    /// Where HEAD is.
+    /// Returns the checked-out branch.
     ///
     /// # Errors
-    /// Refused when it is not on a branch.
+    /// Refused if HEAD is detached.
     pub(super) fn head(&self, git: &gix::Repository) -> Result<Head, Failure> {
         match git.head().reading("HEAD")?.kind {
             Kind::Symbolic(branch) => {
                 let name = branch.name.as_bstr().to_string();
                 let Some(commit) = branch.target.try_id() else {
                     return Err(refused(format!(
-                        "the branch `{name}` stands for another one; check out that one"
+                        "the branch `{name}` is a symbolic reference; check out the branch that it names"
                     )));
                 };
                 Ok(Head {
@@ -290,7 +291,7 @@ impl Repository {
     }
 
     /// # Errors
-    /// Refused in the middle of a merge, rebase or the like.
+    /// Refused during a merge, rebase or the like.
     pub(super) fn check_idle(&self, git: &gix::Repository) -> Result<(), Failure> {
         match git.state() {
             None => Ok(()),
@@ -304,7 +305,7 @@ impl Repository {
         }
     }
 
-    /// Who a commit is by: the configured user, or we.
+    /// Returns the author of commits: the configured user, or this program.
     pub(super) fn author(&self, git: &gix::Repository) -> (String, String) {
         let config = git.config_snapshot();
         let value = |key: &str| {
@@ -317,15 +318,13 @@ impl Repository {
         let email = value("author.email").or_else(|| value("user.email"));
         match (name, email) {
             (Some(name), Some(email)) => (without_markers(&name), without_markers(&email)),
-            _ => (SELF.0.to_owned(), SELF.1.to_owned()),
+            _ => (COMMITTER.0.to_owned(), COMMITTER.1.to_owned()),
         }
     }
 }
 
-/// Name and address of the committer of every commit of ours.
-pub(super) const SELF: (&str, &str) = ("Tabellion", "tabellion@localhost");
-
-/// How we open repositories: with all configuration that git would read, and nothing of the environment but the home folder.
+/// Returns the options for opening repositories: all configuration that git would read, and only the home folder of the
+/// environment.
 fn options() -> Options {
     let mut permissions = Permissions::isolated();
     permissions.config = gix::open::permissions::Config {
@@ -338,7 +337,7 @@ fn options() -> Options {
     Options::default().permissions(permissions).with(Trust::Full)
 }
 
-/// Whether the folder is `.git`, in one, or laid out like one.
+/// Returns true if the folder is `.git`, is inside one, or has its layout.
 fn is_gits_own(root: &Path) -> bool {
     let in_dot_git = root
         .components()
@@ -365,7 +364,7 @@ fn cant_open(top: &Path, message: &str) -> OpenError {
     }
 }
 
-/// The extensions of git's that change nothing here, or that gix knows.
+/// The extensions of git that change nothing here, or that gix supports.
 const EXTENSIONS: [&str; 7] = [
     "noop",
     "objectFormat",
@@ -376,7 +375,7 @@ const EXTENSIONS: [&str; 7] = [
     "worktreeConfig",
 ];
 
-/// An extension by which the repository is kept in a way that we don't know. Before version 1 they mean nothing.
+/// Returns an extension that is not supported. Before format version 1, extensions have no effect.
 fn unknown_extension(config: &gix::config::Snapshot<'_>) -> Option<String> {
     if config.integer("core.repositoryFormatVersion").unwrap_or(0) < 1 {
         return None;
@@ -404,7 +403,7 @@ fn in_progress(state: &InProgress) -> (&'static str, &'static str) {
     }
 }
 
-/// A name or address that can't end early in a commit: without line ends and angle brackets.
+/// Returns a name or address without line ends and angle brackets, which would end it early in a commit.
 fn without_markers(text: &str) -> String {
     text.chars()
         .filter(|c| !matches!(c, '<' | '>' | '\n' | '\r' | '\0'))

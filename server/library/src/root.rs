@@ -1,6 +1,6 @@
-//! The library's folder, held open, and reading from it: never through a symbolic link, never outside, never waiting.
+//! The library's folder, held open, and reading from it: never through a symbolic link, never outside, never blocking.
 //!
-//! Writing is the transaction's, which files are shown is [`super::walk`]'s.
+//! The transaction writes; [`super::walk`] decides which files are shown.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,50 +15,50 @@ use tabellion_runtime::text::is_invisible;
 use crate::path::LibraryPath;
 use tabellion_platform::{self as platform, Dir, FileId, Kind, OpenError};
 
-/// The largest file that is read whole: 64 MiB. Searching has no limit.
+/// Size limit of a file that is read whole: 64 MiB. Searching has no limit.
 pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The folder that a library is.
+/// The folder of a library.
 #[derive(Debug)]
 pub struct Root {
     path: PathBuf,
     dir: Arc<Dir>,
 }
 
-/// What a file held, and what the system said of it when it was opened.
+/// A file's content, and its metadata when it was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileBytes {
     /// The whole content.
     pub bytes: Vec<u8>,
-    /// When it was last changed.
+    /// Modification time.
     pub modified: SystemTime,
-    /// The permission bits, as [`platform::mode`] gives them.
+    /// The permission bits, as [`platform::mode`] returns them.
     pub mode: u32,
-    /// Which file it is; `None` where the system does not tell.
+    /// The file's identity; `None` if the system has none.
     pub id: Option<FileId>,
 }
 
-/// Why a file of the library can't be had although something stands at its path.
+/// Why an existing file of the library can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file or a folder on the way is a symbolic link, wherever it leads.
+    /// The file or a folder above it is a symbolic link, whatever its target.
     #[error(
         "`{path}` leads through a symbolic link, which the library does not follow; put the file itself there"
     )]
     Symlink {
-        /// The file asked for.
+        /// The file.
         path: String,
     },
     /// It is a folder, pipe, socket or device.
     #[error("`{path}` is not a regular file")]
     NotRegular {
-        /// The file asked for.
+        /// The file.
         path: String,
     },
     /// It has more than [`MAX_FILE_BYTES`].
     #[error("`{path}` has {size} bytes, more than the {limit} that are read; split it")]
     TooLarge {
-        /// The file asked for.
+        /// The file.
         path: String,
         /// Its size in bytes.
         size: u64,
@@ -68,15 +68,15 @@ pub enum FileError {
     /// The system does not let this process read it.
     #[error("`{path}` may not be read; give the server's user permission to")]
     Denied {
-        /// The file asked for.
+        /// The file.
         path: String,
     },
     /// The system failed.
     #[error("`{path}` can't be read: {source}")]
     Io {
-        /// The file asked for.
+        /// The file.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -103,42 +103,43 @@ impl FileError {
 }
 
 impl Root {
-    /// The library in the folder `path`. A symbolic link is followed here, once: what it points to later does not matter.
+    /// Opens the library in the folder `path`. A symbolic link is followed only here and now: later changes of its target
+    /// have no effect.
     ///
     /// # Errors
     ///
-    /// When there is no such folder, or it may not be entered.
+    /// If there is no such folder, or it can't be entered.
     pub fn open(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let dir = Arc::new(Dir::open(&path)?);
         Ok(Self { path, dir })
     }
 
-    /// The folder's absolute path without symbolic links, as of [`Root::open`].
+    /// Returns the folder's absolute path without symbolic links, as of [`Root::open`].
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The folder itself, to resolve names from.
+    /// Returns the folder, from which names are resolved.
     pub fn dir(&self) -> &Arc<Dir> {
         &self.dir
     }
 
-    /// What the file at `path` holds; `None` when there is none.
+    /// Reads the file at `path`; `None` if there is none.
     ///
-    /// On a file system that ignores case, `note.md` must not be another name for `Note.md`: [`platform`] sees to that
-    /// everywhere but on Linux's case-folding folders and FAT mounts, where [`Root::case_twin`] tells.
+    /// On a file system that ignores case, `note.md` must not be another name of `Note.md`: [`platform`] ensures that
+    /// everywhere except in Linux's case-folding folders and on FAT, where [`Root::case_twin`] detects it.
     ///
     /// # Errors
     ///
-    /// [`FileError`] when something is there that is not a readable regular file of at most [`MAX_FILE_BYTES`].
+    /// [`FileError`] if something exists that is not a readable regular file of at most [`MAX_FILE_BYTES`].
     pub fn read(&self, path: &LibraryPath) -> Result<Option<FileBytes>, FileError> {
         self.open_document(path)?
             .map(|file| Self::read_open(path, file))
             .transpose()
     }
 
-    /// The file at `path`, open for reading; `None` when there is none.
+    /// Opens the file at `path` for reading; `None` if there is none.
     pub(super) fn open_document(&self, path: &LibraryPath) -> Result<Option<File>, FileError> {
         let shown = || path.to_string();
         match self.dir.open_file(path.as_str()) {
@@ -150,7 +151,7 @@ impl Root {
         }
     }
 
-    /// What `file`, which was opened at `path`, holds.
+    /// Reads `file`, which was opened at `path`.
     pub(super) fn read_open(path: &LibraryPath, file: File) -> Result<FileBytes, FileError> {
         let shown = || path.to_string();
         let metadata = file.metadata().map_err(|error| FileError::io(path, error))?;
@@ -179,15 +180,15 @@ impl Root {
         })
     }
 
-    /// The existing file or folder that some system takes for the one at `path`, or for a folder on the way, though it is
-    /// spelt otherwise: `Note.md` for `note.md`, `DOCS` for `docs/a.md`. `None` when there is none, or each segment exists
-    /// as it is spelt.
+    /// Returns the existing file or folder that some system takes for the one at `path`, or for a folder above it, although
+    /// its spelling differs: `Note.md` for `note.md`, `DOCS` for `docs/a.md`. `None` if there is none, or each segment exists
+    /// as spelt.
     ///
-    /// To be asked before something is made at `path`; costs reading each existing folder on the way.
+    /// To be called before something is created at `path`. Reads each existing folder above it.
     ///
     /// # Errors
     ///
-    /// When a folder on the way can't be read or is a symbolic link.
+    /// If a folder above can't be read or is a symbolic link.
     pub fn case_twin(&self, path: &LibraryPath) -> io::Result<Option<String>> {
         let mut below: Option<Dir> = None;
         let mut above = String::new();
@@ -219,7 +220,7 @@ impl Root {
     }
 }
 
-/// The part of `other` that some system takes for the same part of `path`, though it is spelt otherwise.
+/// Returns the part of `other` that some system takes for the same part of `path`, although its spelling differs.
 pub(super) fn twin_among(path: &LibraryPath, other: &LibraryPath) -> Option<String> {
     let mut same = String::new();
     for (segment, twin) in path.components().zip(other.components()) {
@@ -232,7 +233,7 @@ pub(super) fn twin_among(path: &LibraryPath, other: &LibraryPath) -> Option<Stri
     None
 }
 
-/// Whether nothing stands at the path: the last segment, a folder on the way, or a file where a folder would have to be.
+/// Returns true if nothing exists at the path: a missing last segment or folder, or a file in place of a folder.
 fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -241,19 +242,19 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 fn read_up_to(file: File, expected: u64, limit: u64) -> io::Result<Vec<u8>> {
-    // One byte more than expected, so that the end is found without growing the buffer.
+    // One more byte than expected, so that the end is found without growing the buffer.
     let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0) + 1);
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// What a name is compared by where case and composition do not count: Unicode's full case folding of the decomposed
-/// name without ignorable characters, as APFS and ext4 do it. Coarser than NTFS, so nothing is missed there either.
+/// Returns the form in which names are compared ignoring case and composition: Unicode's full case folding of the decomposed
+/// name without ignorable characters, as APFS and ext4 do it. It is coarser than NTFS's, so nothing is missed there.
 fn fold(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();
     }
-    // There and back again: `ẞ`, `ß` and `SS` only meet after all three.
+    // Three steps: `ẞ`, `ß` and `SS` become equal only after all of them.
     name.nfd()
         .filter(|c| !is_invisible(*c))
         .flat_map(char::to_lowercase)

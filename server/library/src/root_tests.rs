@@ -66,7 +66,7 @@ fn reads_only_regular_files_inside() {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
-        // Nobody writes to it: opening it to read would wait forever.
+        // The pipe has no writer: opening it for reading would block for ever.
         mknodat(CWD, place.at("pipe.md"), FileType::Fifo, Mode::RUSR, 0).unwrap();
         expected.push(("pipe.md", "file_not_regular"));
     }
@@ -90,7 +90,7 @@ fn stops_at_the_size_limit() {
 }
 
 #[test]
-fn says_what_the_system_says() {
+fn errors_have_the_systems_cause() {
     let place = Place::new();
     fs::write(place.at("a.md"), "text").unwrap();
     let path = LibraryPath::parse("a.md").unwrap();

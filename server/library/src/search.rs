@@ -1,44 +1,44 @@
-//! Literal text search in the library's visible files: every matching line once, in the order of paths and lines.
+//! Literal text search in the library's visible files: every matching line once, ordered by path and line.
 //!
-//! It reads the files each time, so an answer is never older than the question. Which files those are is
-//! [`super::walk`]'s; ranking is nobody's yet.
+//! Reads the files each time, so that an answer is never older than its query. [`super::walk`] chooses the files; results are
+//! not ranked.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gix::bstr::ByteSlice;
 use memchr::{memchr, memchr_iter, memrchr};
+use parking_lot::Mutex;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::ignore::IgnoreRules;
 use super::root::Root;
-use super::walk::{FolderError, Step, walk};
+use super::walk::{FolderError, WalkItem, walk};
 use crate::path::{LibraryDir, LibraryPath};
 
-/// The most bytes a query may have.
+/// Size limit of a query in bytes.
 pub const MAX_QUERY_BYTES: usize = 4000;
 
-/// The most characters of a line that a snippet shows, without the marks where it was cut.
+/// Upper bound of the characters of a line in a snippet, without the marks where it was cut.
 pub const SNIPPET_CHARS: usize = 240;
 
-/// What is read at a time. A small multiple of most notes; two of them fit a core's cache.
+/// Size of the read buffer: a small multiple of most notes; two of them fit a core's cache.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// The most bytes of a snippet's text: characters have at most four.
+/// Upper bound of a snippet's bytes: characters have at most four.
 const SNIPPET_BYTES: usize = 4 * SNIPPET_CHARS;
 
-/// The most bytes a match may have: folding case makes one byte three at most (`k` and the Kelvin sign).
+/// Upper bound of a match's bytes: case folding turns one byte into at most three (`k` and the Kelvin sign).
 const MATCH_BYTES: usize = 3 * MAX_QUERY_BYTES;
 
-/// What is kept of a line that is longer than the buffer: any match not reported yet, with the text around it.
+/// Bytes kept of a line longer than the buffer: any match not reported yet, with its context.
 const KEPT_BYTES: usize = MATCH_BYTES + 2 * SNIPPET_BYTES;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// How much a search returns at most; the totals count everything.
+/// Limits of a search's result; the totals count everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Matching lines.
@@ -62,35 +62,38 @@ impl Default for Limits {
 pub struct LineMatch {
     /// The file.
     pub path: LibraryPath,
-    /// The line's number; the first is 1. Lines end at `\n` alone: a file with lone `\r`s is one line.
+    /// Line number, from 1. Only `
+    /// ` ends a line: a file with lone `\r`s is one line.
     pub line: u64,
-    /// The line without its ending (`\n` or `\r\n`) and without the byte order mark; invalid UTF-8 shows as `U+FFFD`. Of a
-    /// line with more than [`SNIPPET_CHARS`] characters, those around its first match, with `…` where it was cut.
+    /// The line without its ending (`
+    /// ` or `\r
+    /// `) and without byte order mark; invalid UTF-8 becomes `U+FFFD`. A line with more than [`SNIPPET_CHARS`] characters is
+    /// cut around its first match, with `…` where it was cut.
     pub snippet: String,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchResult {
-    /// The first matching lines that the limits allow, by path and line.
+    /// The first matching lines within the limits, by path and line.
     pub matches: Vec<LineMatch>,
-    /// How many lines match.
+    /// Number of matching lines.
     pub total_lines: u64,
-    /// How many files have a matching line.
+    /// Number of files with a matching line.
     pub total_files: u64,
-    /// Whether lines match that are not in `matches`.
+    /// Whether matching lines are missing in `matches`.
     pub truncated: bool,
-    /// How many files and folders could not be read, or were gone when their turn came.
+    /// Number of files and folders that could not be read, or were removed meanwhile.
     pub skipped: u64,
 }
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// There is nothing to look for.
+    /// The query is empty.
     #[error("the query is empty; give the text to look for")]
     QueryEmpty,
-    /// No line can hold the query.
+    /// The query has a line break.
     #[error("the query has a line break; search is line by line, so give text from one line")]
     QueryMultiline,
     /// It has more than [`MAX_QUERY_BYTES`].
@@ -99,13 +102,13 @@ pub enum SearchError {
         /// Its size in bytes.
         size: usize,
     },
-    /// The matcher for it could not be made.
+    /// The matcher could not be created.
     #[error("the query can't be searched for: {0}")]
     QueryRefused(#[from] regex::Error),
     /// The folder can't be searched.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The caller no longer wants the answer.
+    /// The caller cancelled the search.
     #[error("the search was cancelled")]
     Cancelled,
 }
@@ -124,15 +127,15 @@ impl SearchError {
     }
 }
 
-/// The lines in the visible files of `dir` and all folders below it that hold `query`, literally.
+/// Returns the lines that contain `query`, literally, in the visible files of `dir` and all folders below it.
 ///
-/// Case counts if `query` has an upper-case letter; else letters match by Unicode's simple case folding. The same files
-/// give the same result, however many threads read them. `searched` is told after each file, from any of these threads,
-/// how many there were so far; its [`ControlFlow::Break`] ends the search.
+/// Case matters if `query` has an upper-case letter; otherwise letters match by Unicode's simple case folding. The result
+/// does not depend on the number of threads. `searched` is called after each file, from any of these threads, with the number
+/// of files so far; its [`ControlFlow::Break`] ends the search.
 ///
 /// # Errors
 ///
-/// [`SearchError`]; a single file that can't be read is no error but counted.
+/// [`SearchError`]; a single file that can't be read is not an error, but counted.
 pub fn search(
     root: &Root,
     dir: &LibraryDir,
@@ -143,8 +146,8 @@ pub fn search(
 ) -> Result<SearchResult, SearchError> {
     let matcher = matcher(query)?;
     let (files_so_far, ended) = (AtomicU64::new(0), AtomicBool::new(false));
-    let kept = Mutex::new(Kept::new(limits));
-    // A clone has caches of its own, which the threads would otherwise take turns at.
+    let kept = Mutex::new(FirstMatches::new(limits));
+    // Each clone has its own caches, which the threads would otherwise contend for.
     let start = || Searcher {
         scanner: Scanner::new(matcher.clone()),
         total_lines: 0,
@@ -153,7 +156,7 @@ pub fn search(
     };
     let searchers = walk(root, dir, rules, start, |searcher, step| {
         match step {
-            Step::Files(folder, files) => {
+            WalkItem::Files(folder, files) => {
                 for path in files {
                     match folder.open_entry(path.file_name()) {
                         Ok(mut file) => searcher.search(path, &mut file, &kept),
@@ -163,14 +166,14 @@ pub fn search(
                     if searched(so_far).is_break() {
                         ended.store(true, Ordering::Relaxed);
                     }
-                    // Other threads are at files of their own.
+                    // Other threads may be in the middle of a file.
                     if ended.load(Ordering::Relaxed) {
                         return ControlFlow::Break(());
                     }
                 }
             }
-            Step::Folder(_) => {}
-            Step::Unreadable => searcher.skipped += 1,
+            WalkItem::Folder(_) => {}
+            WalkItem::Unreadable => searcher.skipped += 1,
         }
         ControlFlow::Continue(())
     })?;
@@ -183,10 +186,7 @@ pub fn search(
         result.total_files += searcher.total_files;
         result.skipped += searcher.skipped;
     }
-    result.matches = kept
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-        .into_matches();
+    result.matches = kept.into_inner().into_matches();
     result.truncated = result.total_lines > result.matches.len() as u64;
     Ok(result)
 }
@@ -216,9 +216,9 @@ struct Searcher {
 }
 
 impl Searcher {
-    fn search(&mut self, path: LibraryPath, file: &mut impl Read, kept: &Mutex<Kept>) {
-        // Only a file with a match takes the lock, and then only to ask whether its lines could still be wanted.
-        let limits = || lock(kept).wanted(&path);
+    fn search(&mut self, path: LibraryPath, file: &mut impl Read, kept: &Mutex<FirstMatches>) {
+        // Only a file with a match takes the lock, to ask whether its lines can still be among the first.
+        let limits = || kept.lock().wanted(&path);
         let Ok(found) = self.scanner.scan(file, limits) else {
             self.skipped += 1;
             return;
@@ -226,18 +226,14 @@ impl Searcher {
         if found.total > 0 {
             self.total_lines += found.total;
             self.total_files += 1;
-            lock(kept).add(path, found.lines);
+            kept.lock().add(path, found.lines);
         }
     }
 }
 
-fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The first matching lines by path, of all files searched so far. Files that can't be among the first any more are
-/// forgotten, so it never holds much more than the limits.
-struct Kept {
+/// The first matching lines by path, of all files searched so far. Drops files that can't be among the first any more, so it
+/// never holds much more than the limits.
+struct FirstMatches {
     limits: Limits,
     files: BTreeMap<LibraryPath, Vec<Line>>,
     lines: usize,
@@ -247,7 +243,7 @@ struct Kept {
 /// A matching line's number and snippet.
 type Line = (u64, String);
 
-impl Kept {
+impl FirstMatches {
     fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -257,7 +253,7 @@ impl Kept {
         }
     }
 
-    /// How much of the file at `path` could be among the first lines.
+    /// Returns how much of the file at `path` can be among the first lines.
     fn wanted(&self, path: &LibraryPath) -> Limits {
         let full = self.lines >= self.limits.lines || self.bytes >= self.limits.bytes;
         match self.files.last_key_value() {
@@ -274,7 +270,7 @@ impl Kept {
         self.lines += lines.len();
         self.bytes += size(&lines);
         self.files.insert(path, lines);
-        // The last file is superfluous as soon as those before it use up a limit.
+        // The last file is superfluous once those before it reach a limit.
         while let Some(last) = self.files.last_entry() {
             let (lines, bytes) = (self.lines - last.get().len(), self.bytes - size(last.get()));
             if lines < self.limits.lines && bytes < self.limits.bytes {
@@ -309,13 +305,13 @@ fn size(lines: &[Line]) -> usize {
     lines.iter().map(|(_, snippet)| snippet.len()).sum()
 }
 
-/// Finds the matching lines of one file after the other, in one buffer of a fixed size.
+/// Finds the matching lines of one file after the other, in a buffer of fixed size.
 struct Scanner {
     matcher: Regex,
     buffer: Vec<u8>,
 }
 
-/// The matching lines of one file: their number, and the first of them.
+/// The number of matching lines of a file, and the first of them.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct FileMatches {
     total: u64,
@@ -330,7 +326,7 @@ impl Scanner {
         }
     }
 
-    /// The matching lines of `file`. `wanted` is asked at the first match how many of them to return.
+    /// Returns the matching lines of `file`. At the first match, `wanted` says how many of them to return.
     fn scan(&mut self, file: &mut impl Read, wanted: impl Fn() -> Limits) -> io::Result<FileMatches> {
         let mut scan = Scan {
             matcher: &self.matcher,
@@ -371,7 +367,7 @@ impl Scanner {
     }
 }
 
-/// Reads until `buffer` is full or `file` ends, and returns whether it ended.
+/// Reads until `buffer` is full or `file` ends; returns true at the end.
 fn fill(file: &mut impl Read, buffer: &mut [u8], filled: &mut usize) -> io::Result<bool> {
     while *filled < buffer.len() {
         match file.read(&mut buffer[*filled..]) {
@@ -384,20 +380,20 @@ fn fill(file: &mut impl Read, buffer: &mut [u8], filled: &mut usize) -> io::Resu
     Ok(false)
 }
 
-/// The state between two windows onto one file.
+/// The state between two windows of a file.
 struct Scan<'a, W> {
     matcher: &'a Regex,
     wanted: W,
     limits: Option<Limits>,
     found: FileMatches,
-    /// The number of the line that the next window starts in.
+    /// Number of the line in which the next window starts.
     line: u64,
-    /// Whether that line has been reported, from a window before.
+    /// Whether that line was already reported, from an earlier window.
     line_matched: bool,
 }
 
 impl<W: Fn() -> Limits> Scan<'_, W> {
-    /// Searches `window`, which ends where a line ends.
+    /// Searches `window`, which ends at the end of a line.
     fn lines(&mut self, window: &[u8]) {
         let mut at = 0;
         if self.line_matched {
@@ -419,7 +415,7 @@ impl<W: Fn() -> Limits> Scan<'_, W> {
         self.line += memchr_iter(b'\n', &window[at..]).count() as u64;
     }
 
-    /// Searches `window`, which has no line ending in it and more of the line after it.
+    /// Searches `window`, a part of one line without its end.
     fn part_of_line(&mut self, window: &[u8]) {
         if self.line_matched {
             return;
@@ -433,7 +429,7 @@ impl<W: Fn() -> Limits> Scan<'_, W> {
         }
     }
 
-    /// Where the line after the one around `at` starts.
+    /// Returns the start of the line after the one around `at`.
     fn next_line(&mut self, window: &[u8], at: usize) -> usize {
         match memchr(b'\n', &window[at..]) {
             Some(end) => {
@@ -449,14 +445,14 @@ impl<W: Fn() -> Limits> Scan<'_, W> {
         let limits = self.limits.get_or_insert_with(&self.wanted);
         if self.found.lines.len() < limits.lines && limits.bytes > 0 {
             let snippet = snippet(line, found);
-            // The line that goes beyond the limit is the last: whoever counts from here sees that it is reached.
+            // The line that exceeds the limit is the last; the caller sees that the limit is reached.
             limits.bytes = limits.bytes.saturating_sub(snippet.len());
             self.found.lines.push((self.line, snippet));
         }
     }
 }
 
-/// The text of `line` around the match `found`: all of it, or [`SNIPPET_CHARS`] characters with the match in their middle.
+/// Returns `line` around the match `found`: all of it, or [`SNIPPET_CHARS`] characters with the match in the middle.
 fn snippet(line: &[u8], found: Range<usize>) -> String {
     if line.len() <= SNIPPET_BYTES {
         let text = String::from_utf8_lossy(line);
@@ -464,7 +460,7 @@ fn snippet(line: &[u8], found: Range<usize>) -> String {
             return text.into_owned();
         }
     }
-    // One more on each side than could be shown tells whether something is cut off there.
+    // One more on each side than can be shown tells whether something is cut off.
     let before: Vec<char> = line[..found.start]
         .chars()
         .rev()

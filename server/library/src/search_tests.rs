@@ -222,7 +222,7 @@ fn unreadable_files_are_counted() {
             Err(io::ErrorKind::PermissionDenied.into())
         }
     }
-    let kept = Mutex::new(Kept::new(UNLIMITED));
+    let kept = Mutex::new(FirstMatches::new(UNLIMITED));
     let scanner = Scanner::new(matcher("a").unwrap());
     let mut searcher = Searcher {
         scanner,

@@ -1,55 +1,57 @@
-//! The sole right to change the library: what a handler reads through it is what its change will be applied to.
+//! The exclusive right to change the library: a change applies to exactly what was read through it.
 //!
-//! Callers that wait at the same time are published together. Each plans in its turn, on top of those before it; then it
-//! lets the others have theirs, and whoever comes back first publishes for all. What can't be made together is made
-//! alone, so that nobody fails because of somebody else.
+//! Callers that wait at the same time are published together. Each plans in its turn, on top of those before it; then it lets
+//! the others take their turns, and the first to return publishes for all. If a batch fails, each change is made on its own,
+//! so that no caller fails because of another's change.
 
 use std::{
     collections::HashMap,
     mem,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use gix::{ObjectId, ThreadSafeRepository};
+use parking_lot::{Mutex, MutexGuard};
 use tabellion_runtime::{
     BoxFuture, Change, CommitId, ContentId, Document, DocumentHistory, Edit, Entry, Failure, FailureKind,
     IdempotencyKey, Prepared, Replay, Session, Snapshot, StoreError,
 };
 
 use super::{
-    Library, blocking,
-    pending::Pending,
-    plan::{self, Before, Plan, PlannedEdit},
-    transaction, tree,
-    trouble::{InRepository, invalid_path, refused},
-    versions,
+    Library,
+    blocking::blocking,
+    failures::{InRepository, invalid_path, refused},
+    pending::{Pending, PendingDocument},
+    plan::{self, LoadedDocument, PlannedEdit},
+    planned::Plan,
+    transaction, tree, versions,
 };
 use crate::path::LibraryPath;
 use tabellion_platform::FileLock;
 
-/// How long a change waits for the changes of other processes.
+/// How long a change waits for other processes.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
-/// How many changes are published together at most.
+/// Upper bound of the changes published together.
 const MAX_BATCH: usize = 64;
 
-/// What became of a change; unset until it was published.
+/// The outcome of a change; unset until it was published.
 type Outcome = OnceLock<Result<(), StoreError>>;
 
-/// Documents as they were handed out; `None` where there was none.
-type Seen = HashMap<LibraryPath, Option<Arc<Before>>>;
+/// The documents handed out; `None` for a missing one.
+type HandedOut = HashMap<LibraryPath, Option<Arc<LoadedDocument>>>;
 
-/// Changes that wait to be published together.
+/// Changes that are to be published together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// Keeps other processes out, from the first plan on.
+    /// Excludes other processes, from the first plan on.
     lock: Option<FileLock>,
     pending: Option<Pending>,
     members: Vec<Arc<Outcome>>,
 }
 
 impl Batch {
-    /// Publishes what waits, and tells those who wait for it.
+    /// Publishes the batch, and sets the outcome of each member.
     fn flush(&mut self, library: &Library) {
         let Self {
             lock,
@@ -69,31 +71,31 @@ impl Batch {
         });
         drop(lock);
         let outcome = match outcome {
-            // Whose failure it is shows when each is made alone.
+            // Made again one by one, which shows whose failure it is.
             Err(_) if members.len() > 1 => Err(StoreError::Conflict),
             outcome => outcome,
         };
         for member in members {
-            // Set here alone, so it is unset.
+            // Only set here, so it is unset.
             let _ = member.set(outcome.clone());
         }
     }
 
-    /// Whether nobody waits any more for what is in here.
+    /// Returns true if no caller waits for this batch any more.
     fn is_abandoned(&self) -> bool {
         self.members.iter().all(|member| Arc::strong_count(member) == 1)
     }
 }
 
-/// A turn at changing the library. Nobody else of this program or of another has one meanwhile.
+/// A turn at changing the library: excludes all other callers and processes.
 pub(super) struct Turn<'a> {
     library: &'a Library,
-    /// `None` when it is over.
+    /// `None` once the turn is over.
     batch: Option<tokio::sync::MutexGuard<'a, Batch>>,
-    /// Whether the change is to be made by itself.
+    /// Whether the change is to be published on its own.
     alone: bool,
-    /// The documents as they were handed out.
-    seen: Mutex<Seen>,
+    /// The documents that were handed out.
+    handed_out: Mutex<HandedOut>,
     plan: Option<Plan>,
 }
 
@@ -101,9 +103,9 @@ impl<'a> Turn<'a> {
     /// Waits for a turn.
     ///
     /// # Errors
-    /// When another process does not let go of the library.
+    /// If another process does not release the library.
     pub(super) async fn begin(library: &'a Library, alone: bool) -> Result<Self, Failure> {
-        let _vigil = Vigil {
+        let _vigil = FlushOnDrop {
             library,
             outcome: None,
         };
@@ -115,7 +117,7 @@ impl<'a> Turn<'a> {
             library,
             batch: Some(batch),
             alone,
-            seen: Mutex::default(),
+            handed_out: Mutex::default(),
             plan: None,
         })
     }
@@ -124,11 +126,11 @@ impl<'a> Turn<'a> {
         self.batch.as_ref()?.pending.as_ref()
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn handed_out(&self) -> MutexGuard<'_, HandedOut> {
+        self.handed_out.lock()
     }
 
-    /// What is found of the document of an edit.
+    /// Returns the edit with the document that it finds.
     fn planned<'e>(&self, edit: &'e Edit) -> Result<PlannedEdit<'e>, Failure> {
         let path = LibraryPath::of_any_file(&edit.path).map_err(|error| invalid_path(&error))?;
         Ok(PlannedEdit {
@@ -138,17 +140,19 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// The document as it was handed out, or as it is now if it was not yet.
-    fn document(&self, path: &LibraryPath) -> Result<Option<Arc<Before>>, Failure> {
-        if let Some(before) = self.seen().get(path) {
+    /// Returns the document as it was handed out, or reads it now.
+    fn document(&self, path: &LibraryPath) -> Result<Option<Arc<LoadedDocument>>, Failure> {
+        if let Some(before) = self.handed_out().get(path) {
             return Ok(before.clone());
         }
-        let file = match self.pending().and_then(|pending| pending.document(path)) {
-            Some(file) => file,
-            None => self.library.working_tree.read_unwritten(path)?,
+        let pending = self.pending().map(|pending| pending.document(path));
+        let file = match pending {
+            Some(PendingDocument::Written(file)) => Some(file),
+            Some(PendingDocument::Deleted) => None,
+            Some(PendingDocument::Unchanged) | None => self.library.working_tree.read_unwritten(path)?,
         };
-        let before = file.map(Before::new).transpose()?.map(Arc::new);
-        self.seen().insert(path.clone(), before.clone());
+        let before = file.map(LoadedDocument::new).transpose()?.map(Arc::new);
+        self.handed_out().insert(path.clone(), before.clone());
         Ok(before)
     }
 }
@@ -156,7 +160,7 @@ impl<'a> Turn<'a> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let Some(batch) = &mut self.batch else { return };
-        // Those who wait for the others' changes publish them when this turn is over.
+        // Callers that wait for the batch publish it after this turn.
         if batch.is_abandoned() {
             batch.flush(self.library);
         }
@@ -182,7 +186,7 @@ impl Snapshot for Turn<'_> {
             Some(pending) => (pending.head(), pending.commit()),
             None => (library.working_tree.head_now()?, library.working_tree.head_now()?),
         };
-        let mut line = versions::Line::default();
+        let mut line = versions::VersionLine::default();
         if let Some(pending) = self.pending() {
             line.follow(pending.versions(&path), known);
         }
@@ -217,7 +221,7 @@ impl Session for Turn<'_> {
                 .into());
         }
         let commit = ObjectId::from_hex(entry.commit.as_bytes()).reading("the log")?;
-        let before = Past::before(self.library, commit)?;
+        let before = CommitSnapshot::before(self.library, commit)?;
         Ok(Some(Replay {
             commit: CommitId::new(entry.commit.as_str()),
             before: Box::new(before),
@@ -260,11 +264,11 @@ impl Session for Turn<'_> {
                 drop(batch);
             } else {
                 drop(batch);
-                let _vigil = Vigil {
+                let _vigil = FlushOnDrop {
                     library,
                     outcome: Some(Arc::clone(&outcome)),
                 };
-                // Those who wait now have their turns before this one.
+                // Callers that wait now take their turns before this one.
                 let mut batch = library.turn.lock().await;
                 if outcome.get().is_none() {
                     batch.flush(library);
@@ -284,17 +288,17 @@ impl Session for Turn<'_> {
     }
 }
 
-/// Kept by who waits for a turn. Should he go away instead, and nobody else be left to do it, it publishes what waits.
-struct Vigil<'a> {
+/// Flushes the batch if this waiter's future is dropped and no other waiter is left.
+struct FlushOnDrop<'a> {
     library: &'a Library,
-    /// What he waits for, if it is the outcome of a change.
+    /// The outcome that the caller waits for, if it has a change in the batch.
     outcome: Option<Arc<Outcome>>,
 }
 
-impl Drop for Vigil<'_> {
+impl Drop for FlushOnDrop<'_> {
     fn drop(&mut self) {
         self.outcome = None;
-        // Whoever has a turn now looks for himself when it is over.
+        // The holder of a turn checks this itself at its end.
         if let Ok(mut batch) = self.library.turn.try_lock()
             && !batch.members.is_empty()
             && batch.is_abandoned()
@@ -309,15 +313,15 @@ fn over() -> Failure {
 }
 
 /// The documents of a commit.
-struct Past {
+struct CommitSnapshot {
     git: ThreadSafeRepository,
     prefix: String,
     commit: Option<ObjectId>,
     tree: Option<ObjectId>,
 }
 
-impl Past {
-    /// The documents as the change that made `commit` found them.
+impl CommitSnapshot {
+    /// Returns the documents as the change that made `commit` found them.
     fn before(library: &Library, commit: ObjectId) -> Result<Self, Failure> {
         let git = library.working_tree.repository.git();
         let commit = git.find_commit(commit).reading("an earlier commit")?;
@@ -332,7 +336,7 @@ impl Past {
     }
 }
 
-impl Snapshot for Past {
+impl Snapshot for CommitSnapshot {
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let Some(tree) = self.tree else { return Ok(None) };
@@ -351,7 +355,7 @@ impl Snapshot for Past {
         let now = document
             .as_ref()
             .map(|document| versions::content_id(&document.id));
-        let mut line = versions::Line::default();
+        let mut line = versions::VersionLine::default();
         let git_path = format!("{}{path}", self.prefix);
         line.go_back(&self.git.to_thread_local(), self.commit, &git_path, known)?;
         Ok(line.past(document, now.transpose()?, self.commit))
@@ -362,7 +366,7 @@ impl Snapshot for Past {
     }
 }
 
-fn document(before: &Before) -> Document {
+fn document(before: &LoadedDocument) -> Document {
     Document {
         bytes: before.file.bytes.clone(),
         id: ContentId::new(before.id.to_string()),

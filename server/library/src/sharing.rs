@@ -1,4 +1,4 @@
-//! `core.sharedRepository`: who besides the user may use what is made in the repository, whatever their umask is.
+//! `core.sharedRepository`: the permissions of files created in the repository, regardless of the umask.
 
 use std::path::Path;
 
@@ -6,19 +6,19 @@ use gix::config::Snapshot;
 
 use tabellion_platform as platform;
 
-/// The permission bits that what is made in the repository has.
+/// The permission bits of new files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sharing {
-    /// As the umask has it.
+    /// As the umask says.
     None,
-    /// At least these.
+    /// At least these bits.
     AtLeast(u32),
-    /// Exactly these.
+    /// Exactly these bits.
     Exactly(u32),
 }
 
 impl Sharing {
-    /// As git reads it; what git would not take is [`Sharing::None`].
+    /// Parses the option as git does; an invalid value is [`Sharing::None`].
     pub(super) fn configured(config: &Snapshot<'_>) -> Self {
         let Some(value) = config.string("core.sharedRepository") else {
             return Self::None;
@@ -33,14 +33,14 @@ impl Sharing {
         }
     }
 
-    /// Gives the file or folder at `path` the bits that git would give it. Best effort: what is another user's has them.
+    /// Sets the permission bits of the file or folder at `path`. Best effort: another user's file has them already.
     pub(super) fn apply(self, path: &Path) {
         if self != Self::None {
             let _ = platform::change_mode(path, |mode, is_folder| self.mode(mode, is_folder));
         }
     }
 
-    /// What git's `adjust_shared_perm` makes of `mode`.
+    /// Computes the new mode, as git's `adjust_shared_perm` does.
     fn mode(self, mode: u32, is_folder: bool) -> u32 {
         let (bits, kept) = match self {
             Self::None => return mode,
@@ -53,7 +53,7 @@ impl Sharing {
             return new;
         }
         let new = new | (new & 0o444) >> 2;
-        // The group of a folder goes to what is made in it.
+        // New files in the folder inherit its group.
         if new & 0o060 == 0 { new } else { new | 0o2000 }
     }
 }

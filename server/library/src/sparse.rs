@@ -1,4 +1,4 @@
-//! Which files a sparse checkout leaves out of the working tree.
+//! Files that a sparse checkout excludes from the working tree.
 
 use std::{fs, path::Path};
 
@@ -12,19 +12,19 @@ use gix_ignore::{
 
 use super::repository::Repository;
 
-/// Whether git has a sparse checkout of this working tree.
+/// Returns true if the working tree has a sparse checkout.
 pub(super) fn is_on(git: &gix::Repository) -> bool {
     git.config_snapshot().boolean("core.sparseCheckout") == Some(true)
 }
 
-/// Whether the sparse checkout, if there is one, leaves out the file at `path` of the repository.
+/// Returns true if a sparse checkout excludes the file at `path` of the repository.
 ///
-/// Its patterns are written like those of `.gitignore`, and say what is in. Those of cone mode are such patterns too.
-pub(super) fn leaves_out(repository: &Repository, git: &gix::Repository, path: &str) -> bool {
+/// Its patterns have the syntax of `.gitignore`, and list what is included. Patterns of cone mode are such patterns too.
+pub(super) fn excludes(repository: &Repository, git: &gix::Repository, path: &str) -> bool {
     if !is_on(git) {
         return false;
     }
-    // Without a file, git leaves out nothing.
+    // Without the file, git excludes nothing.
     let Ok(text) = fs::read(repository.git_dir().join("info/sparse-checkout")) else {
         return false;
     };
@@ -34,7 +34,7 @@ pub(super) fn leaves_out(repository: &Repository, git: &gix::Repository, path: &
         source: None,
         base: None,
     });
-    // The innermost folder of which a pattern says something decides.
+    // The innermost folder that a pattern matches decides.
     let mut at = Some((path, false));
     while let Some((path, is_folder)) = at {
         if let Some(found) =

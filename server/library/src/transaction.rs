@@ -1,15 +1,15 @@
-//! Making worked-out mutations visible and durable: all of them or nothing, whatever dies.
+//! Makes planned mutations visible and durable: all of them or none, even if the process dies.
 //!
-//! 1. Everything that is new is written aside, with the intent, and synced together: [`recovery`] knows both sides.
-//! 2. Git's index, HEAD and the branch are locked; somebody was faster → undone.
-//! 3. Each document is leased, so that nobody writes to it, compared, and exchanged with the new one; somebody was faster
-//!    → undone.
-//! 4. The new index, which was written while the disk was waited for, gets in its lock what the system says of the files.
+//! 1. All new content and the intent are written to separate files and synced together: [`recovery`] knows both sides.
+//! 2. Git's index, HEAD and the branch are locked; if another program was faster, the transaction is undone.
+//! 3. Each document is leased, which prevents writes to it, compared, and exchanged with the new one; if another program
+//!    was faster, the transaction is undone.
+//! 4. The new index, written during the first sync, gets its stat fields in its lock file.
 //! 5. The branch moves: **the commit point**. Before it everything is undone, after it everything is completed.
-//! 6. The index gets its name, and all names are synced together.
+//! 6. The index is renamed into place, and all names are synced together.
 //!
-//! So a transaction waits for the disk twice. Undoing and completing are [`recovery`]'s, the same after an error and after a
-//! crash; nothing here cleans up.
+//! A transaction therefore waits for the disk twice. [`recovery`] undoes and completes, in the same way after an error and
+//! after a crash; nothing here cleans up.
 
 use std::{
     fs::{self, File},
@@ -24,22 +24,22 @@ use tabellion_runtime::{Failure, FailureKind, StoreError};
 use super::{
     branch::{self, BranchMove},
     checkpoint::{Checkpoint, Interruption},
-    document::{self, Found, Place},
-    durable::{self, Thing},
-    index_file::Begun,
+    document::{self, ExchangeFiles, FileContent},
+    durable::{self, SyncTarget},
+    failures::{At, refused},
+    index_file::PartialChecksum,
     intent::{Exchange, INTENT, Intent, OLD_INDEX},
     lock::{GitLock, index_lock},
     pending::Work,
     recovery,
-    trouble::{At, refused},
     working_tree::WorkingTree,
 };
 use tabellion_platform::{self as platform, Dir, FileId, FileStat, Lease, Leased, OpenError};
 
-/// Does the work.
+/// Publishes `work`.
 ///
 /// # Errors
-/// After an error, nothing has changed; or it could not even be undone, which the next transaction does.
+/// After an error, nothing has changed, or the next transaction will undo it.
 pub(super) fn publish(working_tree: &WorkingTree, work: &Work) -> Result<(), StoreError> {
     let stop = match run(working_tree, work) {
         Ok(()) => return Ok(()),
@@ -49,7 +49,7 @@ pub(super) fn publish(working_tree: &WorkingTree, work: &Work) -> Result<(), Sto
     let recovered = recovery::recover(working_tree);
     if recovery::is_committed(working_tree, &work.intent)? {
         if let (Err(failure), _) | (_, StoreError::Failure(failure)) = (&recovered, &stop) {
-            tracing::warn!(%failure, "a change was made and could not be tidied up; the next one does it");
+            tracing::warn!(%failure, "a change was made and left temporary files, which the next change removes");
         }
         return Ok(());
     }
@@ -84,41 +84,41 @@ struct Transaction<'a> {
     branch: BranchMove,
     index: GitLock,
     /// The checksum of the new index, as far as it is known.
-    checksum: Begun,
+    checksum: PartialChecksum,
     documents: Vec<DocumentSwap<'a>>,
 }
 
-/// One document of a transaction under way.
+/// A document of a transaction under way.
 struct DocumentSwap<'a> {
-    place: Place<'a>,
+    place: ExchangeFiles<'a>,
     exchange: &'a Exchange,
     bytes: Option<&'a [u8]>,
     content: Option<WrittenContent>,
-    /// The document that was looked at.
-    looked_at: Option<LookedAt>,
+    /// The document before the exchange, once it was checked.
+    checked: Option<CheckedDocument>,
 }
 
-/// A document, and the folders of the exchange, held open.
-struct LookedAt {
+/// A checked document, and the open folders of the exchange.
+struct CheckedDocument {
     folder: Dir,
     aside: Dir,
-    /// Which file it is; `None` where there is none.
+    /// The file's identity; `None` if there is none.
     id: Option<FileId>,
-    /// Keeps others from writing to it, wherever it is.
+    /// Prevents writes by other programs, even after a rename.
     lease: Option<Lease>,
 }
 
-/// The new content, aside.
+/// The new content in the exchange file.
 struct WrittenContent {
     file: File,
     path: PathBuf,
-    /// What the system said of it before anybody could see it.
+    /// Its stat fields before it became visible.
     stat: FileStat,
 }
 
 impl<'a> Transaction<'a> {
-    /// Writes objects, intent, contents and where the branch is to go, brings them to the disk together, and gives the
-    /// objects and contents their names. While it waits, the new index is written and hashed as far as it is known.
+    /// Writes objects, intent, contents and the branch's target, syncs them together, and renames objects and contents.
+    /// Meanwhile writes the new index, and hashes what is known of it.
     fn begin(working_tree: &'a WorkingTree, work: &'a Work) -> Result<Self, Failure> {
         let repository = &working_tree.repository;
         let intent = &work.intent;
@@ -130,11 +130,11 @@ impl<'a> Transaction<'a> {
             .iter()
             .zip(&work.contents)
             .map(|(exchange, bytes)| DocumentSwap {
-                place: Place::of(working_tree, exchange),
+                place: ExchangeFiles::of(working_tree, exchange),
                 exchange,
                 bytes: bytes.as_deref(),
                 content: None,
-                looked_at: None,
+                checked: None,
             })
             .collect();
         for document in documents.iter_mut().filter(|document| !document.exchange.beside) {
@@ -148,7 +148,7 @@ impl<'a> Transaction<'a> {
         let mut things: Vec<_> = objects.contents().collect();
         things.push(branch.content());
         things.extend(documents.iter().filter_map(DocumentSwap::written));
-        things.extend((!is_named).then_some(Thing::Names(&own)));
+        things.extend((!is_named).then_some(SyncTarget::Names(&own)));
         let mut index = index_lock(&working_tree.repository).prepare()?;
         let checksum = thread::scope(|scope| {
             let writing = thread::Builder::new().spawn_scoped(scope, || {
@@ -178,7 +178,7 @@ impl<'a> Transaction<'a> {
         })
     }
 
-    /// Makes the folders on the way to the documents, and the contents that could not be made before.
+    /// Creates the folders above the documents, and the contents that needed them.
     fn make_folders(&mut self) -> Result<(), Failure> {
         for document in &mut self.documents {
             if document.bytes.is_some() {
@@ -208,7 +208,7 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// Exchanges the documents with the files aside. All are looked at before the first is touched.
+    /// Exchanges the documents with the exchange files. All are checked before the first is exchanged.
     fn swap(&mut self) -> Result<(), StoreError> {
         for document in &mut self.documents {
             document.check()?;
@@ -216,7 +216,7 @@ impl<'a> Transaction<'a> {
         self.documents.iter().try_for_each(DocumentSwap::swap)
     }
 
-    /// Writes what was still to come of the new index into its lock.
+    /// Writes the remaining parts of the new index to its lock file.
     fn write_index(&mut self) -> Result<(), Failure> {
         let repository = &self.working_tree.repository;
         let stats: Vec<_> = self.documents.iter().map(DocumentSwap::settled_stat).collect();
@@ -231,7 +231,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Nobody may be waiting to write to a document that is no longer there.
+    /// Fails if another program waits to write to a replaced document.
     fn check_leases(&self) -> Result<(), StoreError> {
         if self.documents.iter().any(DocumentSwap::is_wanted) {
             return Err(StoreError::Conflict);
@@ -239,10 +239,10 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// Makes all of it durable, and removes what is left.
+    /// Makes everything durable, and removes temporary files.
     fn end(self) -> Result<(), Failure> {
         for document in self.documents.iter().filter(|document| document.is_wanted()) {
-            // They had it open before it was exchanged, and will write to it as soon as we let them.
+            // The other program opened it before the exchange, and will write once the lease ends.
             let name = format!("late-{}-{}.md", self.work.intent.next(), document.exchange.aside);
             recovery::keep(self.working_tree, document.exchange, &name)?;
         }
@@ -251,7 +251,7 @@ impl<'a> Transaction<'a> {
 }
 
 impl DocumentSwap<'_> {
-    /// Writes the content aside, where there is one.
+    /// Writes the content to the exchange file, if there is content.
     fn write(&mut self) -> Result<(), Failure> {
         let Some(bytes) = self.bytes else { return Ok(()) };
         let (name, path) = (self.place.unfinished(), self.place.aside_path());
@@ -266,13 +266,13 @@ impl DocumentSwap<'_> {
         Ok(())
     }
 
-    /// The written content, as what must become durable.
-    fn written(&self) -> Option<Thing<'_>> {
+    /// Returns the written content, to be synced.
+    fn written(&self) -> Option<SyncTarget<'_>> {
         let content = self.content.as_ref()?;
-        Some(Thing::File(&content.file, &content.path))
+        Some(SyncTarget::File(&content.file, &content.path))
     }
 
-    /// Gives the durable content the name that recovery knows it by.
+    /// Renames the durable content to the name in the intent.
     fn name_content(&self) -> Result<(), Failure> {
         let Some(WrittenContent { path, .. }) = &self.content else {
             return Ok(());
@@ -283,7 +283,7 @@ impl DocumentSwap<'_> {
             .at("rename", path)
     }
 
-    /// Looks at the document, which nobody can write to from then on.
+    /// Checks the document. No program can write to it afterwards.
     fn check(&mut self) -> Result<(), StoreError> {
         let name = self.place.name();
         let (Some(folder), Some(aside)) = (self.place.folder()?, self.place.aside_folder()?) else {
@@ -291,19 +291,21 @@ impl DocumentSwap<'_> {
         };
         let id = folder.file_id(name).at("look at", name)?;
         let (found, lease) = match folder.open_entry(name) {
-            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => (Found::Nothing, None),
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+                (FileContent::Nothing, None)
+            }
             Err(OpenError::Io(error)) => Err(error).at("read", name)?,
-            Err(_) => (Found::Other, None),
+            Err(_) => (FileContent::Other, None),
             Ok(file) => match Lease::take(file.try_clone().at("read", name)?) {
                 Leased::BeingWritten => return Err(StoreError::Conflict),
                 Leased::Yes(lease) => (document::look_at(&file, name)?, Some(lease)),
                 Leased::Unsupported => (document::look_at(&file, name)?, None),
             },
         };
-        if found != Found::from(self.exchange.old) {
+        if found != FileContent::from(self.exchange.old) {
             return Err(StoreError::Conflict);
         }
-        self.looked_at = Some(LookedAt {
+        self.checked = Some(CheckedDocument {
             folder,
             aside,
             id,
@@ -312,14 +314,14 @@ impl DocumentSwap<'_> {
         Ok(())
     }
 
-    /// Exchanges the document with the file aside. That it is the one we looked at is seen just before and just after; what
-    /// came out by mistake goes back at once, so that hardly anybody can have read what was never committed.
+    /// Exchanges the document with the exchange file. The document's identity is compared directly before and directly after;
+    /// a wrong one is put back at once, so that uncommitted bytes are visible only for an instant.
     fn swap(&self) -> Result<(), StoreError> {
         let Exchange { path, old, new, .. } = self.exchange;
         let (name, aside_name) = (self.place.name(), self.place.aside());
-        let Some(LookedAt {
+        let Some(CheckedDocument {
             folder, aside, id, ..
-        }) = &self.looked_at
+        }) = &self.checked
         else {
             return Err(StoreError::Conflict);
         };
@@ -355,32 +357,29 @@ impl DocumentSwap<'_> {
         Err(StoreError::Conflict)
     }
 
-    /// Whether the file aside is the document that we looked at.
+    /// Returns true if the exchange file is now the checked document.
     fn is_what_came_out(&self) -> Result<bool, Failure> {
         let name = self.place.aside();
-        match (&self.looked_at, self.exchange.old) {
+        match (&self.checked, self.exchange.old) {
             (_, None) => Ok(true),
             (None, Some(_)) => Ok(false),
-            (Some(looked_at), old) => {
-                let same = looked_at.aside.file_id(name).at("look at", name)? == looked_at.id;
-                // A leased file has the bytes that we looked at; any other may have been written to since.
+            (Some(checked), old) => {
+                let same = checked.aside.file_id(name).at("look at", name)? == checked.id;
+                // A leased file has the checked bytes; any other may have been written to since.
                 Ok(same
-                    && (looked_at.lease.is_some()
-                        || document::look(Some(&looked_at.aside), name)? == Found::from(old)))
+                    && (checked.lease.is_some()
+                        || document::look(Some(&checked.aside), name)? == FileContent::from(old)))
             }
         }
     }
 
-    /// Whether somebody waits to write to the old document.
+    /// Returns true if another program waits to write to the old document.
     fn is_wanted(&self) -> bool {
-        let lease = self
-            .looked_at
-            .as_ref()
-            .and_then(|looked_at| looked_at.lease.as_ref());
+        let lease = self.checked.as_ref().and_then(|checked| checked.lease.as_ref());
         lease.is_some_and(Lease::is_wanted)
     }
 
-    /// What the index may say of the document: nothing, if it was written to since we did.
+    /// Returns the stat fields for the index: none, if the file was written to since.
     fn settled_stat(&self) -> FileStat {
         let Some(content) = &self.content else {
             return FileStat::default();
@@ -389,18 +388,21 @@ impl DocumentSwap<'_> {
             .file
             .metadata()
             .map_or_else(|_| FileStat::default(), |now| platform::file_stat(&now));
-        let same = now.times[2..] == content.stat.times[2..] && now.size == content.stat.size;
+        let same = now.mtime == content.stat.mtime && now.size == content.stat.size;
         if same { now } else { FileStat::default() }
     }
 }
 
 fn gone(path: &Path) -> Failure {
-    refused(format!("the folder of `{}` went away; try again", path.display()))
+    refused(format!(
+        "the folder of `{}` was removed; try again",
+        path.display()
+    ))
 }
 
 fn not_undone(failure: Failure, stop: &StoreError) -> Failure {
     let why = match stop {
-        StoreError::Conflict => "somebody else was faster".to_owned(),
+        StoreError::Conflict => "another program was faster".to_owned(),
         StoreError::Failure(failure) => failure.message.clone(),
     };
     let message = format!("{why}; and what was begun is undone only at the next change: {failure}");

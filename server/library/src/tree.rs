@@ -1,4 +1,4 @@
-//! The tree of a commit: what it holds at a path, and the tree that differs from it in that one path.
+//! The tree of a commit: looks up a path, and creates trees with changed paths.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -13,33 +13,33 @@ use gix::{
 use tabellion_runtime::Failure;
 
 use super::{
+    failures::{InRepository, refused},
     objects::NewObjects,
-    trouble::{InRepository, refused},
 };
 
-/// A document as git keeps it.
+/// A file as git stores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kept {
-    /// The blob of its bytes.
+pub(super) struct TreeEntry {
+    /// Blob id of its bytes.
     pub(super) blob: ObjectId,
-    /// What kind of entry it is: a file, or an executable one.
+    /// Kind of entry: a file, or an executable one.
     pub(super) mode: EntryMode,
 }
 
-/// Trees, from the repository and from what is about to be added to it.
+/// Reads trees from the repository and from objects to be added.
 pub(super) struct Trees<'a> {
     pub(super) git: &'a gix::Repository,
-    /// Objects of changes that come first.
+    /// Objects of earlier pending changes.
     pub(super) pending: &'a NewObjects,
     pub(super) new: &'a mut NewObjects,
 }
 
-/// What becomes of files, by their paths; `None` deletes one.
+/// Changes of files, by path; `None` deletes one.
 ///
-/// In the order of their segments, so that changes below one folder follow each other.
-pub(super) type TreeChanges = BTreeMap<GitPath, Option<Kept>>;
+/// Ordered by segments, so that changes below one folder follow each other.
+pub(super) type TreeChanges = BTreeMap<GitPath, Option<TreeEntry>>;
 
-/// A path in a repository, ordered as its segments are: `a/b` comes before `a.md`.
+/// A path in a repository, ordered by segments: `a/b` comes before `a.md`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GitPath(String);
 
@@ -67,8 +67,8 @@ impl PartialOrd for GitPath {
     }
 }
 
-/// A folder on the way to changed files, with its tree before and after; `None` where there is none. The topmost folder
-/// has the empty path.
+/// A folder above changed files, with its tree before and after; `None` if it does not exist. The top folder has the empty
+/// path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FolderChange {
     pub(super) path: String,
@@ -76,8 +76,12 @@ pub(super) struct FolderChange {
     pub(super) after: Option<ObjectId>,
 }
 
-/// What `tree` holds at `path`; `None` when there is nothing, or it is not a file (a link, a sub-module, a folder).
-pub(super) fn look_up(git: &gix::Repository, tree: ObjectId, path: &str) -> Result<Option<Kept>, Failure> {
+/// Returns the file at `path` in `tree`; `None` if there is none, or it is not a file (a link, a submodule, a folder).
+pub(super) fn look_up(
+    git: &gix::Repository,
+    tree: ObjectId,
+    path: &str,
+) -> Result<Option<TreeEntry>, Failure> {
     let mut tree = tree;
     let mut buffer = Vec::new();
     let mut segments = path.split('/').peekable();
@@ -87,7 +91,7 @@ pub(super) fn look_up(git: &gix::Repository, tree: ObjectId, path: &str) -> Resu
             return Ok(None);
         };
         match segments.peek() {
-            None if mode.is_blob() => return Ok(Some(Kept { blob: id, mode })),
+            None if mode.is_blob() => return Ok(Some(TreeEntry { blob: id, mode })),
             Some(_) if mode.is_tree() => tree = id,
             _ => return Ok(None),
         }
@@ -101,12 +105,12 @@ pub(super) fn of_commit(git: &gix::Repository, commit: ObjectId) -> Result<Objec
     Ok(commit.tree_id().reading("a commit")?.detach())
 }
 
-/// As [`look_up`], in the tree of `commit`; `None` where there is no commit.
+/// As [`look_up`], in the tree of `commit`; `None` without a commit.
 pub(super) fn look_up_at(
     git: &gix::Repository,
     commit: Option<ObjectId>,
     path: &str,
-) -> Result<Option<Kept>, Failure> {
+) -> Result<Option<TreeEntry>, Failure> {
     match commit {
         Some(commit) => look_up(git, of_commit(git, commit)?, path),
         None => Ok(None),
@@ -125,7 +129,7 @@ fn find(entries: TreeRefIter<'_>, name: &str) -> Result<Option<(EntryMode, Objec
 
 impl Trees<'_> {
     /// As [`look_up`], also in trees that are not written yet.
-    pub(super) fn look_up(&self, tree: ObjectId, path: &str) -> Result<Option<Kept>, Failure> {
+    pub(super) fn look_up(&self, tree: ObjectId, path: &str) -> Result<Option<TreeEntry>, Failure> {
         let entries = self.entries(tree)?;
         let (name, below) = split(path);
         let Some(entry) = entries.iter().find(|entry| entry.filename == name) else {
@@ -133,7 +137,7 @@ impl Trees<'_> {
         };
         match below {
             Some(below) if entry.mode.is_tree() => self.look_up(entry.oid, below),
-            None if entry.mode.is_blob() => Ok(Some(Kept {
+            None if entry.mode.is_blob() => Ok(Some(TreeEntry {
                 blob: entry.oid,
                 mode: entry.mode,
             })),
@@ -141,12 +145,11 @@ impl Trees<'_> {
         }
     }
 
-    /// Returns the tree that is `root` with each of `changes` in place, and the folders on the way to them. A folder that
-    /// would be empty is left out, as git does.
+    /// Returns the tree `root` with `changes` applied, and the folders above them. Empty folders are omitted, as in git.
     ///
     /// # Errors
-    /// Refused when `root` has something else than folders on the way or than a file at its end, and when one change
-    /// needs a folder where another puts a file.
+    /// Refused if `root` has something other than folders above a path or than a file at it, or if one change needs a folder
+    /// where another puts a file.
     pub(super) fn with(
         &mut self,
         root: Option<ObjectId>,
@@ -164,12 +167,12 @@ impl Trees<'_> {
         Ok((new, folders))
     }
 
-    /// Returns what becomes of the tree of `folder`. Each change is a path from here on, the whole path, and its leaf.
+    /// Returns the changed tree of `folder`. Each change is the path from here on, the whole path, and its entry.
     fn replaced(
         &mut self,
         tree: Option<ObjectId>,
         folder: &str,
-        changes: &[(&str, &str, Option<Kept>)],
+        changes: &[(&str, &str, Option<TreeEntry>)],
         folders: &mut Vec<FolderChange>,
     ) -> Result<Option<ObjectId>, Failure> {
         let mut entries = tree.map(|id| self.entries(id)).transpose()?.unwrap_or_default();
@@ -244,7 +247,7 @@ impl Trees<'_> {
     }
 }
 
-/// The first name of a path, and what is below it.
+/// Splits off the first segment of a path.
 fn split(path: &str) -> (&str, Option<&str>) {
     path.split_once('/')
         .map_or((path, None), |(name, below)| (name, Some(below)))

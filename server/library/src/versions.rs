@@ -1,8 +1,8 @@
-//! What one document has been: the commits that changed it, along one line of ancestors.
+//! The history of one document: the commits that changed it, along one line of ancestors.
 //!
-//! At a merge the line goes on with the side that has the document as the merge has it, so that a branch on which it was
-//! changed is followed commit by commit; where neither has, with the first. That is the history simplification of
-//! `git log -- PATH` with one side chosen where git shows both.
+//! At a merge the line continues with a parent whose document equals the merge's, so that the branch that changed it is
+//! followed commit by commit; if there is none, with the first. This is the history simplification of `git log -- PATH`, with
+//! one side chosen where git shows both.
 
 use chrono::{DateTime, FixedOffset, TimeZone};
 use gix::{
@@ -13,26 +13,26 @@ use gix::{
 use tabellion_runtime::{CommitId, ContentId, Document, DocumentHistory, Failure, Version, VersionEntry};
 
 use super::{
-    commit_message::{Noted, Record},
+    commit_message::{Record, ToolDetails},
+    failures::InRepository,
     tree,
-    trouble::InRepository,
 };
 
-/// Bytes of git's objects that are kept on the way: each commit has most of its trees from the one before.
-const OBJECTS: usize = 4 << 20;
-/// What every message has in it in which a tool wanted something to be kept.
-const NOTED: &[u8] = b"Tabellion-Details:";
+/// Size of the object cache, in bytes: each commit shares most trees with the one before.
+const OBJECT_CACHE_BYTES: usize = 4 << 20;
+/// Contained in each message with details of a tool.
+const DETAILS_MARK: &[u8] = b"Tabellion-Details:";
 
-/// The line of a document's versions, as far back as somebody went.
+/// The line of a document's versions, as far back as it was read.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct VersionLine {
     /// Newest first.
     versions: Vec<Version>,
-    /// The known commit that it ends at.
+    /// The known commit at which the line ends.
     since: Option<CommitId>,
 }
 
-impl Line {
+impl VersionLine {
     /// Adds `versions`, newest first, up to a known one.
     pub(super) fn follow<'v>(
         &mut self,
@@ -48,8 +48,7 @@ impl Line {
         }
     }
 
-    /// Goes on from `commit`, back to a commit that is known or to the beginning. `path` is relative to the top of the
-    /// repository.
+    /// Continues from `commit` back to a known commit or to the beginning. `path` is relative to the top of the repository.
     pub(super) fn go_back(
         &mut self,
         git: &gix::Repository,
@@ -61,7 +60,7 @@ impl Line {
             return Ok(());
         }
         let mut git = git.clone();
-        git.object_cache_size(OBJECTS);
+        git.object_cache_size(OBJECT_CACHE_BYTES);
         let mut next = match commit {
             Some(commit) => Node::read(&git, commit, path)?,
             None => None,
@@ -82,7 +81,7 @@ impl Line {
         Ok(())
     }
 
-    /// The past of `document`, whose content is kept as `now`, at the commit `state`.
+    /// Returns the history of `document`, whose stored content is `now`, at the commit `state`.
     pub(super) fn past(
         mut self,
         document: Option<Document>,
@@ -110,7 +109,7 @@ struct Node {
 }
 
 impl Node {
-    /// The commit `id`; `None` where a shallow clone ends.
+    /// Reads the commit `id`; `None` at the end of a shallow clone.
     fn read(git: &gix::Repository, id: ObjectId, path: &str) -> Result<Option<Self>, Failure> {
         Self::read_beside(git, id, path, None)
     }
@@ -148,7 +147,7 @@ impl Node {
         }))
     }
 
-    /// The next one of the line.
+    /// Returns the next commit of the line.
     fn parent(&self, git: &gix::Repository, path: &str) -> Result<Option<Self>, Failure> {
         let mut first = None;
         for parent in &self.parents {
@@ -163,8 +162,8 @@ impl Node {
         Ok(first)
     }
 
-    /// Returns whether it is a tool's change of the document that left every byte as it was. That is a version too, since
-    /// it can be undone.
+    /// Returns true for a tool's change of the document that left its bytes as they were. It is a version too, since it can
+    /// be undone.
     fn is_kept_change(&self, parent: Option<&Self>, path: &str) -> bool {
         let is_same_tree = parent.is_some_and(|parent| parent.tree == self.tree);
         let content = self.content.map(|id| id.to_string());
@@ -172,16 +171,16 @@ impl Node {
             Some(contents) => is_same_tree || contents.iter().all(|side| *side == content),
             None => false,
         };
-        self.data.contains_str(NOTED) && self.record().is_some_and(is_kept)
+        self.data.contains_str(DETAILS_MARK) && self.record().is_some_and(is_kept)
     }
 
-    /// What the commit says of itself, if it is one of ours.
+    /// Returns the record, if the commit is one of the library's own.
     fn record(&self) -> Option<Record> {
         let message = self.data.split_once_str(b"\n\n")?.1;
         Record::parse(&message.to_str_lossy())
     }
 
-    /// What the commit made of the document at `path`, which held `before`.
+    /// Returns the version that the commit made of the document at `path`, which had the content `before`.
     fn version(&self, before: Option<ObjectId>, path: &str) -> Version {
         let (mut author, mut time) = (String::new(), DateTime::default());
         for token in CommitRefIter::from_bytes(&self.data, self.id.kind()).map_while(Result::ok) {
@@ -208,9 +207,9 @@ impl Node {
     }
 }
 
-/// What the log keeps of a tool's change, if the tool wanted something to be kept.
+/// Returns the log entry of a tool's change, if it has details.
 pub(super) fn entry(record: Record) -> Option<VersionEntry> {
-    let Noted { details, .. } = record.noted?;
+    let ToolDetails { details, .. } = record.tool_details?;
     Some(VersionEntry {
         tool: record.tool?,
         operation: record.operation,
@@ -225,12 +224,12 @@ fn moment(time: gix::date::Time) -> DateTime<FixedOffset> {
         .unwrap_or_default()
 }
 
-/// The id that a text is.
+/// Parses an id.
 pub(super) fn content_id(id: &str) -> Result<ObjectId, Failure> {
     ObjectId::from_hex(id.as_bytes()).reading("an id")
 }
 
-/// The bytes of a content.
+/// Returns the bytes of a content.
 pub(super) fn content(git: &gix::Repository, id: ObjectId) -> Result<Vec<u8>, Failure> {
     Ok(git.find_blob(id).reading("an earlier content")?.detach().data)
 }

@@ -1,28 +1,29 @@
-//! Which files and folders the library shows: Markdown files and folders that are neither hidden, nor ignored by git, nor
-//! behind a symbolic link, nor in another repository, and whose names [`crate::path`] takes.
+//! The files and folders that the library shows: Markdown files and folders that are not hidden, not ignored by git, not
+//! behind a symbolic link, not in another repository, and whose names [`crate::path`] accepts.
 //!
-//! One walk serves listing and searching, and one set of rules serves the walk and [`exclusion`], which a writer asks.
-//! Unlike with `git status`, git's rules also hold for files that it already tracks: what is shown does not depend on the
-//! index.
+//! One walk serves listing and searching, and the same rules serve the walk and [`exclusion`], which writers use. Unlike in
+//! `git status`, ignore rules also apply to tracked files: what is shown does not depend on the index.
 
 use std::io;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::ignore::{IgnoreRules, Scope};
 use super::root::Root;
 use crate::path::{LibraryDir, LibraryPath, is_markdown};
 use tabellion_platform::{Dir, Kind, OpenError};
 
-/// The most files and folders that one listing has.
+/// Upper bound of the files and folders in a listing.
 pub const MAX_ENTRIES: usize = 100_000;
 
-/// Files handed to a thread at once: some half a millisecond of searching.
+/// Number of files handed to a thread at once: about half a millisecond of searching.
 const BATCH: usize = 128;
 
-/// More threads than this only wait for each other in the kernel's folders.
+/// Further threads would only contend for the kernel's folder locks.
 const MAX_THREADS: usize = 8;
 
 /// The files and folders below a folder.
@@ -30,63 +31,63 @@ const MAX_THREADS: usize = 8;
 pub struct Listing {
     /// The Markdown files, sorted by the bytes of their paths.
     pub files: Vec<LibraryPath>,
-    /// The folders, also those without Markdown files, sorted likewise.
+    /// The folders, including those without Markdown files, sorted likewise.
     pub folders: Vec<LibraryDir>,
-    /// How many files and folders there are.
+    /// Number of files and folders.
     pub total: usize,
     /// Whether there are more than [`MAX_ENTRIES`]; the first ones by path are then listed.
     pub truncated: bool,
-    /// How many folders could not be read, so that what is in them is missing here.
+    /// Number of folders that could not be read and are missing here.
     pub skipped: usize,
 }
 
 /// Why a folder can't be listed or searched.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// There is none.
+    /// It does not exist.
     #[error("folder `{path}` not found")]
     NotFound {
-        /// The folder asked for.
+        /// The folder.
         path: String,
     },
-    /// It, or one above it, is a file.
+    /// The folder, or one above it, is a file.
     #[error("`{path}` is not a folder")]
     NotAFolder {
-        /// The folder asked for.
+        /// The folder.
         path: String,
     },
-    /// It, or one above it, is a symbolic link.
+    /// The folder, or one above it, is a symbolic link.
     #[error("folder `{path}` leads through a symbolic link, which the library does not follow")]
     Symlink {
-        /// The folder asked for.
+        /// The folder.
         path: String,
     },
     /// The library does not show it.
     #[error("folder `{path}` {why}")]
     Excluded {
-        /// The folder asked for.
+        /// The folder.
         path: String,
-        /// Why not.
+        /// The reason.
         why: Exclusion,
     },
     /// The system does not let this process read it.
     #[error("folder `{path}` may not be read; give the server's user permission to")]
     Denied {
-        /// The folder asked for.
+        /// The folder.
         path: String,
     },
     /// The system failed.
     #[error("folder `{path}` can't be read: {source}")]
     Io {
-        /// The folder asked for.
+        /// The folder.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl FolderError {
-    /// The stable name of the error, for programs.
+    /// Returns the stable name of the error, for programs.
     pub fn rule(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "folder_not_found",
@@ -120,22 +121,22 @@ impl FolderError {
     }
 }
 
-/// Why the library does not show a file or folder although its name is a good one.
+/// Why the library does not show a file or folder with a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Exclusion {
-    /// A rule of git's ignores it or a folder above it.
+    /// A rule of git ignores it or a folder above it.
     #[error("is ignored by git; change `.gitignore` to make it part of the library")]
     Ignored,
-    /// A folder above it has a `.git` of its own: a submodule, or a repository that happens to lie there.
+    /// A folder above it has its own `.git`: a submodule, or another repository.
     #[error("belongs to another git repository inside the library")]
     OtherRepository,
 }
 
-/// The visible files and folders in `dir`, and with `recursive` also those in every folder below it.
+/// Returns the visible files and folders in `dir`, and with `recursive` also those in all folders below it.
 ///
 /// # Errors
 ///
-/// [`FolderError`] when `dir` is not a folder that the library shows.
+/// [`FolderError`] if `dir` is not a folder that the library shows.
 pub fn list(
     root: &Root,
     dir: &LibraryDir,
@@ -145,23 +146,23 @@ pub fn list(
     if !recursive {
         return Ok(list_folder(root, dir, rules)?.into_listing());
     }
-    let parts = walk(root, dir, rules, Found::default, |found, step| {
+    let parts = walk(root, dir, rules, FoundEntries::default, |found, step| {
         match step {
-            Step::Files(_, files) => found.add(files.into_iter().map(Entry::File)),
-            Step::Folder(folder) => found.add([Entry::Folder(folder)]),
-            Step::Unreadable => found.skipped += 1,
+            WalkItem::Files(_, files) => found.add(files.into_iter().map(Entry::File)),
+            WalkItem::Folder(folder) => found.add([Entry::Folder(folder)]),
+            WalkItem::Unreadable => found.skipped += 1,
         }
         ControlFlow::Continue(())
     })?;
     Ok(parts
         .into_iter()
-        .fold(Found::default(), Found::merge)
+        .fold(FoundEntries::default(), FoundEntries::merge)
         .into_listing())
 }
 
-fn list_folder(root: &Root, dir: &LibraryDir, rules: &IgnoreRules) -> Result<Found, FolderError> {
+fn list_folder(root: &Root, dir: &LibraryDir, rules: &IgnoreRules) -> Result<FoundEntries, FolderError> {
     let (handle, folder) = open_folder(root, dir, rules)?;
-    let mut found = Found::default();
+    let mut found = FoundEntries::default();
     found.add(folder.files.into_iter().map(Entry::File));
     for child in folder.folders {
         match handle
@@ -171,7 +172,7 @@ fn list_folder(root: &Root, dir: &LibraryDir, rules: &IgnoreRules) -> Result<Fou
             Ok(false) => found.add([Entry::Folder(child)]),
             Ok(true) => {}
             Err(error) if is_gone(&error) => {}
-            // Whoever may not enter it can't see whether it is a repository; the folder itself is no secret.
+            // A folder that can't be entered may be a repository or not; the folder itself is no secret.
             Err(_) => {
                 found.add([Entry::Folder(child)]);
                 found.skipped += 1;
@@ -181,11 +182,11 @@ fn list_folder(root: &Root, dir: &LibraryDir, rules: &IgnoreRules) -> Result<Fou
     Ok(found)
 }
 
-/// Why the library does not show a file at `path`, whether one is there or not; `None` when it does.
+/// Returns why the library does not show a file at `path`, whether it exists or not; `None` if it does.
 ///
 /// # Errors
 ///
-/// [`FolderError`] when a folder on the way is a file or a symbolic link, or can't be entered.
+/// [`FolderError`] if a folder above is a file or a symbolic link, or can't be entered.
 pub fn exclusion(
     root: &Root,
     path: &LibraryPath,
@@ -202,17 +203,17 @@ pub fn exclusion(
     }
 }
 
-/// [`Exclusion::OtherRepository`] when a folder on the way to `path` has a `.git`, asked at the price of a look per folder.
+/// Returns [`Exclusion::OtherRepository`] if a folder above `path` has a `.git`. Reads each of these folders.
 pub(super) fn other_repository(root: &Root, path: &LibraryPath) -> Option<Exclusion> {
     let has_git = |folder: LibraryDir| root.dir().kind(&format!("{folder}/.git"));
     path.parent()
         .ancestors()
-        // What can't be looked at can't be read either, and that then says why.
+        // A folder that can't be entered fails later with its own error.
         .any(|folder| matches!(has_git(folder), Ok(Some(_))))
         .then_some(Exclusion::OtherRepository)
 }
 
-/// The scope that holds for the folder `dir` from above, and the folder itself if it is there.
+/// Returns the scope of the folder `dir`, and the folder if it exists.
 fn reach(
     root: &Root,
     dir: &LibraryDir,
@@ -276,7 +277,7 @@ fn open_folder(
     Ok((handle, folder))
 }
 
-/// One folder as read: what it shows, and the rules that hold in it.
+/// A folder that was read: its visible content, and the rules that apply in it.
 struct Folder {
     files: Vec<LibraryPath>,
     folders: Vec<LibraryDir>,
@@ -310,7 +311,7 @@ impl Folder {
         })
     }
 
-    /// What is left to do in this folder, whose handle is `handle`.
+    /// Returns the tasks left in this folder, whose handle is `handle`.
     fn into_tasks(self, handle: &Arc<Dir>) -> Vec<Task> {
         let Self {
             mut files,
@@ -337,28 +338,28 @@ impl Folder {
     }
 }
 
-/// What a walk comes upon.
-pub(super) enum Step<'a> {
-    /// A folder that is shown.
+/// An item that a walk reports.
+pub(super) enum WalkItem<'a> {
+    /// A visible folder.
     Folder(LibraryDir),
-    /// Some of the shown files of one folder, which is held open.
+    /// Some of the visible files of one open folder.
     Files(&'a Dir, Vec<LibraryPath>),
     /// A folder that could not be read.
     Unreadable,
 }
 
-/// Takes every visible file and folder below `dir` to one of several threads, in no order. Each thread makes itself a
-/// `T` with `start` and has `step` work on it; all of them are returned. [`ControlFlow::Break`] from `step` ends the walk.
+/// Passes every visible file and folder below `dir` to one of several threads, in no order. Each thread creates a `T` with
+/// `start` and passes it to `step`; all of them are returned. [`ControlFlow::Break`] from `step` ends the walk.
 ///
 /// # Errors
 ///
-/// [`FolderError`] when `dir` is not a folder that the library shows.
+/// [`FolderError`] if `dir` is not a folder that the library shows.
 pub(super) fn walk<T: Send>(
     root: &Root,
     dir: &LibraryDir,
     rules: &IgnoreRules,
     start: impl Fn() -> T + Sync,
-    step: impl Fn(&mut T, Step<'_>) -> ControlFlow<()> + Sync,
+    step: impl Fn(&mut T, WalkItem<'_>) -> ControlFlow<()> + Sync,
 ) -> Result<Vec<T>, FolderError> {
     let (handle, folder) = open_folder(root, dir, rules)?;
     let queue = Queue::new(folder.into_tasks(&handle));
@@ -386,7 +387,7 @@ pub(super) fn walk<T: Send>(
     }))
 }
 
-/// A part of a walk that one thread does at a time.
+/// A part of a walk for one thread.
 enum Task {
     Folder {
         parent: Arc<Dir>,
@@ -400,12 +401,12 @@ enum Task {
 }
 
 impl Task {
-    /// Does it, and returns what there is to do next.
-    fn run(self, mut step: impl FnMut(Step<'_>) -> ControlFlow<()>) -> ControlFlow<(), Vec<Task>> {
+    /// Runs the task, and returns its subtasks.
+    fn run(self, mut step: impl FnMut(WalkItem<'_>) -> ControlFlow<()>) -> ControlFlow<(), Vec<Task>> {
         let (parent, path, scope) = match self {
             Task::Folder { parent, path, scope } => (parent, path, scope),
             Task::Files { dir, files } => {
-                step(Step::Files(&dir, files))?;
+                step(WalkItem::Files(&dir, files))?;
                 return ControlFlow::Continue(Vec::new());
             }
         };
@@ -419,20 +420,20 @@ impl Task {
         match read {
             Ok((_, folder)) if folder.is_repository => ControlFlow::Continue(Vec::new()),
             Ok((handle, folder)) => {
-                step(Step::Folder(path))?;
+                step(WalkItem::Folder(path))?;
                 ControlFlow::Continue(folder.into_tasks(&handle))
             }
             Err(error) if is_gone(&error) => ControlFlow::Continue(Vec::new()),
             Err(_) => {
-                step(Step::Folder(path))?;
-                step(Step::Unreadable)?;
+                step(WalkItem::Folder(path))?;
+                step(WalkItem::Unreadable)?;
                 ControlFlow::Continue(Vec::new())
             }
         }
     }
 }
 
-/// The tasks of one walk. The newest is done first, so that few folders are held open.
+/// The tasks of one walk. The newest is run first, so that few folders are held open.
 struct Queue {
     state: Mutex<QueueState>,
     changed: Condvar,
@@ -440,7 +441,7 @@ struct Queue {
 
 struct QueueState {
     tasks: Vec<Task>,
-    /// Threads that are at a task, from which more may come.
+    /// Number of threads that run a task, which may add more.
     busy: usize,
 }
 
@@ -452,7 +453,7 @@ impl Queue {
         }
     }
 
-    /// The next task; `None` when all are done.
+    /// Returns the next task; `None` when all are done.
     fn turn(&self) -> Option<Turn<'_>> {
         let mut state = self.lock();
         loop {
@@ -466,16 +467,16 @@ impl Queue {
             if state.busy == 0 {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
-/// One thread's turn at a task. Dropping it ends the turn, also when the task panicked: nobody waits for it forever.
+/// A thread's turn at a task. Dropping it ends the turn, even after a panic, so that the other threads do not wait for ever.
 struct Turn<'a> {
     queue: &'a Queue,
     task: Option<Task>,
@@ -498,7 +499,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// One line of a listing.
+/// A line of a listing.
 enum Entry {
     File(LibraryPath),
     Folder(LibraryDir),
@@ -513,15 +514,15 @@ impl Entry {
     }
 }
 
-/// What one thread found. Never holds more than twice [`MAX_ENTRIES`], whatever the library's size.
+/// The entries found by one thread. Never holds more than twice [`MAX_ENTRIES`].
 #[derive(Default)]
-struct Found {
+struct FoundEntries {
     entries: Vec<Entry>,
     total: usize,
     skipped: usize,
 }
 
-impl Found {
+impl FoundEntries {
     fn add(&mut self, entries: impl IntoIterator<Item = Entry>) {
         let before = self.entries.len();
         self.entries.extend(entries);
@@ -541,7 +542,7 @@ impl Found {
         }
     }
 
-    /// Forgets all but the first [`MAX_ENTRIES`] by path.
+    /// Drops all but the first [`MAX_ENTRIES`] by path.
     fn keep_first(&mut self) {
         if self.entries.len() > MAX_ENTRIES {
             self.entries

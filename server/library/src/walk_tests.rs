@@ -204,7 +204,7 @@ fn the_repositorys_configuration_is_read() {
 #[test]
 fn a_listing_is_bounded() {
     const ALL: usize = 5 * MAX_ENTRIES / 2;
-    let mut parts = [Found::default(), Found::default()];
+    let mut parts = [FoundEntries::default(), FoundEntries::default()];
     for number in (0..ALL).rev() {
         let file = LibraryDir::ROOT.file(&format!("{number:07}.md")).unwrap();
         // Nearly all to one thread, so that it has more than it may hold.
@@ -227,7 +227,7 @@ fn a_panic_in_one_thread_ends_the_walk() {
     let place = Place::new("", &[("a/a.md", ""), ("b/b.md", ""), ("c.md", "")]);
     let panicked = AtomicBool::new(false);
     let walked = std::panic::catch_unwind(|| {
-        let once = |_: &mut (), _: Step<'_>| {
+        let once = |_: &mut (), _: WalkItem<'_>| {
             assert!(panicked.swap(true, Ordering::Relaxed), "on purpose");
             ControlFlow::Continue(())
         };

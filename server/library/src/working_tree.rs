@@ -1,4 +1,4 @@
-//! The ground floor of a library: its folder, its repository, and what is true of both whoever changes them.
+//! A library's folder and its repository, and the operations that reading and changing share.
 
 use std::{
     fs,
@@ -13,41 +13,41 @@ use tabellion_platform::{FileLock, lock_file, try_lock_file};
 use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
-    blocking,
+    blocking::blocking,
     checkpoint::Watch,
     counts::Counts,
+    failures::{At, refused, unreadable},
     ignore::IgnoreRules,
     repository::{OpenError, Repository},
     root::{FileBytes, Root},
-    trouble::{At, refused, unreadable},
     walk,
 };
 use crate::path::LibraryPath;
 
-/// What becomes of bytes that a person left uncommitted, when a change comes to the same file.
+/// What to do with a person's uncommitted bytes when a change affects the same file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ExternalPolicy {
-    /// They are recorded as a commit of their own first.
+    /// Commit them first, in a commit of their own.
     #[default]
     Adopt,
-    /// The change is refused.
+    /// Refuse the change.
     Refuse,
 }
 
-/// How a library behaves.
+/// Options of a library.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// What becomes of uncommitted bytes.
+    /// What to do with uncommitted bytes.
     pub external: ExternalPolicy,
 }
 
-/// A library's folder and repository, and how its files are changed.
+/// A library's folder and repository, and the options for changes.
 pub(super) struct WorkingTree {
     pub(super) root: Root,
     pub(super) repository: Repository,
     pub(super) rules: IgnoreRules,
     pub(super) options: Options,
-    /// Whether the intent's name is known to be on the disk.
+    /// Whether the intent's file name is known to be durable.
     pub(super) intent_is_named: AtomicBool,
     pub(super) watch: Watch,
     pub(super) counts: Arc<Counts>,
@@ -77,7 +77,7 @@ impl WorkingTree {
         Ok(working_tree)
     }
 
-    /// What the file at `path` holds. What is another repository's is not looked at.
+    /// Reads the file at `path`. Refuses files of another repository.
     pub(super) fn file(&self, path: &LibraryPath) -> Result<Option<FileBytes>, Failure> {
         self.check_ours(path)?;
         self.root.read(path).map_err(|error| unreadable(&error))
@@ -94,7 +94,7 @@ impl WorkingTree {
         self.repository.head_commit(&self.repository.git())
     }
 
-    /// At start: an ignored folder is no library, unless a person has put something of it in all the same.
+    /// At start: an ignored folder is not a library, unless HEAD or the index has files of it.
     fn check_carried(&self) -> Result<(), OpenError> {
         if self.rules.scope().is_some() || self.repository.tracks_library() {
             return Ok(());
@@ -105,7 +105,7 @@ impl WorkingTree {
         })
     }
 
-    /// Takes the lock among processes, waiting for `timeout` at most.
+    /// Takes the lock between processes; waits for `timeout` at most.
     pub(super) fn lock(&self, timeout: Duration) -> Result<FileLock, Failure> {
         let path = self.lock_path()?;
         let lock = match try_lock_file(&path).at("lock", &path)? {
@@ -124,7 +124,7 @@ impl WorkingTree {
     }
 }
 
-/// Waits in a thread of its own, so that we can stop waiting: it then gives the lock back as soon as it has it.
+/// Waits in a thread of its own, so that the wait can end: the thread then releases the lock once it has it.
 fn wait_for_lock(path: PathBuf, timeout: Duration) -> Result<FileLock, Failure> {
     let (sender, receiver) = mpsc::channel();
     let waiting_for = path.clone();

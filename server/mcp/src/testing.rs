@@ -1,4 +1,4 @@
-//! Two contracts in memory, written against the trait by hand: one for each way that errors travel.
+//! Two contracts in memory for tests, implemented by hand: one for each error channel.
 
 use std::{
     sync::{Arc, Mutex},
@@ -14,7 +14,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::{Adapter, ApprovalPolicy, Offer, ServerInfo};
 
-/// A document's place in memory, and what tests want to know of it.
+/// A contract in memory that records its calls.
 #[derive(Debug)]
 pub struct Memory {
     spec: &'static ContractSpec,
@@ -25,7 +25,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Returns a contract with this spec that has kept nothing.
+    /// Returns a contract with this spec and no records.
     pub fn new(spec: &'static ContractSpec) -> Arc<Self> {
         Arc::new(Self {
             spec,
@@ -36,17 +36,17 @@ impl Memory {
         })
     }
 
-    /// What mutations have kept.
+    /// Returns the texts that mutations kept.
     pub fn kept(&self) -> Vec<String> {
         self.kept.lock().unwrap().clone()
     }
 
-    /// Who called, call by call.
+    /// Returns the client of each call.
     pub fn clients(&self) -> Vec<Option<String>> {
         self.clients.lock().unwrap().clone()
     }
 
-    /// How many calls have begun.
+    /// Returns the number of calls that began.
     pub fn begun(&self) -> usize {
         *self.begun.borrow()
     }
@@ -60,7 +60,7 @@ impl Memory {
             .unwrap();
     }
 
-    /// Lets `calls` of `slow` go on.
+    /// Lets `calls` calls of `slow` continue.
     pub fn open(&self, calls: usize) {
         self.gate.add_permits(calls);
     }
@@ -79,7 +79,7 @@ impl Memory {
                 self.gate.acquire().await.unwrap().forget();
                 self.kept.lock().unwrap().push(text.clone());
             }
-            // A step every thirty milliseconds, until it is cancelled or has made as many as the text says.
+            // Reports a step every 30 ms, until it is cancelled or has made the number of steps in its text.
             "count" => {
                 let steps: u64 = text.parse().unwrap();
                 for done in 1..=steps {
@@ -239,9 +239,9 @@ static RPC_TOOLS: [ToolSpec; 4] = [
     tool("wait_rpc", false),
 ];
 
-/// Errors travel as results.
+/// A contract whose errors are sent as results.
 pub static NOTES: ContractSpec = spec("notes", ErrorChannel::Result, &TOOLS);
-/// Errors travel as JSON-RPC errors.
+/// A contract whose errors are sent as JSON-RPC errors.
 pub static RPC: ContractSpec = spec("rpc", ErrorChannel::JsonRpc, &RPC_TOOLS);
 
 /// Returns an adapter that serves `contracts`.

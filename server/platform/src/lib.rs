@@ -100,12 +100,30 @@ pub fn mode(metadata: &Metadata) -> u32 {
     }
 }
 
+/// A moment as git's index keeps it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timestamp {
+    /// Seconds since 1970, modulo 2³².
+    pub seconds: u32,
+    /// Nanoseconds of the second.
+    pub nanoseconds: u32,
+}
+
+impl Timestamp {
+    /// Returns the nanoseconds since 1970.
+    pub fn as_nanos(self) -> u64 {
+        u64::from(self.seconds) * 1_000_000_000 + u64::from(self.nanoseconds)
+    }
+}
+
 /// What git's index keeps of a file, to see without reading it whether it changed; all zero where that is unknown, which
 /// makes git read it. Larger numbers are cut to 32 bits, as git does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileStat {
-    /// When its state changed, then when its content did: seconds and nanoseconds.
-    pub times: [u32; 4],
+    /// When its state (name, owner, mode or content) last changed.
+    pub ctime: Timestamp,
+    /// When its content last changed.
+    pub mtime: Timestamp,
     /// The device.
     pub device: u32,
     /// The inode.
@@ -125,7 +143,14 @@ pub fn file_stat(metadata: &Metadata) -> FileStat {
         use std::os::unix::fs::MetadataExt;
         let m = metadata;
         FileStat {
-            times: [m.ctime(), m.ctime_nsec(), m.mtime(), m.mtime_nsec()].map(|number| number as u32),
+            ctime: Timestamp {
+                seconds: m.ctime() as u32,
+                nanoseconds: m.ctime_nsec() as u32,
+            },
+            mtime: Timestamp {
+                seconds: m.mtime() as u32,
+                nanoseconds: m.mtime_nsec() as u32,
+            },
             device: m.dev() as u32,
             inode: m.ino() as u32,
             user: m.uid(),

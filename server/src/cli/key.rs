@@ -1,4 +1,4 @@
-//! `tabellion key`: makes keys, shows which there are, takes them away.
+//! `tabellion key`: creates, lists and revokes API keys.
 
 use std::{
     error::Error,
@@ -12,56 +12,56 @@ use tabellion_http::keys::{KeyFile, Scope};
 
 use crate::{console::say, contracts, serve::libraries};
 
-/// What to do with keys.
+/// What to do with API keys.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make a key and show it, once
+    /// Create a key and print it; it is shown only once
     Create(Create),
-    /// Show the keys that there are, without their secrets
+    /// List the keys, without their secrets
     List(Keys),
-    /// Take a key away; servers that run notice it
+    /// Revoke a key; running servers notice it
     Revoke(Revoke),
 }
 
-/// Which file.
+/// The key file to use.
 #[derive(Debug, Args)]
 pub(super) struct Keys {
-    /// The file of keys, which `serve --keys` is told of too
+    /// Key file; the same as for `serve --keys`
     #[arg(long, value_name = "FILE")]
     keys: PathBuf,
 }
 
-/// A new key.
+/// Arguments of `key create`.
 #[derive(Debug, Args)]
 pub(super) struct Create {
     #[command(flatten)]
     file: Keys,
 
-    /// Whose it is: the author of all commits that are made with it
+    /// The key's owner, recorded as the author of all commits made with it
     #[arg(long)]
     name: String,
 
-    /// The author's address; one that says which key it was, if not given
+    /// E-mail address of the author; derived from the key's id if omitted
     #[arg(long)]
     email: Option<String>,
 
-    /// What it is good for: `read` or `write`, then `:CONTRACT` for one contract, then `@LIBRARY` for one library; may be
-    /// repeated
+    /// What the key permits: `read` or `write`, optionally followed by `:CONTRACT` for one contract and `@LIBRARY` for one
+    /// library; may be repeated
     #[arg(long = "scope", value_name = "SCOPE", default_value = "read")]
     scopes: Vec<Scope>,
 }
 
-/// A key that is to go.
+/// Arguments of `key revoke`.
 #[derive(Debug, Args)]
 pub(super) struct Revoke {
     #[command(flatten)]
     file: Keys,
 
-    /// The key's id, as `key list` shows it
+    /// Id of the key, as `key list` prints it
     id: String,
 }
 
-/// Does it, and says on standard output what came of it.
+/// Runs the command and prints its result on standard output.
 pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
     let mut out = io::stdout().lock();
     match command {
@@ -71,7 +71,7 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
             let secret = file.create(&new.name, new.email.as_deref(), new.scopes.clone())?;
             writeln!(out, "{}", secret.reveal())?;
             say(format_args!(
-                "keep this key now, it is not shown again; its id is {}",
+                "store this key now, it is not shown again; its id is {}",
                 secret.id()
             ));
         }
@@ -91,15 +91,17 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Refuses a scope that could never be good for anything.
+/// Refuses a scope that names a contract or library that can't exist.
 fn check(scope: &Scope) -> Result<(), String> {
     let (contract, library) = scope.names();
     if let Some(contract) = contract.filter(|name| contracts::spec(name).is_none()) {
         let all = contracts::names().join(", ");
-        return Err(format!("there is no contract `{contract}`; there are {all}"));
+        return Err(format!(
+            "there is no contract `{contract}`; the contracts are {all}"
+        ));
     }
     match library.filter(|name| !libraries::is_name(name)) {
-        Some(library) => Err(format!("no library can be called `{library}`")),
+        Some(library) => Err(format!("`{library}` is not a valid name of a library")),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! The command line: arguments, and which part of the program they start.
+//! The command line: its arguments, and the part of the program that each command starts.
 
 mod key;
 mod serve;
@@ -9,11 +9,11 @@ use clap::{Parser, Subcommand};
 
 use crate::{console::say, demo};
 
-/// Exit code of a run that did what it was asked to.
+/// Exit code of a successful run.
 pub const SUCCESS: u8 = 0;
-/// Exit code of a run that failed; standard error says why.
+/// Exit code of a failed run; standard error says why.
 pub const FAILURE: u8 = 1;
-// 2 is clap's, for a command line that can't be understood.
+// Exit code 2 is clap's, for an invalid command line.
 
 /// A server for Markdown libraries in git: every edit is atomic, one commit, one log entry.
 #[derive(Debug, Parser)]
@@ -25,16 +25,16 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve a library to an MCP client over standard input and output, or to many over HTTP
+    /// Serve a library to one MCP client over standard input and output, or to many over HTTP
     Serve(Box<serve::Arguments>),
-    /// Make API keys for HTTP, show which there are, take them away
+    /// Create, list and revoke API keys for HTTP
     #[command(subcommand)]
     Key(key::Command),
-    /// Show the whole way once, on a throw-away library of real documents
+    /// Show a guided tour on a throw-away library of real documents
     Demo,
 }
 
-/// Runs the program with the process's arguments.
+/// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(arguments) => crate::serve::run(&(*arguments).into()),

@@ -9,7 +9,7 @@ use clap::{
 use tabellion_http::{
     keys::Scope,
     oauth::{Issuer, PublicUrl},
-    rates::Rate,
+    rates::RatePerMinute,
 };
 use tabellion_library::ExternalPolicy;
 use tabellion_mcp::{ApprovalMode, Offer};
@@ -22,8 +22,8 @@ use crate::{
 /// What to serve.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Folder of the library; it and its git repository are made where they are missing. With --http there may be several:
-    /// those with a name are served at `/mcp/NAME`
+    /// Folder of the library; it and its git repository are created if missing. With --http there may be several: a library
+    /// with a name is served at `/mcp/NAME`
     #[arg(
         long = "library",
         value_name = "[NAME=]DIR",
@@ -42,11 +42,11 @@ pub(super) struct Arguments {
     )]
     contracts: Vec<String>,
 
-    /// The one document of contracts that work on one, relative to the library
+    /// Document for contracts that work on one, relative to the library
     #[arg(long, value_name = "PATH")]
     document: Option<String>,
 
-    /// Offer only the tools that change nothing, and refuse all others
+    /// Offer only tools that change nothing, and refuse all others
     #[arg(long)]
     read_only: bool,
 
@@ -54,7 +54,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "MODE", value_enum, default_value_t = Approval::Prompt)]
     approval: Approval,
 
-    /// Tools that need a person's approval though their contract asks for none: the person is shown the difference
+    /// Tools that need a person's approval although their contract does not ask for it: the client shows the person the diff
     #[arg(
         long,
         value_name = "TOOL",
@@ -63,24 +63,24 @@ pub(super) struct Arguments {
     )]
     approve: Vec<String>,
 
-    /// What to do with a file that was changed outside of the server and not committed, before changing it
+    /// What to do, before a change, with a file that was changed outside of the server and not committed
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = External::Adopt)]
     external: External,
 
-    /// Serve over HTTP at this address, at `/mcp`, until interrupted or terminated; port 0 takes a free one
+    /// Serve over HTTP at this address, at `/mcp`, until interrupted or terminated; port 0 chooses a free port
     #[arg(long, value_name = "ADDR:PORT")]
     http: Option<SocketAddr>,
 
-    /// With --http: serve on standard input and output as well, and until their client is gone
+    /// With --http: also serve standard input and output, and stop when that client disconnects
     #[arg(long, requires = "http")]
     stdio: bool,
 
-    /// Serve over HTTP only those who have one of the keys in this file, which `tabellion key create` makes. Without it,
-    /// only loopback addresses are served
+    /// With --http: accept only the API keys in this file, which `tabellion key create` writes. Without it, only loopback
+    /// addresses are served
     #[arg(long, value_name = "FILE", requires = "http")]
     keys: Option<PathBuf>,
 
-    /// Serve over HTTP those who have an access token (a JWT) of this OAuth 2 authorization server, which is its `iss`
+    /// With --http: accept access tokens (JWTs) of the OAuth 2 authorization server with this issuer identifier (`iss`)
     #[arg(
         long,
         value_name = "URL",
@@ -90,17 +90,17 @@ pub(super) struct Arguments {
     )]
     oauth_issuer: Option<Issuer>,
 
-    /// The keys that the authorization server signs with (a JWK Set): a file, which is read again when it changes, or a URL
+    /// Signing keys of the authorization server (a JWK Set): a file, which is read again when it changes, or a URL
     #[arg(long, value_name = "FILE|URL", requires = "oauth_issuer")]
     oauth_jwks: Option<String>,
 
-    /// What else than the library's URL a token may be for (`aud`), where the authorization server can't say that; may be
-    /// repeated
+    /// Further accepted audience (`aud`) of access tokens, for authorization servers that can't issue tokens for the
+    /// library's URL; may be repeated
     #[arg(long = "oauth-audience", value_name = "TEXT", requires = "oauth_issuer")]
     oauth_audiences: Vec<String>,
 
-    /// What clients are asked to get a token for, to begin with; may be repeated, as for an authorization server that holds
-    /// them for ever to the scope that they register for first
+    /// Scope that clients are told to request first; may be repeated. For authorization servers that limit a client for ever
+    /// to the scopes of its first registration
     #[arg(
         long = "oauth-scope",
         value_name = "SCOPE",
@@ -109,34 +109,34 @@ pub(super) struct Arguments {
     )]
     oauth_scopes: Vec<Scope>,
 
-    /// Speak TLS over HTTP, with the certificates in this file (PEM, the server's own first), which is read again when it
-    /// changes
+    /// Serve HTTPS with the certificate chain in this file (PEM, the server's own certificate first), which is read again
+    /// when it changes
     #[arg(long, value_name = "FILE", requires = "http", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
 
-    /// The private key of the certificate (PEM)
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
-    /// How often in a minute each caller over HTTP may look at something; `off` is as often as they like. 6000 for those
-    /// with a key or a token, if not given
+    /// Reading calls per minute for each HTTP caller; `off` for no limit. If omitted: 6000 with a key or a token, otherwise
+    /// no limit
     #[arg(long, value_name = "N|off", requires = "http")]
-    read_rate: Option<Rate>,
+    read_rate: Option<RatePerMinute>,
 
-    /// How often in a minute each caller over HTTP may change something; `off` is as often as they like. 600 for those with a
-    /// key or a token, if not given
+    /// Changing calls per minute for each HTTP caller; `off` for no limit. If omitted: 600 with a key or a token, otherwise
+    /// no limit
     #[arg(long, value_name = "N|off", requires = "http")]
-    write_rate: Option<Rate>,
+    write_rate: Option<RatePerMinute>,
 
-    /// How the world calls the server, as in `https://notes.example`: libraries are at this and their path
+    /// Public URL of the server, as in `https://notes.example`: libraries are at this URL followed by their path
     #[arg(long, value_name = "URL", requires = "http")]
     public_url: Option<PublicUrl>,
 
-    /// A name, with or without a port, that the server is called by over HTTP, beside its own address; may be repeated
+    /// Further accepted `Host`, with or without a port, beside the server's own address; may be repeated
     #[arg(long = "allow-host", value_name = "HOST", requires = "http")]
     hosts: Vec<String>,
 
-    /// Origin of pages that may use the server from a browser, as in `https://app.example`; may be repeated
+    /// Origin of web pages that may call the server from a browser, as in `https://app.example`; may be repeated
     #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "http")]
     origins: Vec<String>,
 }
@@ -144,7 +144,7 @@ pub(super) struct Arguments {
 /// What to do with uncommitted bytes of a file that is about to be changed.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum External {
-    /// Record them in a commit of their own first
+    /// Commit them first, in a commit of their own
     Adopt,
     /// Refuse the change as a conflict
     Refuse,
@@ -153,11 +153,11 @@ enum External {
 /// What to do with calls that need a person's approval.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Approval {
-    /// Let the client ask its person; where it can't, refuse the call
+    /// The client asks its person; if the client can't, refuse the call
     Prompt,
-    /// Let the client ask its person; where it can't, grant the call
+    /// The client asks its person; if the client can't, grant the call
     Auto,
-    /// Refuse the call without asking anybody
+    /// Refuse the call without asking
     Deny,
 }
 

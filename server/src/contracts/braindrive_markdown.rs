@@ -1,7 +1,7 @@
 //! BrainDrive Markdown: read, list, search, preview, write, edit, delete, log.
 //!
-//! Each method parses its arguments, asks the library or the Markdown functions, and answers; whatever must hold
-//! for all tools (validation, commits, the log) is done around it.
+//! Each method converts its arguments, asks the library or a function of `tabellion-markdown`, and answers. The runtime does
+//! what holds for all tools: validation, commits, the log.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -25,23 +25,23 @@ use tabellion_library::{
 };
 use tabellion_markdown::{self as markdown, Edit, EditError, Flavor, Plan, Risk, TargetError, diff};
 
-/// `_meta` key of a response: the file has bytes that no commit has.
+/// `_meta` key of a response: true if the file has uncommitted bytes.
 const DIRTY: &str = "tabellion/dirty";
-/// `_meta` key of a response: it was cut.
+/// `_meta` key of a response: true if the list was cut.
 const TRUNCATED: &str = "tabellion/truncated";
-/// `_meta` key of a response: how much there is, cut or not.
+/// `_meta` key of a response: length of the list before it was cut.
 const TOTAL: &str = "tabellion/total";
 
-/// No more entries of the log than these are answered at once.
-const MOST_ENTRIES: usize = 10_000;
-/// No more headings than these are offered for a target that is ambiguous.
-const MOST_CANDIDATES: usize = 50;
+/// Upper bound of log entries in one response.
+const MAX_ENTRIES: usize = 10_000;
+/// Upper bound of headings offered for an ambiguous target.
+const MAX_CANDIDATES: usize = 50;
 
-/// What stands for a commit in a repository that has none yet.
+/// Commit id in responses about a repository without commits.
 const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 
-/// The contract over a library.
-pub(super) fn over(library: Arc<Library>) -> Arc<dyn Contract> {
+/// Returns the contract, served from `library`.
+pub(super) fn service(library: Arc<Library>) -> Arc<dyn Contract> {
     Arc::new(Service::new(
         BrainDrive {
             library: Arc::clone(&library),
@@ -217,8 +217,8 @@ impl BrainDriveMarkdown for BrainDrive {
         request: GetMarkdownActivityLogRequest,
     ) -> Result<GetMarkdownActivityLogResponse, ToolError> {
         let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
-        let activity = self.library.activity(limit.min(MOST_ENTRIES))?;
-        if limit > MOST_ENTRIES && activity.entries.len() == MOST_ENTRIES {
+        let activity = self.library.activity(limit.min(MAX_ENTRIES))?;
+        if limit > MAX_ENTRIES && activity.entries.len() == MAX_ENTRIES {
             cx.note(TRUNCATED, true);
         }
         let entries = activity.entries.into_iter().map(|mut entry| ActivityEntry {
@@ -234,7 +234,7 @@ impl BrainDriveMarkdown for BrainDrive {
     }
 }
 
-/// Stages a change of `path`; the answer is the same for all tools that change.
+/// Stages a change of `path`. All mutating tools answer alike.
 fn stage(
     cx: &WriteCx<'_>,
     path: &LibraryPath,
@@ -266,7 +266,7 @@ fn planned(path: &LibraryPath, old: &str, edit: &Edit<'_>) -> Result<Plan, ToolE
     })
 }
 
-/// What a change of the whole file does, in one line: `overwrite: +3 -2 lines`.
+/// Returns a one-line summary of a change to the whole file: `overwrite: +3 -2 lines`.
 fn counted(operation: &str, old: Option<&Document>, new: &str) -> String {
     let old = old
         .map(|document| String::from_utf8_lossy(&document.bytes))
@@ -276,18 +276,18 @@ fn counted(operation: &str, old: Option<&Document>, new: &str) -> String {
 }
 
 fn no_such_file(path: &LibraryPath) -> Failure {
-    let message = format!("there is no file `{path}`; list its folder to see what there is");
+    let message = format!("there is no file `{path}`; list its folder to see its files");
     Failure::new(FailureKind::NotFound, message).with("path", path.as_str())
 }
 
-/// Answers that no section, or more than one, is meant, with the candidates.
+/// Returns the error for a target that names no section or several, with candidates.
 fn unclear_target(error: TargetError) -> ToolError {
     let message = error.to_string();
     let (answer, candidates) = match error {
         TargetError::NotFound { nearest, .. } => (ToolError::not_found(message), nearest),
         TargetError::Ambiguous { candidates, .. } => (ToolError::ambiguous_target(message), candidates),
     };
-    let candidates = candidates.into_iter().take(MOST_CANDIDATES).map(|candidate| {
+    let candidates = candidates.into_iter().take(MAX_CANDIDATES).map(|candidate| {
         serde_json::json!({
             "line": candidate.line,
             "heading": candidate.heading,

@@ -1,4 +1,4 @@
-//! What the library's errors are to a contract: a kind of failure, a sentence, and details for programs.
+//! Converts the library's errors to failures of a contract: a kind, a sentence, and details for programs.
 
 use tabellion_runtime::{Failure, FailureKind, Violation};
 
@@ -8,7 +8,7 @@ use tabellion_library::{
     walk::FolderError,
 };
 
-/// A path that breaks a rule that the contract does not spell out is answered like one that it does.
+/// Converts a path error. A rule that the contract does not declare is reported like one that it does.
 pub(super) fn path(error: PathError) -> Failure {
     invalid(error.rule(), "/path", error.to_string())
 }
@@ -35,7 +35,7 @@ pub(super) fn search(error: SearchError) -> Failure {
     }
 }
 
-/// The document's text. What is not UTF-8 can't go through JSON without damage.
+/// Returns the document's text. JSON can't carry bytes that are not UTF-8.
 pub(super) fn utf8(path: &LibraryPath, bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();

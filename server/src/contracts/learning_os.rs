@@ -1,6 +1,6 @@
-//! The learning OS: a greeting, the files of a repository, and a memory that only grows.
+//! The learning OS: a greeting, the files of a repository, and an append-only memory.
 //!
-//! Which paths may be read, and that a person approves of an entry, stands in the contract and is seen to by the runtime.
+//! The contract declares which paths can be read and that entries need a person's approval; the runtime enforces both.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use tabellion_runtime::{Change, Content, Contract, Failure, FailureKind, ReadCx,
 
 use tabellion_library::{Library, path::LibraryPath};
 
-/// The most bytes of a file that is read ("100KB max file size").
-const MOST_READ: usize = 100 * 1024;
-/// The most bytes of an entry, without the line's end ("Max 5KB per entry").
-const MOST_WRITTEN: usize = 5 * 1024;
-/// The most characters of an entry, whether of text or of JSON: what the schema says of the one.
-const MOST_CHARACTERS: usize = 5000;
+/// Size limit of a file that is read, in bytes ("100KB max file size").
+const MAX_READ_BYTES: usize = 100 * 1024;
+/// Size limit of an entry without its line end, in bytes ("Max 5KB per entry").
+const MAX_ENTRY_BYTES: usize = 5 * 1024;
+/// Size limit of an entry, text or JSON, in characters. The schema states it for text.
+const MAX_ENTRY_CHARACTERS: usize = 5000;
 
-/// The contract over a library.
-pub(super) fn over(library: Arc<Library>) -> Arc<dyn Contract> {
+/// Returns the contract, served from `library`.
+pub(super) fn service(library: Arc<Library>) -> Arc<dyn Contract> {
     Arc::new(Service::new(Memory, library))
 }
 
-/// All it knows is in the store.
+/// Stateless: the store has everything.
 struct Memory;
 
 impl LearningOs for Memory {
@@ -48,18 +48,18 @@ impl LearningOs for Memory {
                 error: Some(format!("there is no file `{path}`")),
             });
         };
-        if document.bytes.len() > MOST_READ {
+        if document.bytes.len() > MAX_READ_BYTES {
             return Err(too_large(
                 format!("`{path}`"),
                 "bytes",
                 document.bytes.len(),
-                MOST_READ,
+                MAX_READ_BYTES,
             ));
         }
         cx.note(context::BASE, document.id);
         let content = String::from_utf8(document.bytes).map_err(|error| {
             let offset = error.utf8_error().valid_up_to();
-            let message = format!("`{path}` is no text: it is not UTF-8 at byte {offset}");
+            let message = format!("`{path}` is not text: it is not UTF-8 at byte {offset}");
             ToolError::invalid_params(message).with("offset", offset)
         })?;
         Ok(ReadRepoFileResponse {
@@ -79,7 +79,7 @@ impl LearningOs for Memory {
             .and_then(|tool| tool.path_in)
             .unwrap_or_default();
         let path = format!("{folder}{}", request.file);
-        // The contract has rules for which of them goes with which file.
+        // The contract's rules say which field goes with which file.
         let text = match (&request.entry, request.content) {
             (Some(entry), _) => serde_json::to_string(entry)
                 .map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?,
@@ -87,8 +87,8 @@ impl LearningOs for Memory {
         };
         let characters = text.chars().count();
         for (size, unit, limit) in [
-            (text.len(), "bytes", MOST_WRITTEN),
-            (characters, "characters", MOST_CHARACTERS),
+            (text.len(), "bytes", MAX_ENTRY_BYTES),
+            (characters, "characters", MAX_ENTRY_CHARACTERS),
         ] {
             if size > limit {
                 return Err(too_large("the entry".into(), unit, size, limit));
@@ -110,7 +110,7 @@ impl LearningOs for Memory {
     }
 }
 
-/// Ends the last line, if there is one without an end.
+/// Ends the last line if it has no line end.
 fn end_line(bytes: &mut Vec<u8>) {
     if bytes.last().is_some_and(|last| *last != b'\n') {
         bytes.push(b'\n');

@@ -1,4 +1,4 @@
-//! A client as small as it can be: one request at a time, over a child's standard input and output.
+//! A minimal MCP client: one request at a time, over a child's standard input and output.
 
 use std::{
     error::Error,
@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-/// A server as a child process.
+/// A server running as a child process.
 pub(super) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -16,7 +16,7 @@ pub(super) struct Client {
     requests: u64,
 }
 
-/// What a tool answered: its response and the result's `_meta`, or the error's text.
+/// A tool's response and the result's `_meta`, or the error's text.
 pub(super) type Outcome = Result<(Value, Map<String, Value>), String>;
 
 impl Client {
@@ -53,7 +53,7 @@ impl Client {
         }
     }
 
-    /// Calls a tool under conditions in `_meta`.
+    /// Calls a tool with preconditions in `_meta`.
     pub(super) fn call(
         &mut self,
         tool: &str,
@@ -72,7 +72,7 @@ impl Client {
         Ok(Ok((result["structuredContent"].take(), meta)))
     }
 
-    /// Ends the session and waits for the server to leave.
+    /// Ends the session and waits for the server to exit.
     pub(super) fn close(mut self) -> Result<(), Box<dyn Error>> {
         self.stdin = None;
         self.child.wait()?;

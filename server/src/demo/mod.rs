@@ -1,4 +1,4 @@
-//! `tabellion demo`: the whole way once, as a client of a server of its own, on a throw-away library.
+//! `tabellion demo`: a guided tour on a throw-away library, by a client of a server of its own.
 //!
 //! The documents are Tabellion's own: this project's READMEs and the source document of the first contract.
 
@@ -22,7 +22,7 @@ use crate::serve;
 use client::Client;
 use tabellion_markdown::diff;
 
-/// Path in the demonstration's library, and the document.
+/// Path in the library, and text, of each document.
 const DOCUMENTS: [(&str, &str); 3] = [
     ("tabellion.md", include_str!("../../../README.md")),
     ("crates/server.md", include_str!("../../README.md")),
@@ -39,7 +39,7 @@ const ADDED: Style = AnsiColor::Green.on_default();
 const REMOVED: Style = AnsiColor::Red.on_default();
 const DIM: Style = Style::new().dimmed();
 
-/// Runs the demonstration and leaves its library for the user to look at.
+/// Runs the tour and leaves its library for the user to inspect.
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let library = new_folder()?;
     let mut server = Command::new(env::current_exe()?);
@@ -54,7 +54,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let before = demo.read(CONTRACT)?;
     demo.step("Search all");
     demo.search("guarantee")?;
-    demo.step("A target that is misspelt is refused, with what it may have meant");
+    demo.step("A misspelt target is refused, with the nearest headings");
     demo.refused(
         tool::EDIT_MARKDOWN,
         edit("replace_section", "## 7. Hard Garantees (Contractual)", ""),
@@ -66,23 +66,23 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         "## 8. How it is checked\n\nBy the bytes on the disk and by git's objects, never by the server's own answers.\n",
     );
     let (shown, base) = demo.preview(request.clone())?;
-    demo.step("Make it, provided that the file is still what the preview saw");
+    demo.step("Apply it, on condition that the file has not changed since the preview");
     demo.edit(request.clone(), &base)?;
     let after = demo.read_text(CONTRACT)?;
     if diff::unified(CONTRACT, &before, &after) != shown {
-        return Err("the file is not what the preview showed".into());
+        return Err("the file differs from the preview".into());
     }
-    println!("   the file is, byte for byte, what the preview showed");
-    demo.step("The same again is refused: the file has moved on");
+    println!("   the file equals the preview, byte for byte");
+    demo.step("The same call again is refused: the file has changed");
     demo.stale(request, &base)?;
-    demo.step("Delete a document, confirmed");
+    demo.step("Delete a document, with confirmation");
     demo.delete("crates/server.md")?;
     demo.step("The activity log, which is the git history");
     demo.log()?;
     demo.client.close()?;
 
     println!(
-        "\n{HEADING}The library is yours to look at{HEADING:#}: {}",
+        "\n{HEADING}Inspect the library at{HEADING:#}: {}",
         library.display()
     );
     println!("   {DIM}git -C {} log --stat{DIM:#}", library.display());
@@ -91,7 +91,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The client, and a printer of what it is told.
+/// The client, and a printer of its results.
 struct Demo {
     client: Client,
 }

@@ -1,12 +1,11 @@
-//! Which folders are taken for a library: not those that hold more than notes, which can only be named by mistake. A commit
-//! for each edit in there would be one as well.
+//! Refuses folders that are libraries only by mistake, such as `/` or the home folder: every edit would be a commit there.
 
 use std::{
     env,
     path::{Component, Path},
 };
 
-/// Folders of the system that may have libraries below them.
+/// System folders below which a library may be.
 const SHARED: &[&str] = &[
     "/Applications",
     "/Library",
@@ -23,11 +22,11 @@ const SHARED: &[&str] = &[
     "/var/lib",
     "/var/tmp",
 ];
-/// Folders of the system that have nothing of a person's in them.
+/// System folders without personal files.
 const SYSTEM: &[&str] = &[
     "/bin", "/boot", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr/bin", "/usr/lib", "/var/log",
 ];
-/// Folders, wherever they are, that programs keep secrets in.
+/// Names of folders in which programs keep secrets.
 const SECRETS: &[&str] = &[
     ".aws",
     ".azure",
@@ -38,10 +37,10 @@ const SECRETS: &[&str] = &[
     ".ssh",
 ];
 
-/// Whether `library` can be meant, which need not be there yet.
+/// Refuses `library` if it can only be a mistake. The folder need not exist.
 ///
 /// # Errors
-/// What is wrong with it, and what to name in its place.
+/// Says what is wrong, and what to name instead.
 pub(super) fn check(library: &Path) -> Result<(), String> {
     let folder = library.canonicalize().unwrap_or_else(|_| library.to_path_buf());
     let home = env::home_dir().and_then(|home| home.canonicalize().ok());
@@ -55,7 +54,7 @@ pub(super) fn check(library: &Path) -> Result<(), String> {
     })
 }
 
-/// What is wrong with a folder wherever one's home is.
+/// Returns what is wrong with a folder, regardless of the home folder.
 fn wrong(folder: &Path) -> Option<&'static str> {
     let has = |names: &[&str]| {
         folder.components().any(|part| match part {
@@ -64,7 +63,7 @@ fn wrong(folder: &Path) -> Option<&'static str> {
         })
     };
     if folder.parent().is_none() {
-        Some("holds all there is")
+        Some("is the root of the file system")
     } else if has(&[".git"]) {
         Some("belongs to git")
     } else if has(SECRETS) {
@@ -83,9 +82,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_folders_of_notes_can_be_meant() {
+    fn system_folders_are_refused() {
         let cases = [
-            ("/", Some("holds all there is")),
+            ("/", Some("is the root of the file system")),
             ("/etc", Some("belongs to the system")),
             ("/etc/notes", Some("belongs to the system")),
             ("/usr/lib/notes", Some("belongs to the system")),
@@ -109,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn neither_root_nor_home_is_a_library() {
+    fn root_and_home_are_refused() {
         let home = env::home_dir().expect("a home");
-        for (folder, expected) in [(Path::new("/"), "`/` holds"), (&home, "is your home folder")] {
-            let said = check(folder).expect_err("refused");
+        for (folder, expected) in [(Path::new("/"), "`/` is"), (&home, "is your home folder")] {
+            let error = check(folder).expect_err("refused");
             assert!(
-                said.contains(expected) && said.contains("name a folder of notes"),
-                "{said}"
+                error.contains(expected) && error.contains("name a folder of notes"),
+                "{error}"
             );
         }
     }

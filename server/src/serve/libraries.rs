@@ -1,4 +1,4 @@
-//! Which libraries are served, and at which paths.
+//! The libraries to serve, and their paths over HTTP.
 
 use std::{
     collections::BTreeSet,
@@ -10,17 +10,15 @@ use std::{
 /// The path of MCP over HTTP.
 const MCP: &str = "/mcp";
 
-/// A folder, and the name that it is served by over HTTP, if it has one.
+/// A library's folder, and its name over HTTP, if it has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
-    /// What the library is called.
     pub(crate) name: Option<String>,
-    /// The library's folder.
     pub(crate) folder: PathBuf,
 }
 
 impl Named {
-    /// Reads `DIR` or `NAME=DIR`. A folder that looks like the latter is written `./NAME=DIR`.
+    /// Parses `DIR` or `NAME=DIR`. A folder whose own name has that form is written `./NAME=DIR`.
     pub(crate) fn parse(text: OsString) -> Result<Self, Infallible> {
         let parts = text.to_str().and_then(|text| text.split_once('='));
         Ok(match parts.filter(|(name, _)| is_name(name)) {
@@ -35,7 +33,7 @@ impl Named {
         })
     }
 
-    /// Where it is served over HTTP.
+    /// Returns the path over HTTP.
     pub(crate) fn path(&self) -> String {
         match &self.name {
             Some(name) => format!("{MCP}/{name}"),
@@ -44,18 +42,18 @@ impl Named {
     }
 }
 
-/// Whether a library may be called so: by small letters, digits, `-` and `_`, which mean themselves in a URL.
+/// Returns true if a library can have this name: lower-case letters, digits, `-` and `_`, which need no escape in a URL.
 pub(crate) fn is_name(text: &str) -> bool {
     let all = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
     (1..=64).contains(&text.len()) && text.bytes().all(all)
 }
 
-/// Refuses libraries that can't be told from each other, and names where nobody could use them.
+/// Refuses libraries with equal paths, and names that have no effect.
 pub(crate) fn check(libraries: &[Named], over_http: bool, on_stdio: bool) -> Result<(), String> {
     let mut paths = BTreeSet::new();
     for library in libraries {
         if !over_http && library.name.is_some() {
-            return Err("names of libraries are for HTTP; add `--http`, or leave out `NAME=`".into());
+            return Err("library names are for HTTP; add `--http`, or omit `NAME=`".into());
         }
         if !paths.insert(library.path()) {
             return Err(match &library.name {
@@ -66,7 +64,9 @@ pub(crate) fn check(libraries: &[Named], over_http: bool, on_stdio: bool) -> Res
         }
     }
     if on_stdio && libraries.len() > 1 {
-        return Err("standard input and output serve one library; leave out `--stdio`, or the others".into());
+        return Err(
+            "standard input and output serve one library; omit `--stdio`, or serve one library".into(),
+        );
     }
     if libraries.iter().any(|library| library.folder == OsStr::new("")) {
         return Err("the folder of a library has no name".into());
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_that_can_not_be_told_apart_are_refused() {
+    fn libraries_with_equal_paths_are_refused() {
         for (texts, over_http, on_stdio, fine) in [
             (&["a"][..], false, true, true),
             (&["a"], true, true, true),

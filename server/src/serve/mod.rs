@@ -1,5 +1,5 @@
-//! `tabellion serve`: libraries, the contracts over them, and whoever speaks with them: a client on standard input and
-//! output, any number over HTTP, or both.
+//! `tabellion serve`: opens the libraries and serves contracts over them to a client on standard input and output, to any
+//! number of clients over HTTP, or to both.
 
 mod folder;
 pub(crate) mod libraries;
@@ -30,31 +30,31 @@ use tabellion_platform::parent::Parent;
 /// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
 const LOG: &str = "TABELLION_LOG";
 
-/// What a model is told about the server, whatever it serves.
+/// Instructions to the model, for every contract.
 const ABOUT: &str = "A library of Markdown files in git. Paths are relative to the library. Every change is one commit and \
     one entry of the activity log.";
-/// The same, where changes can be previewed.
+/// Further instructions if changes can be previewed.
 const PREVIEWS: &str = "Preview an edit first, then repeat it with `_meta` {\"tabellion/ifBase\": the preview's `_meta` \
     \"tabellion/base\"}: it is refused if the file has changed in between.";
 const ERRORS: &str = "An error says what to do next.";
-/// With as many pipes, there are files enough for tokio to begin with.
+/// A process with this many pipes also has enough files for tokio to start.
 const PIPES: usize = 3;
 
-/// Serves until the client is gone.
+/// Serves until the client disconnects, or, over HTTP, until the process is asked to end.
 pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let parent = Parent::now();
     let filter = EnvFilter::try_from_env(LOG).unwrap_or_else(|_| EnvFilter::new("warn"));
-    // rmcp logs whole messages, and with them what is in people's notes.
+    // rmcp logs whole messages, and with them the contents of notes.
     let filter = filter.add_directive("rmcp=off".parse()?);
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
         .with_ansi(false)
-        // It would say so there as well, and panic.
+        // It would report internal errors on standard error as well, and panic if that is closed.
         .log_internal_errors(false)
         .init();
 
-    // A panic's text may hold what is in a note; where it happened does not.
+    // A panic's message may quote a note; its location does not.
     panic::set_hook(Box::new(|panic| {
         tracing::error!(at = panic.location().map(ToString::to_string), "panic")
     }));
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 }
 
 /// # Errors
-/// When the system has no more files for it, where tokio would panic.
+/// If the system has no files left for it; tokio itself would panic.
 fn runtime() -> io::Result<Runtime> {
     let room: io::Result<Vec<_>> = (0..PIPES).map(|_| io::pipe()).collect();
     drop(room.map_err(|error| {
@@ -100,7 +100,7 @@ fn runtime() -> io::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build()
 }
 
-/// A library with the contracts over it.
+/// A library with its contracts.
 struct Opened {
     named: Named,
     library: Arc<Library>,
@@ -119,7 +119,7 @@ fn open(
     let contracts = options
         .contracts
         .iter()
-        .filter_map(|name| contracts::over(name, &library, document))
+        .filter_map(|name| contracts::service(name, &library, document))
         .collect();
     let info = ServerInfo {
         name: env!("CARGO_PKG_NAME").into(),
@@ -133,7 +133,7 @@ fn open(
     })
 }
 
-/// Serves the one library on standard input and output.
+/// Serves one library on standard input and output.
 async fn on_stdio(libraries: Vec<Opened>, parent: Parent) -> Result<(), Box<dyn Error>> {
     for Opened { named, adapter, .. } in libraries {
         if io::stdin().is_terminal() {
@@ -144,14 +144,14 @@ async fn on_stdio(libraries: Vec<Opened>, parent: Parent) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// What a model is told of these contracts.
+/// Returns the instructions to the model for these contracts.
 fn instructions(contracts: &[&ContractSpec]) -> String {
     let previews = contracts.iter().any(|contract| !contract.previews.is_empty());
     let parts = [Some(ABOUT), previews.then_some(PREVIEWS), Some(ERRORS)];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The document that contracts work on, where one of them works on one.
+/// Returns the document for contracts that work on one, if any of them does.
 fn document(options: &Options, contracts: &[&ContractSpec]) -> Result<Option<LibraryPath>, String> {
     let wanting = contracts.iter().find(|contract| contract.document);
     match (wanting, &options.document) {
@@ -161,7 +161,7 @@ fn document(options: &Options, contracts: &[&ContractSpec]) -> Result<Option<Lib
             contract.id
         )),
         (None, Some(path)) => Err(format!(
-            "`--document {path}` is for contracts that work on one document, and none is served; leave it out"
+            "`--document {path}` is for contracts that work on one document, and none is served; omit it"
         )),
         (Some(_), Some(path)) => match LibraryPath::parse(path) {
             Ok(path) => Ok(Some(path)),
@@ -172,7 +172,7 @@ fn document(options: &Options, contracts: &[&ContractSpec]) -> Result<Option<Lib
     }
 }
 
-/// When a person is asked. Only what changes something can be approved of.
+/// Returns which calls need approval. Only calls that change something can need it.
 fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPolicy, String> {
     let tools = contracts.iter().flat_map(|contract| contract.tools);
     let mutating: Vec<_> = tools.filter(|tool| tool.mutating).map(|tool| tool.name).collect();
@@ -182,7 +182,7 @@ fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPo
         .find(|name| !mutating.contains(&name.as_str()))
     {
         return Err(format!(
-            "`--approve {name}` names no tool that changes something; these do: {}",
+            "`--approve {name}` is not a tool that changes something; these are: {}",
             mutating.join(", ")
         ));
     }
@@ -193,7 +193,7 @@ fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPo
     })
 }
 
-/// What a person sees who starts the server in a terminal.
+/// Returns the text for a person who starts the server in a terminal.
 fn greeting(library: &Path) -> io::Result<String> {
     Ok(format!(
         "version {} serves `{}` to an MCP client on standard input and output.\n\
@@ -205,7 +205,7 @@ fn greeting(library: &Path) -> io::Result<String> {
     ))
 }
 
-/// What Claude Desktop, Cursor and others want in their configuration to start this program on `library`.
+/// Returns the configuration with which Claude Desktop, Cursor and others start this program on `library`.
 pub(crate) fn client_configuration(library: &Path) -> io::Result<String> {
     let program: PathBuf = env::current_exe()?;
     let configuration = serde_json::json!({

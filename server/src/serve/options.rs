@@ -1,25 +1,25 @@
-//! What to serve, and how.
+//! The options of `tabellion serve`, independent of the command line.
 
 use std::{net::SocketAddr, path::PathBuf};
 
 use tabellion_http::{
     keys::Scope,
     oauth::{Issuer, PublicUrl},
-    rates::Rate,
+    rates::RatePerMinute,
 };
 use tabellion_library::ExternalPolicy;
 use tabellion_mcp::{ApprovalMode, Offer};
 
 use super::libraries::Named;
 
-/// What to serve, and to which clients.
+/// Libraries, contracts and clients to serve.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// The libraries, each with its own path over HTTP.
+    /// The libraries. Each has its own path over HTTP.
     pub(crate) libraries: Vec<Named>,
     /// Names of the contracts.
     pub(crate) contracts: Vec<String>,
-    /// Path of the document for contracts that work on one.
+    /// Document for contracts that work on one, relative to the library.
     pub(crate) document: Option<String>,
     /// Which tools are offered.
     pub(crate) offer: Offer,
@@ -27,13 +27,13 @@ pub(crate) struct Options {
     pub(crate) approval: ApprovalMode,
     /// Tools that need approval although their contract asks for none.
     pub(crate) approve: Vec<String>,
-    /// What becomes of uncommitted bytes.
+    /// What to do with uncommitted bytes of a file before a change.
     pub(crate) external: ExternalPolicy,
-    /// How to serve over HTTP; `None` serves standard input and output alone.
+    /// Options for HTTP; `None` serves standard input and output only.
     pub(crate) http: Option<HttpOptions>,
 }
 
-/// How to serve over HTTP.
+/// Options for HTTP.
 #[derive(Debug)]
 pub(crate) struct HttpOptions {
     /// The address to listen on.
@@ -42,14 +42,14 @@ pub(crate) struct HttpOptions {
     pub(crate) stdio: bool,
     /// File of the API keys that are accepted.
     pub(crate) keys: Option<PathBuf>,
-    /// Whose access tokens are accepted.
+    /// The accepted access tokens.
     pub(crate) oauth: Option<OAuthOptions>,
     /// Files of the certificates and of the private key.
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
-    /// How often each caller may read.
-    pub(crate) read_rate: Option<Rate>,
-    /// How often each caller may change something.
-    pub(crate) write_rate: Option<Rate>,
+    /// Reading calls per minute of each caller.
+    pub(crate) read_rate: Option<RatePerMinute>,
+    /// Changing calls per minute of each caller.
+    pub(crate) write_rate: Option<RatePerMinute>,
     /// The URL under which clients reach the server.
     pub(crate) public_url: Option<PublicUrl>,
     /// Further values of `Host` that are accepted.
@@ -58,7 +58,7 @@ pub(crate) struct HttpOptions {
     pub(crate) origins: Vec<String>,
 }
 
-/// Whose access tokens are accepted.
+/// The accepted access tokens.
 #[derive(Debug)]
 pub(crate) struct OAuthOptions {
     /// The authorization server.

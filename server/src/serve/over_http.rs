@@ -1,4 +1,4 @@
-//! Serving over HTTP, alone or beside a client on standard input and output.
+//! Serves libraries over HTTP, and optionally one client on standard input and output.
 
 use std::{collections::BTreeMap, convert::Infallible, error::Error, net::SocketAddr, sync::Arc};
 
@@ -10,8 +10,8 @@ use crate::console::say;
 use tabellion_http::{
     self as http, Credentials, Guard, LibraryCounts, Mount, OAuth, Site,
     keys::{KeyFile, KeyRing},
-    oauth::{Pace, Source, Tokens},
-    rates::Rate,
+    oauth::{PollingLimits, Source, Tokens},
+    rates::RatePerMinute,
     tls::Certificates,
 };
 use tabellion_library::Counts;
@@ -19,8 +19,8 @@ use tabellion_mcp::{self as mcp, streamable};
 use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
 
-/// Serves `libraries` over HTTP until the process is asked to end; with `--stdio` also there, and until that client is
-/// gone.
+/// Serves `libraries` over HTTP until the process is asked to end. With `--stdio`, also serves standard input and output, and
+/// ends when that client disconnects.
 pub(super) async fn serve(
     options: &HttpOptions,
     libraries: Vec<Opened>,
@@ -86,12 +86,12 @@ pub(super) async fn serve(
     Ok(served?)
 }
 
-/// How callers say who they are.
+/// Returns the accepted credentials.
 fn credentials(options: &HttpOptions) -> Result<Credentials, Box<dyn Error>> {
     let keys = options.keys.as_ref().map(|file| KeyRing::new(KeyFile::at(file)));
     let oauth = match (&options.oauth, &options.public_url) {
         (Some(oauth), Some(url)) => {
-            let source = Source::new(&oauth.jwks, Pace::default())?;
+            let source = Source::new(&oauth.jwks, PollingLimits::default())?;
             let tokens = Tokens::new(oauth.issuer.clone(), oauth.audiences.clone(), source);
             Some(OAuth {
                 tokens: Arc::new(tokens),
@@ -107,30 +107,30 @@ fn credentials(options: &HttpOptions) -> Result<Credentials, Box<dyn Error>> {
     })
 }
 
-/// How often in a minute who has a key or a token may look at something, if nothing else is said. An agent at work stays far
-/// below; one that runs wild leaves time for others.
-const READS: Rate = Rate::a_minute(6000);
-/// The same of changes.
-const WRITES: Rate = Rate::a_minute(600);
+/// Default limit of reading calls for callers with a key or a token. Agents stay far below it; it keeps a runaway agent from
+/// starving the others.
+const READS: RatePerMinute = RatePerMinute::a_minute(6000);
+/// Default limit of changing calls for callers with a key or a token.
+const WRITES: RatePerMinute = RatePerMinute::a_minute(600);
 
-/// Who is not asked who they are is on this machine, where they need no server to be in their own way.
+/// Returns the rate limits. Without authentication only loopback is served, so they default to off.
 fn limits(options: &HttpOptions, credentials: &Credentials) -> http::Limits {
-    let anybody = credentials.keys.is_none() && credentials.oauth.is_none();
-    let usual = |rate| if anybody { Rate::OFF } else { rate };
+    let is_open = credentials.keys.is_none() && credentials.oauth.is_none();
+    let default = |rate| if is_open { RatePerMinute::OFF } else { rate };
     http::Limits {
-        reads: options.read_rate.unwrap_or(usual(READS)),
-        writes: options.write_rate.unwrap_or(usual(WRITES)),
+        reads: options.read_rate.unwrap_or(default(READS)),
+        writes: options.write_rate.unwrap_or(default(WRITES)),
         ..http::Limits::default()
     }
 }
 
-/// Refuses to be reached by those whom nobody asks who they are.
+/// Refuses an address that is not loopback if no authentication is configured.
 fn check_address(address: SocketAddr) -> Result<(), String> {
     if address.ip().is_loopback() {
         return Ok(());
     }
     Err(format!(
-        "`--http {address}` can be reached from other machines, and everybody there could change the library. Ask for \
+        "`--http {address}` can be reached from other machines, and would let them change the library. Require \
          keys (`--keys FILE`) or access tokens (`--oauth-issuer URL`), or listen on 127.0.0.1"
     ))
 }
@@ -145,7 +145,7 @@ fn mount(library: Opened) -> (String, Mount) {
     (library.named.path(), mount)
 }
 
-/// Returns how to ask for the counts of a library.
+/// Returns a function that reads the counts of a library.
 fn counts(counts: Arc<Counts>) -> Box<dyn Fn() -> LibraryCounts + Send + Sync> {
     Box::new(move || LibraryCounts {
         commits: counts.commits(),

@@ -30,7 +30,7 @@ impl fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 impl Missing {
-    fn boxed(what: impl Into<String>) -> Box<dyn std::error::Error> {
+    pub(crate) fn boxed(what: impl Into<String>) -> Box<dyn std::error::Error> {
         Box::new(Self(what.into()))
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// MCP's tool annotations. All four are always said.
+/// MCP's tool annotations. All four are always sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Annotations {
     /// The tool changes nothing.

@@ -4,20 +4,20 @@ use serde::Deserialize;
 
 use crate::vocabulary::vocabulary;
 
-/// A person's approval of what a call is about to change.
+/// A person's approval of a call's change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Approval {
-    /// What the person is shown.
+    /// What the person sees.
     pub shows: Shows,
 }
 
 vocabulary! {
-    /// What a person is shown who is asked for approval.
+    /// What a person sees when asked for approval.
     #[serde(rename_all = "kebab-case")]
     pub enum Shows {
-        /// Exactly the text to be appended, without a line ending that only ends the line before. Such a tool can't do anything but append.
+        /// The appended text, without a line ending that only ends the line before. The tool can do nothing but append.
         Appended,
-        /// The difference between the document as it is and as it would be.
+        /// The diff of the document.
         Diff,
     }
 }

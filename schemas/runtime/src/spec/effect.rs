@@ -5,22 +5,22 @@ use serde_json::Value;
 use super::ToolSpec;
 use crate::vocabulary::vocabulary;
 
-/// What a call does to the document at the tool's path, so that it can be checked on the document itself.
+/// What a call does to the document at the tool's path. Conformance checks compare it with the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effect {
     /// What is done.
     pub kind: EffectKind,
-    /// Which requests have this effect; without it, all of them.
+    /// The requests that have this effect; without it, all of them.
     pub when: Option<When>,
-    /// JSON pointer to the text, or the object of [`EffectKind::AppendLine`]: in the response for the kinds that read, else in the request. None to delete.
+    /// JSON pointer to the text, or the object of [`EffectKind::AppendLine`]: in the response
+    /// for the kinds that read, otherwise in the request. `None` for the kinds without text.
     pub content: Option<&'static str>,
     /// JSON pointer in the request to the name of a heading, for the kinds that find a section by it, and to the new
     /// heading for [`EffectKind::InsertSection`].
     pub target: Option<&'static str>,
     /// JSON pointer in the request to the id of a section, for the kinds that find it by that.
     pub section: Option<&'static str>,
-    /// JSON pointer in the request to a place in the order of all sections, counted from 0, for the kinds that put one
-    /// there.
+    /// JSON pointer in the request to a position among all sections, counted from 0, for the kinds that insert or move one.
     pub position: Option<&'static str>,
 }
 
@@ -34,7 +34,7 @@ pub struct When {
 }
 
 vocabulary! {
-    /// What can be done to a document. All but [`Read`](Self::Read) and [`ReadSection`](Self::ReadSection) are effects of
+    /// The effects on a document. All but [`Read`](Self::Read) and [`ReadSection`](Self::ReadSection) are effects of
     /// mutating tools alone.
     #[serde(rename_all = "snake_case")]
     pub enum EffectKind {
@@ -42,7 +42,7 @@ vocabulary! {
         Read,
         /// The document becomes exactly the text, whether or not it was there.
         Write,
-        /// The document goes.
+        /// The document is deleted.
         Delete,
         /// The text is added at the end.
         Append,
@@ -50,38 +50,38 @@ vocabulary! {
         AppendLine,
         /// The text is added at the beginning.
         Prepend,
-        /// The text takes the place of the section.
+        /// The text replaces the section.
         ReplaceSection,
-        /// The text is put before the section.
+        /// The text is inserted before the section.
         InsertBefore,
-        /// The text is put after the section.
+        /// The text is inserted after the section.
         InsertAfter,
-        /// The response has the section's own text, without its heading and the sections in it.
+        /// The response has the section's own text, without its heading and its subsections.
         ReadSection,
-        /// A section with a heading and the text becomes the one at the position.
+        /// A section with a heading and the text is inserted at the position.
         InsertSection,
-        /// The text becomes the section's own text.
+        /// The text replaces the section's own text.
         UpdateSection,
-        /// The section goes, with the sections in it.
+        /// The section is deleted, with its subsections.
         DeleteSection,
-        /// The section, with the sections in it, becomes the one at the position.
+        /// The section is moved to the position, with its subsections.
         MoveSection,
-        /// The last change that has not been undone is.
+        /// The last change is undone.
         Undo,
-        /// The last change that was undone is made again.
+        /// The last undone change is redone.
         Redo,
     }
 }
 
 impl EffectKind {
-    /// Whether it changes nothing.
+    /// Returns whether it changes nothing.
     pub fn reads(self) -> bool {
         matches!(self, Self::Read | Self::ReadSection)
     }
 }
 
 impl ToolSpec {
-    /// What the call with this request does to the document, if the contract says it.
+    /// Returns the effect of a call with this request, if the contract declares it.
     pub fn effect(&self, request: &Value) -> Option<&'static Effect> {
         let holds = |when: When| request.pointer(when.at).and_then(Value::as_str) == Some(when.is);
         self.effects.iter().find(|effect| effect.when.is_none_or(holds))

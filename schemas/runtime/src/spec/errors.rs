@@ -28,8 +28,8 @@ pub struct ErrorSpec {
 }
 
 impl ContractSpec {
-    /// An error of the table for one case, of which `detail` says what happened, where and what to do; where it says
-    /// nothing, the table's message stands alone.
+    /// Returns an error of the table for one case. `detail` says what happened, where, and what to do; if it is empty, the
+    /// message is the table's.
     pub fn answer(&self, error: &ErrorSpec, detail: String, mut data: Map<String, Value>) -> ErrorAnswer {
         let message = match self.error_details {
             _ if detail.is_empty() => error.message.into(),

@@ -7,15 +7,15 @@ use crate::vocabulary::vocabulary;
 pub struct Guarantee {
     /// Stable id: `commit-per-mutation`.
     pub id: &'static str,
-    /// What it is about, as far as programs ask.
+    /// Its kind, for programs.
     pub kind: Option<GuaranteeKind>,
     /// The source document's wording.
     pub text: &'static str,
 }
 
 vocabulary! {
-    /// What a guarantee is about. A program asks for the kind where it must know whether a contract promises something, since ids
-    /// are each contract's own.
+    /// The kind of a guarantee. Programs that must know whether a contract promises something use it, since ids are each
+    /// contract's own.
     #[serde(rename_all = "snake_case")]
     pub enum GuaranteeKind {
         /// Each mutation is one commit.
@@ -24,9 +24,9 @@ vocabulary! {
         Log,
         /// A preview shows what the mutation then does.
         Preview,
-        /// A mutation happens as a whole or not at all.
+        /// A mutation happens completely or not at all.
         Atomic,
-        /// What reads changes nothing.
+        /// Reading tools change nothing.
         Pure,
         /// Nothing is written without a person's approval.
         Approval,

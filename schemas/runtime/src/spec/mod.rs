@@ -1,6 +1,6 @@
-//! What a contract says of itself, as constants that generated code fills in.
+//! The declaration of a contract, as constants in generated code.
 //!
-//! Field by field this mirrors `meta/contract.schema.json` and `meta/tool.schema.json`, where each is explained. A constant
+//! The fields mirror `meta/contract.schema.json` and `meta/tool.schema.json`, which describe them. A constant
 //! names the fields that its contract uses and takes the others from [`ContractSpec::EMPTY`] or [`ToolSpec::new`], so that it does
 //! not change when a key is added.
 
@@ -42,21 +42,21 @@ pub struct ContractSpec {
     pub version: &'static str,
     /// Name for people.
     pub title: &'static str,
-    /// Whether all of it is about one document, which the operator names.
+    /// Whether all tools work on one document, which the operator names.
     pub document: bool,
     /// How errors reach the client.
     pub error_channel: ErrorChannel,
-    /// The key in an error's data under which the sentence about the case stands too, if there must be one.
+    /// Key in an error's data that repeats the detail of the case, if the contract has one.
     pub error_details: Option<&'static str>,
-    /// Every error that a tool of this contract can answer with.
+    /// The errors that tools of this contract can return.
     pub errors: &'static [ErrorSpec],
-    /// What an implementation promises, in the words of the source document.
+    /// The promises of an implementation, in the words of the source document.
     pub guarantees: &'static [Guarantee],
-    /// Which tool shows beforehand what which other tool does.
+    /// Pairs of tools of which one previews the other's change.
     pub previews: &'static [PreviewPair],
-    /// Where the record of all mutations can be read.
+    /// The tool that reads the activity log.
     pub log: Option<LogSpec>,
-    /// How often each caller may call the tools that name one of these.
+    /// Rate limits per caller, by name.
     pub rate_limits: &'static [RateLimit],
     /// The tools, in the order in which clients see them.
     pub tools: &'static [ToolSpec],
@@ -85,17 +85,17 @@ impl ContractSpec {
         prompts: &[],
     };
 
-    /// The tool of that name, if the contract has it.
+    /// Returns the tool of that name.
     pub fn tool(&self, name: &str) -> Option<&'static ToolSpec> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// The resource of that name, if the contract has it.
+    /// Returns the resource of that name.
     pub fn resource(&self, name: &str) -> Option<&'static ResourceSpec> {
         self.resources.iter().find(|resource| resource.name == name)
     }
 
-    /// The prompt of that name, if the contract has it.
+    /// Returns the prompt of that name.
     pub fn prompt(&self, name: &str) -> Option<&'static PromptSpec> {
         self.prompts.iter().find(|prompt| prompt.name == name)
     }
@@ -114,18 +114,18 @@ pub struct ToolSpec {
     pub mutating: bool,
     /// JSON pointer in the request to the path that the tool works on.
     pub path: Option<&'static str>,
-    /// The folder below which the path lies, with a `/` at its end; without it, the library's root.
+    /// The folder that the path is relative to, with a `/` at its end. The default is the library's root.
     pub path_in: Option<&'static str>,
-    /// Which paths may be named. The runtime judges before the tool's method is called.
+    /// The permitted paths. The runtime checks before it calls the tool's method.
     pub paths: Option<PathPolicy>,
-    /// JSON pointer in a mutating tool's response to the id of the commit; `None` where the response has no place
+    /// JSON pointer in a mutating tool's response to the id of the commit; `None` if the response has no field
     /// for it.
     pub commit: Option<&'static str>,
-    /// Whether a person must approve of what a call is about to change. The runtime asks.
+    /// Set if a person must approve each call's change. The runtime asks.
     pub approval: Option<Approval>,
-    /// Name of the limit to how often it may be called. The runtime counts.
+    /// Name of its rate limit. The runtime counts.
     pub rate_limit: Option<&'static str>,
-    /// Names of the errors that this tool can answer with.
+    /// Names of the errors that the tool can return.
     pub errors: &'static [&'static str],
     /// What calls do to the document at `path`. At most one holds for a request.
     pub effects: &'static [Effect],
@@ -133,7 +133,7 @@ pub struct ToolSpec {
     pub input: &'static Schema,
     /// Schema of the structured result.
     pub output: &'static Schema,
-    /// The contract's examples of arguments, each with the judgement it gets.
+    /// Examples of arguments, valid and invalid.
     pub examples: &'static [Example],
 }
 
@@ -164,7 +164,7 @@ impl ToolSpec {
         }
     }
 
-    /// The path that this request is about, from the library's root on, if the contract says where it stands.
+    /// Returns the path in this request, relative to the library's root, if the tool has one.
     pub fn path_of(&self, request: &Value) -> Option<String> {
         let named = request.pointer(self.path?)?.as_str()?;
         Some(format!("{}{named}", self.path_in.unwrap_or_default()))

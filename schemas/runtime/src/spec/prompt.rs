@@ -1,20 +1,20 @@
-//! Texts for a model.
+//! Prompts.
 
-/// A text for a model, made from a template.
+/// A prompt: a text for a model, rendered from a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromptSpec {
     /// Name on the wire.
     pub name: &'static str,
     /// Description on the wire.
     pub description: &'static str,
-    /// What a client may say.
+    /// The arguments.
     pub arguments: &'static [ArgumentSpec],
     /// The source document's text, with a placeholder in braces for each value: `{section_content}`.
     pub template: &'static str,
 }
 
 impl PromptSpec {
-    /// The argument of that name, if the prompt has it.
+    /// Returns the argument of that name.
     pub fn argument(&self, name: &str) -> Option<&'static ArgumentSpec> {
         self.arguments.iter().find(|argument| argument.name == name)
     }
@@ -27,8 +27,8 @@ pub struct ArgumentSpec {
     pub name: &'static str,
     /// Description on the wire.
     pub description: &'static str,
-    /// Whether the prompt can't be made without it.
+    /// Whether the prompt requires it.
     pub required: bool,
-    /// Whether values can be offered to somebody who types one.
+    /// Whether the server offers completions for it.
     pub completes: bool,
 }

@@ -1,22 +1,22 @@
-//! How often tools may be called.
+//! Rate limits.
 
 use std::{num::NonZeroU32, time::Duration};
 
 use crate::token_bucket::Rate;
 
-/// How often a caller may call the tools that share it.
+/// A rate limit per caller, shared by the tools that name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
-    /// What is limited: `searching`.
+    /// Its name, such as `searching`.
     pub name: &'static str,
-    /// So many calls, all of which may be at once,
+    /// Number of calls that can be made at once.
     pub calls: NonZeroU32,
-    /// in so many seconds.
+    /// Seconds in which that number is available again.
     pub seconds: u32,
 }
 
 impl RateLimit {
-    /// The same as a rate.
+    /// Returns the rate.
     pub fn rate(&self) -> Rate {
         Rate {
             times: self.calls,

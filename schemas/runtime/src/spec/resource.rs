@@ -1,8 +1,8 @@
-//! What a client can read as a whole.
+//! Resources.
 
 use crate::schema::Schema;
 
-/// Something that a client can read as a whole, without arguments.
+/// A resource, which a client reads without arguments.
 #[derive(Debug)]
 pub struct ResourceSpec {
     /// Name on the wire.

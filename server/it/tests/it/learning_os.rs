@@ -249,7 +249,7 @@ impl Approver for Person {
 /// The contract over a library, as one process has it.
 fn open(root: &Path) -> Arc<dyn Contract> {
     let library = library::Library::open(root, library::Options::default()).expect("a library");
-    contracts::over(CONTRACT.id, &Arc::new(library), None).expect("a contract")
+    contracts::service(CONTRACT.id, &Arc::new(library), None).expect("a contract")
 }
 
 /// Appends with this decision of a person; what they were shown beside the answer.

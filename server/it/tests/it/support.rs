@@ -10,9 +10,16 @@ use serde_json::{Map, Value, json};
 use tabellion_conformance::{Ledger, Target, ledger};
 use tempfile::TempDir;
 
+/// The `tabellion` program.
+pub(crate) const TABELLION: &str = env!("CARGO_BIN_EXE_tabellion-under-test");
+/// The program that also has the tool `change_documents`.
+pub(crate) const SEVERAL_DOCUMENTS: &str = env!("CARGO_BIN_EXE_several-documents-under-test");
+
 /// A library in a folder of its own.
 pub(crate) struct Library {
     dir: TempDir,
+    /// The program that serves it.
+    program: &'static str,
 }
 
 impl Library {
@@ -20,6 +27,7 @@ impl Library {
     pub(crate) fn empty() -> Self {
         Self {
             dir: TempDir::new().expect("a temporary folder"),
+            program: TABELLION,
         }
     }
 
@@ -27,7 +35,13 @@ impl Library {
     pub(crate) fn empty_in(place: &Path) -> Self {
         Self {
             dir: TempDir::new_in(place).expect("a temporary folder"),
+            program: TABELLION,
         }
+    }
+
+    /// The same library, served by `program`.
+    pub(crate) fn served_by(self, program: &'static str) -> Self {
+        Self { program, ..self }
     }
 
     /// A library that holds `files`, committed by a person.
@@ -87,7 +101,7 @@ impl Library {
 
     /// The command that serves this library.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
+        let mut command = Command::new(self.program);
         command
             .arg("serve")
             .arg("--library")

@@ -1,4 +1,4 @@
-//! A commit's ancestors, newest first, as far as somebody asks for them.
+//! A commit's ancestors, newest first, read on demand.
 
 use std::collections::{BinaryHeap, HashMap, hash_map};
 
@@ -9,48 +9,48 @@ use gix::{
 };
 use tabellion_runtime::Failure;
 
-use super::super::{commit_message::Record, trouble::InRepository};
+use super::super::{commit_message::Record, failures::InRepository};
 
-/// How far apart clocks may be, in seconds.
+/// Tolerated difference between clocks, in seconds.
 const CLOCK_SKEW: i64 = 24 * 60 * 60;
-/// What every message of ours has in it.
+/// Contained in the message of each of the library's own commits.
 const MARK: &[u8] = b"Tabellion-Operation:";
-/// Stands for the place of a commit that is still to come.
+/// Represents the position of a commit not yet visited.
 const TO_COME: u32 = u32::MAX;
 
-/// A walk over all ancestors, newest first: of the commits whose children have come, the one with the latest time is
-/// next. Where clocks were wrong, a commit may so come before a descendant of it.
+/// A walk over all ancestors: of the commits whose children were visited, the newest is next. With wrong clocks, a commit may
+/// be visited before one of its descendants.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
-    /// Each commit's place among those that came.
+    /// Position of each commit in the order of visits.
     seen: HashMap<ObjectId, u32>,
     to_come: BinaryHeap<(i64, ObjectId)>,
     read: HashMap<ObjectId, CommitData>,
     came: u32,
 }
 
-/// A commit that a walk came upon.
+/// A visited commit.
 #[derive(Debug)]
 pub(super) struct Visited {
-    /// Its id.
+    /// Commit id.
     pub(super) id: ObjectId,
-    /// What it says.
+    /// Parsed commit.
     pub(super) commit: CommitData,
-    /// Whether this commit and what comes after it are all of its ancestors and nothing else.
+    /// Whether this commit and those visited after it are exactly its ancestors and itself.
     pub(super) alone: bool,
-    /// After a walk came upon an ancestor too early: that one's place. Nothing since then is `alone` after all.
+    /// Set when the walk reaches an ancestor visited too early: the position of that one. No commit since then is `alone`.
     pub(super) not_alone_since: Option<u32>,
 }
 
 impl Walk {
-    /// A walk over `head` and its ancestors.
+    /// Starts a walk over `head` and its ancestors.
     pub(super) fn from(git: &gix::Repository, head: ObjectId) -> Result<Self, Failure> {
         let mut walk = Self::default();
         walk.visit(git, head)?;
         Ok(walk)
     }
 
-    /// The commit that is next, if none but its ancestors can come after it.
+    /// Returns the next commit, if all that follow are its ancestors.
     pub(super) fn only(&self) -> Option<ObjectId> {
         let next = self.to_come.peek().map(|(_, id)| *id);
         next.filter(|_| self.to_come.len() == 1)
@@ -77,7 +77,7 @@ impl Walk {
         }))
     }
 
-    /// Has the walk come upon `id`, and returns its place if it has been there already.
+    /// Adds `id` to the walk. Returns its position if it was visited already.
     fn visit(&mut self, git: &gix::Repository, id: ObjectId) -> Result<Option<u32>, Failure> {
         match self.seen.entry(id) {
             hash_map::Entry::Occupied(seen) => return Ok(Some(*seen.get()).filter(|place| *place != TO_COME)),
@@ -91,18 +91,18 @@ impl Walk {
     }
 }
 
-/// What a walk needs of a commit.
+/// The parts of a commit that a walk needs.
 #[derive(Debug)]
 pub(super) struct CommitData {
     pub(super) parents: Vec<ObjectId>,
     pub(super) tree: Option<ObjectId>,
     pub(super) time: i64,
-    /// What it says of itself, if it is one of ours.
+    /// The record, if the commit is one of the library's own.
     pub(super) record: Option<Record>,
 }
 
 impl CommitData {
-    /// The commit `id`; `None` where a shallow clone ends.
+    /// Reads the commit `id`; `None` at the end of a shallow clone.
     pub(super) fn read(git: &gix::Repository, id: ObjectId) -> Result<Option<Self>, Failure> {
         let Some(object) = git.try_find_object(id).reading("a commit")? else {
             return Ok(None);
@@ -114,7 +114,7 @@ impl CommitData {
             time: 0,
             record: None,
         };
-        // Of a commit that is not well-formed counts what can be read.
+        // A malformed commit counts as far as it is readable.
         for token in CommitRefIter::from_bytes(&object.data, id.kind()).map_while(Result::ok) {
             match token {
                 Token::Tree { id } => commit.tree = Some(id),
@@ -132,7 +132,7 @@ impl CommitData {
     }
 }
 
-/// Whether `from` has `target` among its ancestors. Nothing behind `base`, an ancestor of `target`, is looked at.
+/// Returns true if `target` is an ancestor of `from`. Does not look behind `base`, an ancestor of `target`.
 pub(crate) fn reaches(
     git: &gix::Repository,
     from: ObjectId,

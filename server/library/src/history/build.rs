@@ -1,4 +1,4 @@
-//! Bringing the cache up to HEAD. Whatever stops it, the file holds what it held before.
+//! Brings the cache up to HEAD. If it is interrupted, the file keeps its former content.
 
 use std::{
     collections::HashMap,
@@ -16,30 +16,30 @@ use tabellion_runtime::Failure;
 
 use super::{
     ancestry::{CommitData, Visited, Walk},
-    cache::{APPLICATION, Cache, CacheError, Meeting, Place, State, VERSION},
+    cache::{APPLICATION, Cache, CacheError, Meeting, Position, State, VERSION},
     changes, is_entry,
 };
 use tabellion_platform::{FileId, file_id, try_lock_file};
 
-/// Made once the tables are full, which is faster.
+/// Created after the tables are filled, which is faster.
 const INDEXES: &str = "CREATE UNIQUE INDEX walk_id ON walk (id);
     CREATE INDEX entry_key ON entry (key) WHERE key IS NOT NULL;";
-/// Kibibytes of the file that the builder keeps in memory.
-const PAGES: i32 = -8 * 1024;
-/// The write-ahead log is cut down to this after it has been larger.
-const LONGEST_WAL: i32 = 1 << 20;
-/// Commits whose changes are looked up and written at once.
-const CHANGES_AT_ONCE: i64 = 500;
-/// What more new commits than these changed is not looked up while others can't write.
-const MOST_CHANGES: usize = 1000;
+/// SQLite's page cache of the builder, in kibibytes (negative, as SQLite requires).
+const PAGE_CACHE: i32 = -8 * 1024;
+/// The write-ahead log is truncated to this size.
+const MAX_WAL_BYTES: i32 = 1 << 20;
+/// Number of commits whose changes are written in one transaction.
+const CHANGES_BATCH: i64 = 500;
+/// Upper bound of new commits whose changes are looked up while the write lock is held.
+const MAX_CHANGES_UNDER_LOCK: usize = 1000;
 
 /// Why the cache was not brought up to date.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BuildError {
-    /// Another process is at it.
+    /// Another process is writing.
     #[error("another process is writing the cache")]
     Busy,
-    /// It was to stop.
+    /// The thread was asked to stop.
     #[error("stopped")]
     Stopped,
     /// The history can't be read.
@@ -48,7 +48,7 @@ pub(super) enum BuildError {
     /// The file can't be written.
     #[error(transparent)]
     Cache(CacheError),
-    /// Nor can the folder be.
+    /// The folder can't be created.
     #[error(transparent)]
     Folder(#[from] io::Error),
 }
@@ -81,18 +81,18 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// The cache, for writing.
+/// The cache, open for writing.
 pub(super) struct Builder {
     cache: Cache,
     file: Option<FileId>,
 }
 
 impl Builder {
-    /// Opens the cache in `file`, and makes it where there is none. One that is not what it should be is emptied in its
-    /// place, since others may have it open.
+    /// Opens the cache in `file`, and creates it if necessary. An invalid file is emptied in place, because other processes
+    /// may have it open.
     pub(super) fn open(file: &Path) -> Result<Self, BuildError> {
         if let Some(folder) = file.parent() {
-            // If it can't be made, neither can the file.
+            // If the folder can't be created, neither can the file; that error is reported.
             let _ = fs::create_dir_all(folder);
         }
         let beside = |ending: &str| {
@@ -102,7 +102,7 @@ impl Builder {
         };
         let _opening = try_lock_file(&beside("-opening"))?.ok_or(BuildError::Busy)?;
         if !file.exists() {
-            // What somebody left who deleted the database alone. Others may still use it with theirs.
+            // Leftovers after a person deleted only the database. Other processes may still use theirs.
             for ending in ["-wal", "-shm"] {
                 let _ = fs::remove_file(beside(ending));
             }
@@ -124,19 +124,19 @@ impl Builder {
             return Err(BuildError::Cache(CacheError::Content));
         }
         database.pragma_update(None, "synchronous", "NORMAL")?;
-        database.pragma_update(None, "cache_size", PAGES)?;
-        database.pragma_update(None, "journal_size_limit", LONGEST_WAL)?;
+        database.pragma_update(None, "cache_size", PAGE_CACHE)?;
+        database.pragma_update(None, "journal_size_limit", MAX_WAL_BYTES)?;
         let file = file_id_of(file);
         Ok(Self { cache, file })
     }
 
-    /// Whether what is open is still the file of that name.
+    /// Returns true if the open file is still the one with that name.
     pub(super) fn is_of(&self, file: &Path) -> bool {
-        // Where files have no identity, an open one can't be removed either.
+        // On systems without file ids, an open file can't be removed either.
         file.exists() && self.file == file_id_of(file)
     }
 
-    /// Makes the cache hold the walk from `head`.
+    /// Updates the cache to the walk from `head`.
     pub(super) fn go_to(
         &mut self,
         git: &gix::Repository,
@@ -146,7 +146,7 @@ impl Builder {
         if self.cache.is_ours()? && self.cache.state()?.is_some_and(|state| state.head == head) {
             return Ok(());
         }
-        // The connection is this thread's alone.
+        // The connection belongs to this thread.
         let transaction = Transaction::new_unchecked(&self.cache.database, TransactionBehavior::Immediate)?;
         let state = if self.cache.is_ours()? {
             self.cache.state()?
@@ -163,7 +163,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Puts what `head` has above what is kept; breaks when they have too little in common.
+    /// Adds the commits between `head` and the cached walk; breaks if they have too little in common.
     fn go_on(
         &self,
         git: &gix::Repository,
@@ -194,14 +194,14 @@ impl Builder {
             newer.push(visited);
         };
         let database = &self.cache.database;
-        let top: Place = database.query_row("SELECT min(place) FROM walk", [], |row| row.get(0))?;
+        let top: Position = database.query_row("SELECT min(place) FROM walk", [], |row| row.get(0))?;
         if top < place {
             for table in ["walk", "entry", "change"] {
                 database.execute(&format!("DELETE FROM {table} WHERE place < ?"), [place])?;
             }
         }
-        let known = newer.len() <= MOST_CHANGES;
-        let first = place - newer.len() as Place;
+        let known = newer.len() <= MAX_CHANGES_UNDER_LOCK;
+        let first = place - newer.len() as Position;
         let mut names = HashMap::new();
         for (at, visited) in (first..).zip(&newer) {
             check(stop)?;
@@ -250,7 +250,7 @@ impl Builder {
         set_state(database, head, 0)
     }
 
-    /// Looks up what some more commits changed; breaks when it is known of all.
+    /// Looks up the changed files of some more commits; breaks when all are known.
     pub(super) fn add_changes(
         &mut self,
         git: &gix::Repository,
@@ -259,7 +259,7 @@ impl Builder {
         let Some(state) = self.cache.state()? else {
             return Ok(ControlFlow::Break(()));
         };
-        let commits = self.cache.commits(state.changes_before, CHANGES_AT_ONCE)?;
+        let commits = self.cache.commits(state.changes_before, CHANGES_BATCH)?;
         if commits.is_empty() {
             return Ok(ControlFlow::Break(()));
         }
@@ -291,7 +291,7 @@ fn file_id_of(file: &Path) -> Option<FileId> {
     file_id(&fs::metadata(file).ok()?)
 }
 
-/// Makes any file an empty database, as SQLite wants it done.
+/// Turns any file into an empty database, in the way that SQLite documents.
 fn reset(database: &Connection) -> Result<(), BuildError> {
     database.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, true)?;
     let emptied = database.execute_batch("VACUUM");
@@ -307,14 +307,14 @@ fn check(stop: &AtomicBool) -> Result<(), BuildError> {
     }
 }
 
-fn set_state(database: &Connection, head: ObjectId, changes_before: Place) -> Result<(), BuildError> {
+fn set_state(database: &Connection, head: ObjectId, changes_before: Position) -> Result<(), BuildError> {
     database
         .prepare_cached("INSERT OR REPLACE INTO state (one, head, changes_before) VALUES (1, ?1, ?2)")?
         .execute(params![head.as_slice(), changes_before])?;
     Ok(())
 }
 
-fn insert(database: &Connection, place: Place, visited: &Visited) -> Result<(), BuildError> {
+fn insert(database: &Connection, place: Position, visited: &Visited) -> Result<(), BuildError> {
     database
         .prepare_cached("INSERT INTO walk (place, id, alone) VALUES (?1, ?2, ?3)")?
         .execute(params![place, visited.id.as_slice(), visited.alone])?;
@@ -346,7 +346,7 @@ fn insert(database: &Connection, place: Place, visited: &Visited) -> Result<(), 
 
 fn insert_changes(
     database: &Connection,
-    place: Place,
+    place: Position,
     paths: &[String],
     names: &mut HashMap<String, i64>,
 ) -> Result<(), BuildError> {

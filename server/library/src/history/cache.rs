@@ -1,11 +1,10 @@
-//! What is kept of a history on the disk, for reading.
+//! The on-disk cache of a history, for reading.
 //!
-//! The file `log.sqlite` in our own folder holds the walk from one commit whole, or nothing. Whoever reads follows HEAD's
-//! ancestors until there is only one left to go on from that is in there `alone`: from there on, file and walk are the
-//! same, whatever has happened to the branch. So the file is never wrong, only of more or less use. It may be deleted at
-//! any time.
+//! The file `log.sqlite` in our own folder holds the complete walk from one commit, or nothing. A reader follows HEAD's
+//! ancestors until the only remaining commit is `alone` in the file: from there on, file and walk are equal, whatever
+//! happened to the branch. The file is therefore never wrong, only more or less useful. It may be deleted at any time.
 //!
-//! Nobody waits for it: a lock that another process holds is an error like a full disk, and readers go on without.
+//! Readers never wait for it: a lock held by another process is an error, and readers continue without the cache.
 
 use std::{path::Path, time::Duration};
 
@@ -15,26 +14,26 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, config::DbCon
 
 use super::{super::commit_message::Record, LogEntry};
 
-/// Says that a database is ours, whatever its name.
+/// SQLite application id of the database.
 pub(super) const APPLICATION: i32 = i32::from_be_bytes(*b"Tbll");
-/// Changes with the schema, and with what its rows mean.
+/// Changes with the schema and with the meaning of its rows.
 pub(super) const VERSION: i32 = 2;
-/// Kibibytes of the file that a reader keeps in memory.
-const READERS_PAGES: i32 = -512;
+/// SQLite's page cache of a reader, in kibibytes (negative, as SQLite requires).
+const READER_PAGE_CACHE: i32 = -512;
 
-/// Why the cache is of no use just now.
+/// Why the cache can't be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CacheError {
-    /// SQLite says why.
+    /// An error of SQLite.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
-    /// The file is another program's, another version's, or damaged.
+    /// The file belongs to another program or version, or is damaged.
     #[error("the file does not hold what it should")]
     Content,
 }
 
-/// A commit's place in the walk that is kept.
-pub(super) type Place = i64;
+/// A commit's position in the cached walk.
+pub(super) type Position = i64;
 
 /// An open cache.
 #[derive(Debug)]
@@ -42,22 +41,24 @@ pub(super) struct Cache {
     pub(super) database: Connection,
 }
 
-/// What the cache says of itself.
+/// The state of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct State {
-    /// The commit that the walk begins at.
+    /// First commit of the cached walk.
     pub(super) head: ObjectId,
-    /// What the commits before this place changed is known.
-    pub(super) changes_before: Place,
+    /// The changed files are known of the commits before this position.
+    pub(super) changes_before: Position,
 }
 
 impl Cache {
-    /// The cache in `file`, for reading. With `check`, all of it is looked at: who wrote it is not known.
+    /// Opens the cache in `file` for reading. With `check`, verifies all of it, because its writer is unknown.
     pub(super) fn open(file: &Path, check: bool) -> Result<Self, CacheError> {
         // A reader of a database in WAL mode writes to its shared memory.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let cache = Self::connect(file, flags)?;
-        cache.database.pragma_update(None, "cache_size", READERS_PAGES)?;
+        cache
+            .database
+            .pragma_update(None, "cache_size", READER_PAGE_CACHE)?;
         if !cache.is_ours()? || cache.state()?.is_none() {
             return Err(CacheError::Content);
         }
@@ -70,12 +71,12 @@ impl Cache {
     pub(super) fn connect(file: &Path, flags: OpenFlags) -> Result<Self, CacheError> {
         let database = Connection::open_with_flags(file, flags)?;
         database.busy_timeout(Duration::ZERO)?;
-        // Nobody should wait at the end for what can be done at any time.
+        // Checkpoints are made by the keeper, not when a connection is closed.
         database.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         Ok(Self { database })
     }
 
-    /// Whether the file says that it is ours and of this version.
+    /// Returns true if the file is this program's and has this version.
     pub(super) fn is_ours(&self) -> Result<bool, CacheError> {
         let pragma = |name| {
             self.database
@@ -84,7 +85,7 @@ impl Cache {
         Ok(pragma("application_id")? == APPLICATION && pragma("user_version")? == VERSION)
     }
 
-    /// Another version may have taken the file over since it was opened.
+    /// Fails if another version has taken over the file since it was opened.
     fn check_version(&self) -> Result<(), CacheError> {
         let mut query = self.database.prepare_cached("PRAGMA user_version")?;
         let version: i32 = query.query_row([], |row| row.get(0))?;
@@ -95,7 +96,7 @@ impl Cache {
         }
     }
 
-    /// Finds damage.
+    /// Fails if the file is damaged.
     pub(super) fn check(&self) -> Result<(), CacheError> {
         let verdict: String = self
             .database
@@ -107,7 +108,7 @@ impl Cache {
         }
     }
 
-    /// Runs `read` on the cache as it is now, whatever others write meanwhile.
+    /// Runs `read` on a consistent snapshot of the cache.
     pub(super) fn at_once<T, E: From<CacheError>>(
         &self,
         read: impl FnOnce() -> Result<T, E>,
@@ -119,7 +120,7 @@ impl Cache {
         Ok(read)
     }
 
-    /// What is kept; `None` when nothing is yet.
+    /// Returns the state; `None` if the cache is empty.
     pub(super) fn state(&self) -> Result<Option<State>, CacheError> {
         let mut query = self
             .database
@@ -137,8 +138,8 @@ impl Cache {
             .transpose()
     }
 
-    /// Where a commit is, and whether it is alone there.
-    pub(super) fn find(&self, commit: ObjectId) -> Result<Option<(Place, bool)>, CacheError> {
+    /// Returns a commit's position, and whether it is alone there.
+    pub(super) fn find(&self, commit: ObjectId) -> Result<Option<(Position, bool)>, CacheError> {
         let mut query = self
             .database
             .prepare_cached("SELECT place, alone FROM walk WHERE id = ?")?;
@@ -147,15 +148,15 @@ impl Cache {
             .optional()?)
     }
 
-    /// The place from which on the walk that is kept is that from `commit`, if it is.
-    pub(super) fn alone(&self, commit: ObjectId) -> Result<Option<Place>, CacheError> {
+    /// Returns the position from which the cached walk equals that from `commit`, if it does.
+    pub(super) fn alone(&self, commit: ObjectId) -> Result<Option<Position>, CacheError> {
         let found = self.find(commit)?;
         Ok(found.filter(|(_, alone)| *alone).map(|(place, _)| place))
     }
 
-    /// The place from which on a walk that came by `visited`, and has only `next` to go on from, is the one that is kept.
+    /// Returns the position from which the cached walk equals one that visited `visited` and can only continue at `next`.
     ///
-    /// Where clocks were wrong, `visited` may have ancestors of `next`, which then don't come again.
+    /// With wrong clocks, `visited` may contain ancestors of `next`, which are not visited again.
     pub(super) fn meets(
         &self,
         visited: impl Iterator<Item = ObjectId>,
@@ -172,10 +173,10 @@ impl Cache {
         Ok(Meeting::At(place))
     }
 
-    /// The first `limit` entries from `place` on of the library at `prefix`, newest first.
+    /// Returns the first `limit` entries from `place` on of the library at `prefix`, newest first.
     pub(super) fn entries(
         &self,
-        place: Place,
+        place: Position,
         prefix: &str,
         limit: usize,
     ) -> Result<Vec<LogEntry>, CacheError> {
@@ -185,7 +186,7 @@ impl Cache {
              WHERE place >= ?1 AND path >= ?2 AND (?3 IS NULL OR path < ?3) ORDER BY place LIMIT ?4",
         )?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut rows = query.query(params![place, prefix, behind(prefix), limit])?;
+        let mut rows = query.query(params![place, prefix, end_of_prefix(prefix), limit])?;
         let mut entries = Vec::new();
         while let Some(row) = rows.next()? {
             entries.push(entry(row, prefix)?);
@@ -193,10 +194,10 @@ impl Cache {
         Ok(entries)
     }
 
-    /// The newest entry from `place` on of the library at `prefix` that has this idempotency key.
+    /// Returns the newest entry from `place` on of the library at `prefix` with this idempotency key.
     pub(super) fn entry_with_key(
         &self,
-        place: Place,
+        place: Position,
         prefix: &str,
         key: &str,
     ) -> Result<Option<LogEntry>, CacheError> {
@@ -205,12 +206,12 @@ impl Cache {
              FROM entry JOIN walk USING (place)
              WHERE key = ?4 AND place >= ?1 AND path >= ?2 AND (?3 IS NULL OR path < ?3) ORDER BY place LIMIT 1",
         )?;
-        let mut rows = query.query(params![place, prefix, behind(prefix), key])?;
+        let mut rows = query.query(params![place, prefix, end_of_prefix(prefix), key])?;
         rows.next()?.map(|row| entry(row, prefix)).transpose()
     }
 
-    /// The newest commit from `place` on that changed the file that git calls `path`, of those of which that is known.
-    pub(super) fn last_change(&self, place: Place, path: &str) -> Result<Option<ObjectId>, CacheError> {
+    /// Returns the newest commit from `place` on that is known to have changed the file at the git path `path`.
+    pub(super) fn last_change(&self, place: Position, path: &str) -> Result<Option<ObjectId>, CacheError> {
         let mut query = self.database.prepare_cached(
             "SELECT id FROM walk WHERE place = (SELECT min(place) FROM change
              WHERE path = (SELECT number FROM path WHERE name = ?2) AND place >= ?1)",
@@ -221,8 +222,8 @@ impl Cache {
         commit.map(|id| object_id(&id)).transpose()
     }
 
-    /// At most `limit` commits from `place` on.
-    pub(super) fn commits(&self, place: Place, limit: i64) -> Result<Vec<ObjectId>, CacheError> {
+    /// Returns at most `limit` commits from `place` on.
+    pub(super) fn commits(&self, place: Position, limit: i64) -> Result<Vec<ObjectId>, CacheError> {
         let mut query = self
             .database
             .prepare_cached("SELECT id FROM walk WHERE place >= ?1 ORDER BY place LIMIT ?2")?;
@@ -235,19 +236,19 @@ impl Cache {
     }
 }
 
-/// Whether a walk and the cache have come together.
+/// Whether a walk has reached the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meeting {
-    /// From this place on they are the same.
-    At(Place),
+    /// From this position on they are equal.
+    At(Position),
     /// Not yet.
     NotHere,
-    /// They differ in order, and would come together only by chance.
+    /// They differ in order, and would meet only by chance.
     Nowhere,
 }
 
-/// The first text behind all that begin with the folder `prefix`.
-fn behind(prefix: &str) -> Option<String> {
+/// Returns the first text after all that begin with the folder `prefix`.
+fn end_of_prefix(prefix: &str) -> Option<String> {
     // The character after `/` is `0`.
     prefix.strip_suffix('/').map(|folder| format!("{folder}0"))
 }
@@ -268,7 +269,7 @@ fn entry(row: &Row<'_>, prefix: &str) -> Result<LogEntry, CacheError> {
         summary: row.get(7)?,
         key: row.get(8)?,
         request: row.get(9)?,
-        noted: None,
+        tool_details: None,
     };
     LogEntry::of(commit, record, prefix).ok_or(CacheError::Content)
 }

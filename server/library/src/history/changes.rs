@@ -1,9 +1,9 @@
-//! Which documents a commit changed.
+//! Finds the documents that a commit changed.
 //!
-//! A commit changed a path if what it has there, a file or nothing, is not what any of its parents has; the first commit
-//! changed all that it has. Without merges that is `git log -- PATH`. A merge counts only where it took neither side's
-//! bytes, and both sides' commits count, also those of the side that was not taken: `git log --full-history -- PATH` less
-//! the merges for which `git diff-tree -c` has nothing to say.
+//! A commit changed a path if its content there, a file or nothing, differs from that of each parent; the first commit
+//! changed everything in it. Without merges this is `git log -- PATH`. A merge counts only if it took neither side's bytes,
+//! and commits of both sides count, including those of the side not taken: `git log --full-history -- PATH` without the
+//! merges for which `git diff-tree -c` prints nothing.
 
 use gix::{
     ObjectId,
@@ -14,14 +14,14 @@ use tabellion_runtime::Failure;
 
 use super::{
     super::{
-        tree::{self, Kept},
-        trouble::InRepository,
+        failures::InRepository,
+        tree::{self, TreeEntry},
     },
     ancestry::CommitData,
 };
 use crate::path::is_markdown;
 
-/// The Markdown files that `commit` changed, as git names them, in no order.
+/// Returns the git paths of the Markdown files that `commit` changed, in no order.
 pub(super) fn of_commit(git: &gix::Repository, commit: &CommitData) -> Result<Vec<String>, Failure> {
     let parents = trees_of_parents(git, commit)?;
     let mut changed = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn of_commit(git: &gix::Repository, commit: &CommitData) -> Result<Ve
     Ok(changed)
 }
 
-/// Whether `commit` changed the file that git calls `path`.
+/// Returns true if `commit` changed the file at the git path `path`.
 pub(super) fn touches(git: &gix::Repository, commit: &CommitData, path: &str) -> Result<bool, Failure> {
     let now = kept(git, commit, path)?;
     let parents = trees_of_parents(git, commit)?;
@@ -54,14 +54,14 @@ pub(super) fn touches(git: &gix::Repository, commit: &CommitData, path: &str) ->
     Ok(true)
 }
 
-fn kept(git: &gix::Repository, commit: &CommitData, path: &str) -> Result<Option<Kept>, Failure> {
+fn kept(git: &gix::Repository, commit: &CommitData, path: &str) -> Result<Option<TreeEntry>, Failure> {
     match commit.tree {
         Some(tree) => tree::look_up(git, tree, path),
         None => Ok(None),
     }
 }
 
-/// Without those that a shallow clone does not have.
+/// Returns the trees of the parents, without those that a shallow clone lacks.
 fn trees_of_parents(git: &gix::Repository, commit: &CommitData) -> Result<Vec<ObjectId>, Failure> {
     let mut trees = Vec::with_capacity(commit.parents.len());
     for parent in &commit.parents {
@@ -71,7 +71,7 @@ fn trees_of_parents(git: &gix::Repository, commit: &CommitData) -> Result<Vec<Ob
     Ok(trees)
 }
 
-/// Adds the Markdown files that differ between two trees, each named with `folder` before it.
+/// Adds the Markdown files that differ between two trees, prefixed with `folder`.
 fn between(
     git: &gix::Repository,
     old: Option<ObjectId>,
@@ -89,7 +89,7 @@ fn between(
     );
     let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
     loop {
-        // Whichever is first in git's order; both where they have the same name and are the same kind of thing.
+        // The first in git's order; both if they have the same name and kind.
         let order = match (old.peek(), new.peek()) {
             (Some(old), Some(new)) => old.cmp(new),
             (Some(_), None) => std::cmp::Ordering::Less,
@@ -112,7 +112,7 @@ fn between(
             let [was, is] = [was, is].map(|entry| entry.map(|(_, id)| id));
             between(git, was, is, &format!("{folder}{name}/"), changed)?;
         } else if is_markdown(name) {
-            // A link or a submodule is no document.
+            // A link or a submodule is not a document.
             let [was, is] = [was, is].map(|entry| entry.filter(|(mode, _)| mode.is_blob()));
             if was != is {
                 changed.push(format!("{folder}{name}"));

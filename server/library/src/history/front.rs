@@ -1,4 +1,4 @@
-//! The newest part of a history: what was read of it since HEAD was last seen, down to where the cache goes on.
+//! The newest part of a history, in memory: from HEAD down to where the cache continues.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -14,38 +14,38 @@ use super::{
     cache::{Cache, CacheError, Meeting},
 };
 
-/// Commits that may lie between what we know and HEAD for it to be worth going on from there.
-const FURTHEST_STRAIGHT: usize = 10_000;
+/// Upper bound of commits between the known head and HEAD; beyond it, reading again is cheaper.
+const MAX_STRAIGHT_COMMITS: usize = 10_000;
 
-/// Why an answer could not be had.
+/// Why a read failed.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum ReadError {
     /// The history can't be read.
     Failure(Failure),
-    /// The cache is of no use; it is to be had without.
+    /// The cache can't be used; the answer is available without it.
     Cache(CacheError),
 }
 
-impl From<Failure> for Stop {
+impl From<Failure> for ReadError {
     fn from(failure: Failure) -> Self {
         Self::Failure(failure)
     }
 }
 
-impl From<CacheError> for Stop {
+impl From<CacheError> for ReadError {
     fn from(error: CacheError) -> Self {
         Self::Cache(error)
     }
 }
 
-/// What came of reading one more commit.
+/// The result of reading one more commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
-    /// It is in the front now.
+pub(super) enum ReadStep {
+    /// A commit was added to the front.
     Commit,
-    /// There is none.
+    /// The history ends.
     End,
-    /// This one, and all that follow, are in the cache.
+    /// This commit and all that follow are in the cache.
     Cache(ObjectId),
 }
 
@@ -58,14 +58,14 @@ pub(super) struct Front {
     pub(super) entries: VecDeque<Arc<LogEntry>>,
     by_key: HashMap<String, Arc<LogEntry>>,
     walk: Walk,
-    /// Where the cache goes on.
+    /// The commit at which the cache continues.
     joined: Option<ObjectId>,
-    /// The cache has it in another order: it is read without.
+    /// The cache has another order and is not used.
     apart: bool,
 }
 
 impl Front {
-    /// The front of the library at `prefix` in its repository. Nothing is read yet.
+    /// Creates the empty front of the library at `prefix`.
     pub(super) fn new(prefix: &str) -> Self {
         Self {
             prefix: prefix.to_owned(),
@@ -73,17 +73,17 @@ impl Front {
         }
     }
 
-    /// The entry in the front that has this idempotency key; the newest one if there are several.
+    /// Returns the newest entry in the front with this idempotency key.
     pub(super) fn with_key(&self, key: &str) -> Option<Arc<LogEntry>> {
         self.by_key.get(key).map(Arc::clone)
     }
 
-    /// Forgets what was read: it is now cheaper to read it anew.
+    /// Drops everything, because reading it again is now cheaper.
     pub(super) fn clear(&mut self) {
         *self = Self::new(&self.prefix);
     }
 
-    /// Makes it the front of `head`'s history.
+    /// Updates the front to `head`.
     pub(super) fn go_to(&mut self, git: &gix::Repository, head: Option<ObjectId>) -> Result<(), Failure> {
         if self.head == head {
             return Ok(());
@@ -111,7 +111,7 @@ impl Front {
         Ok(())
     }
 
-    /// The commits from `head` to where we were, newest first, if no merge is between.
+    /// Returns the commits from `head` to the known head, newest first, if no merge is between them.
     fn straight_from(
         &self,
         git: &gix::Repository,
@@ -128,7 +128,7 @@ impl Front {
             let [parent] = commit.parents[..] else {
                 return Ok(None);
             };
-            if newer.len() == FURTHEST_STRAIGHT {
+            if newer.len() == MAX_STRAIGHT_COMMITS {
                 return Ok(None);
             }
             newer.push((at, commit));
@@ -138,24 +138,28 @@ impl Front {
     }
 
     /// Reads one more commit.
-    pub(super) fn read_on(&mut self, git: &gix::Repository, cache: Option<&Cache>) -> Result<Next, Stop> {
+    pub(super) fn read_on(
+        &mut self,
+        git: &gix::Repository,
+        cache: Option<&Cache>,
+    ) -> Result<ReadStep, ReadError> {
         if let Some(commit) = self.joined {
-            return Ok(Next::Cache(commit));
+            return Ok(ReadStep::Cache(commit));
         }
         if let (Some(next), Some(cache), false) = (self.walk.only(), cache, self.apart) {
             match cache.meets(self.commits.iter().copied(), next)? {
                 Meeting::At(_) => {
                     self.joined = Some(next);
-                    // All that the walk knows is only for going on with it.
+                    // The walk's state is needed only to continue it.
                     self.walk = Walk::default();
-                    return Ok(Next::Cache(next));
+                    return Ok(ReadStep::Cache(next));
                 }
                 Meeting::Nowhere => self.apart = true,
                 Meeting::NotHere => {}
             }
         }
         let Some(visited) = self.walk.next(git)? else {
-            return Ok(Next::End);
+            return Ok(ReadStep::End);
         };
         self.commits.push_back(visited.id);
         if let Some(entry) = self.entry(visited.id, visited.commit) {
@@ -166,7 +170,7 @@ impl Front {
             }
             self.entries.push_back(entry);
         }
-        Ok(Next::Commit)
+        Ok(ReadStep::Commit)
     }
 
     fn entry(&self, id: ObjectId, commit: CommitData) -> Option<Arc<LogEntry>> {

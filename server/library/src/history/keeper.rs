@@ -1,9 +1,9 @@
-//! The thread that keeps the cache up with HEAD, behind everybody's back and at the lowest cost to them.
+//! The background thread that keeps the cache up to HEAD at low cost.
 
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -11,38 +11,39 @@ use std::{
 };
 
 use gix::ThreadSafeRepository;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::{
-    super::trouble::InRepository,
+    super::failures::InRepository,
     build::{BuildError, Builder},
 };
 use tabellion_platform as platform;
 
-/// How much later than the first commit the cache may be: what comes meanwhile is written with it.
-const LAG: Duration = Duration::from_millis(100);
-/// How soon to look again after another process was found writing.
-const RETRY: Duration = Duration::from_millis(500);
-/// Bytes of git's objects that are kept while commits are compared: each has most of its trees from the one before.
-const OBJECTS: usize = 4 << 20;
-/// How soon to try again what failed.
-const RETREAT: Duration = Duration::from_secs(60);
+/// Delay after the first new commit; commits made meanwhile are written with it.
+const UPDATE_DELAY: Duration = Duration::from_millis(100);
+/// Retry interval while another process is writing.
+const BUSY_RETRY_INTERVAL: Duration = Duration::from_millis(500);
+/// Size of the object cache while commits are compared, in bytes: each shares most trees with the one before.
+const OBJECT_CACHE_BYTES: usize = 4 << 20;
+/// Retry interval after a failure.
+const FAILURE_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// A cache's keeper.
+/// The keeper of a cache.
 pub(super) struct Keeper {
     git: ThreadSafeRepository,
     file: PathBuf,
-    asked: Mutex<Asked>,
+    asked: Mutex<WakeState>,
     changed: Condvar,
-    /// Told each time that the cache is up to HEAD, and whether the file has been opened anew for that.
+    /// Called each time the cache is up to HEAD; the argument says whether the file was opened again.
     caught_up: CaughtUp,
-    /// Once set, everything stops at once.
+    /// Once set, everything stops as soon as possible.
     stop: AtomicBool,
 }
 
 type CaughtUp = Box<dyn Fn(bool) + Send + Sync>;
 
 #[derive(Debug, Default)]
-struct Asked {
+struct WakeState {
     running: bool,
     behind: bool,
     damaged: bool,
@@ -64,7 +65,7 @@ impl Keeper {
         &self.file
     }
 
-    /// Says that the cache is behind HEAD, or even `damaged`. Waits for nothing.
+    /// Reports that the cache is behind HEAD, or `damaged`. Does not wait.
     pub(super) fn wake(self: &Arc<Self>, damaged: bool) {
         let mut asked = self.asked();
         asked.behind = true;
@@ -78,7 +79,7 @@ impl Keeper {
         self.changed.notify_all();
     }
 
-    /// Ends the thread, without waiting for it.
+    /// Stops the thread without waiting for it.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
         let _asked = self.asked();
@@ -94,27 +95,27 @@ impl Keeper {
                 Err(BuildError::Stopped) => return,
                 Err(BuildError::Busy) => {
                     self.asked().behind = true;
-                    RETRY
+                    BUSY_RETRY_INTERVAL
                 }
                 Err(error) => {
-                    // Everything is answered without it, only slower.
+                    // Everything works without the cache, only slower.
                     tracing::debug!(%error, "the log's cache can't be written");
                     builder = None;
-                    RETREAT
+                    FAILURE_RETRY_INTERVAL
                 }
             };
             self.pause(pause);
         }
     }
 
-    /// Waits until there is something to do and some more may have come; `false` at the end.
+    /// Waits until there is work and a short delay has passed; returns `false` at the end.
     fn wait_until_asked(&self) -> bool {
         let mut asked = self.asked();
         while !asked.behind && !self.is_stopped() {
-            asked = self.changed.wait(asked).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut asked);
         }
         drop(asked);
-        self.pause(LAG);
+        self.pause(UPDATE_DELAY);
         !self.is_stopped()
     }
 
@@ -126,12 +127,11 @@ impl Keeper {
             if left.is_zero() || self.is_stopped() {
                 return;
             }
-            let waited = self.changed.wait_timeout(asked, left);
-            asked = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut asked, left);
         }
     }
 
-    /// Brings the cache up to HEAD, first the log and then what each commit changed.
+    /// Brings the cache up to HEAD: first the log, then the files that each commit changed.
     fn catch_up(&self, builder: &mut Option<Builder>) -> Result<(), BuildError> {
         let damaged = {
             let mut asked = self.asked();
@@ -148,7 +148,7 @@ impl Keeper {
         };
         loop {
             let mut git = self.git.to_thread_local();
-            git.object_cache_size(OBJECTS);
+            git.object_cache_size(OBJECT_CACHE_BYTES);
             if let Some(head) = git.head().reading("HEAD")?.id() {
                 builder.go_to(&git, head.detach(), &self.stop)?;
             }
@@ -159,7 +159,7 @@ impl Keeper {
         }
     }
 
-    /// What the thread does when it is asked; perhaps without looking at what the commits changed.
+    /// Runs the thread's work once, optionally without looking up changed files.
     #[cfg(test)]
     pub(super) fn catch_up_now(&self, changes: bool) -> Result<(), BuildError> {
         if changes {
@@ -174,7 +174,7 @@ impl Keeper {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn asked(&self) -> MutexGuard<'_, Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn asked(&self) -> MutexGuard<'_, WakeState> {
+        self.asked.lock()
     }
 }

@@ -1,9 +1,9 @@
-//! The log: the commits of ours that HEAD has, and which commit changed a document last.
+//! The log: the library's own commits in HEAD's history, and the last commit that changed a document.
 //!
-//! Git's history alone decides. [`front`] reads it from HEAD on, no further back than an answer needs, and as soon as it
-//! comes to a commit from which on the history is in the cache on the disk ([`cache`]), the rest is asked there. Without
-//! a cache everything is answered all the same, only slower: what was read then stays in memory. The cache is brought up
-//! to HEAD ([`build`]) by a thread of its own ([`keeper`]), never by whoever asks or changes something.
+//! Git's history is the only source of truth. [`front`] reads it from HEAD, no further than an answer needs; where the
+//! on-disk cache ([`cache`]) continues the walk, the rest is read there. Without a cache everything works, only slower: what
+//! was read stays in memory. A background thread ([`keeper`]) brings the cache up to HEAD ([`build`]); readers and writers
+//! never do.
 
 mod ancestry;
 mod build;
@@ -12,20 +12,18 @@ mod changes;
 mod front;
 mod keeper;
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{path::Path, sync::Arc};
 
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
+use parking_lot::{Mutex, MutexGuard};
 use tabellion_runtime::Failure;
 
 pub(super) use self::ancestry::reaches;
 use self::{
     ancestry::CommitData,
     cache::Cache,
-    front::{Front, Next, Stop},
+    front::{Front, ReadError, ReadStep},
     keeper::Keeper,
 };
 use super::{
@@ -33,29 +31,29 @@ use super::{
     repository::Repository,
 };
 
-/// Name of the cache in our own folder.
+/// Name of the cache file in our own folder.
 const CACHE: &str = "log.sqlite";
-/// Commits that are read before it is worth opening a cache that another process wrote.
-const NEAR: usize = 256;
-/// Commits of the cache that are looked at in git at a time.
-const STRIDE: i64 = 1000;
+/// Number of commits read before opening a cache that another process wrote.
+const UNCACHED_COMMITS: usize = 256;
+/// Number of cached commits that are looked up in git in one step.
+const LOOKUP_BATCH: i64 = 1000;
 
-/// One entry of the log: a change that a tool made.
+/// An entry of the log: a change made by a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {
-    /// The commit that it is.
+    /// Commit id.
     pub commit: String,
-    /// What was done, in one word.
+    /// The operation, in one word.
     pub operation: String,
-    /// The documents, at least one, as the library names them.
+    /// The documents, at least one, relative to the library.
     pub paths: Vec<String>,
-    /// Name of the tool that was called.
+    /// Name of the called tool.
     pub tool: String,
-    /// The client's name and version, where it gave them.
+    /// The client's name and version, if known.
     pub client: Option<String>,
-    /// When, to the millisecond.
+    /// Time, to the millisecond.
     pub time: DateTime<Utc>,
-    /// What was done, in one line.
+    /// Summary in one line.
     pub summary: String,
     /// The caller's idempotency key.
     pub(super) key: Option<String>,
@@ -64,9 +62,9 @@ pub struct LogEntry {
 }
 
 impl LogEntry {
-    /// The entry that the commit `id` is, if it is one of the library at `prefix`.
+    /// Returns the entry of the commit `id`, if it belongs to the library at `prefix`.
     fn of(id: ObjectId, record: Record, prefix: &str) -> Option<Self> {
-        // The first document decides whose library's entry it is.
+        // The first document determines the library.
         if !is_entry(&record) || !record.paths[0].starts_with(prefix) {
             return None;
         }
@@ -85,7 +83,7 @@ impl LogEntry {
     }
 }
 
-/// Whether a commit of ours is an entry of some library's log.
+/// Returns true if a commit of ours is a log entry of some library.
 fn is_entry(record: &Record) -> bool {
     record.operation != EXTERNAL && record.tool.is_some()
 }
@@ -93,12 +91,12 @@ fn is_entry(record: &Record) -> bool {
 /// The history of a library's repository.
 pub(super) struct History {
     prefix: String,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<HistoryState>>,
     keeper: Arc<Keeper>,
 }
 
-/// What this process knows of the history.
-struct Known {
+/// What this process has read of the history.
+struct HistoryState {
     front: Front,
     cache: Slot,
 }
@@ -106,25 +104,25 @@ struct Known {
 enum Slot {
     /// Not worth opening yet.
     Closed,
-    /// To be opened, and checked if it is not known who wrote it.
+    /// To be opened, and verified if its writer is unknown.
     Wanted { check: bool },
     /// Open.
     Open(Cache),
-    /// Of no use, before the keeper says that it is.
+    /// Unusable until the keeper has repaired it.
     Unusable,
 }
 
-impl Known {
-    /// Whether so much was read without a cache that it should be looked for.
+impl HistoryState {
+    /// Returns true if so many commits were read without a cache that it should be opened.
     fn is_far(&mut self) -> bool {
-        let far = matches!(self.cache, Slot::Closed) && self.front.commits.len() >= NEAR;
+        let far = matches!(self.cache, Slot::Closed) && self.front.commits.len() >= UNCACHED_COMMITS;
         if far {
             self.cache = Slot::Wanted { check: true };
         }
         far
     }
 
-    /// Takes the cache out, if there is one to use.
+    /// Takes the cache, if it can be used.
     fn take_cache(&mut self, file: &Path) -> Option<Cache> {
         match std::mem::replace(&mut self.cache, Slot::Unusable) {
             Slot::Open(cache) => Some(cache),
@@ -142,7 +140,7 @@ impl Known {
         }
     }
 
-    /// The cache is up to HEAD: what it has need not be in memory. `anew`: it is another file.
+    /// The keeper has brought the cache up to HEAD: drops what it has from memory. `anew` says whether it is a new file.
     fn renew(&mut self, anew: bool) {
         self.front.clear();
         if anew || !matches!(self.cache, Slot::Open(_)) {
@@ -152,15 +150,15 @@ impl Known {
 }
 
 impl History {
-    /// The history of the library in `repository`. Nothing is read yet.
+    /// Creates the history of the library in `repository`. Reads nothing yet.
     pub(super) fn new(repository: &Repository) -> Self {
-        let known = Known {
+        let known = HistoryState {
             front: Front::new(repository.prefix()),
             cache: Slot::Closed,
         };
         let known = Arc::new(Mutex::new(known));
         let keepers = Arc::clone(&known);
-        let caught_up = Box::new(move |anew| lock(&keepers).renew(anew));
+        let caught_up = Box::new(move |anew| keepers.lock().renew(anew));
         Self {
             prefix: repository.prefix().to_owned(),
             known,
@@ -168,7 +166,7 @@ impl History {
         }
     }
 
-    /// The last `limit` entries that `head` has, oldest first.
+    /// Returns the last `limit` entries in `head`'s history, oldest first.
     pub(super) fn last(
         &self,
         git: &gix::Repository,
@@ -179,10 +177,10 @@ impl History {
             let mut rest = Vec::new();
             while known.front.entries.len() < limit {
                 match known.front.read_on(git, cache)? {
-                    Next::Commit if known.is_far() => return Ok(None),
-                    Next::Commit => {}
-                    Next::End => break,
-                    Next::Cache(commit) => {
+                    ReadStep::Commit if known.is_far() => return Ok(None),
+                    ReadStep::Commit => {}
+                    ReadStep::End => break,
+                    ReadStep::Cache(commit) => {
                         let Some((cache, place)) = joined(cache, commit)? else {
                             return Ok(None);
                         };
@@ -203,8 +201,8 @@ impl History {
         })
     }
 
-    /// The newest entry that `head` has with this idempotency key. That there is none is said only after the whole
-    /// history has been seen.
+    /// Returns the newest entry in `head`'s history with this idempotency key. `None` is returned only after the whole
+    /// history was read.
     pub(super) fn with_key(
         &self,
         git: &gix::Repository,
@@ -217,10 +215,10 @@ impl History {
                     return Ok(Some(Some(entry)));
                 }
                 match known.front.read_on(git, cache)? {
-                    Next::Commit if known.is_far() => return Ok(None),
-                    Next::Commit => {}
-                    Next::End => return Ok(Some(None)),
-                    Next::Cache(commit) => {
+                    ReadStep::Commit if known.is_far() => return Ok(None),
+                    ReadStep::Commit => {}
+                    ReadStep::End => return Ok(Some(None)),
+                    ReadStep::Cache(commit) => {
                         let Some((cache, place)) = joined(cache, commit)? else {
                             return Ok(None);
                         };
@@ -233,7 +231,7 @@ impl History {
         })
     }
 
-    /// The newest commit that `head` has and that changed the file which git calls `path`.
+    /// Returns the newest commit in `head`'s history that changed the file at the git path `path`.
     pub(super) fn last_commit(
         &self,
         git: &gix::Repository,
@@ -254,10 +252,10 @@ impl History {
                     at += 1;
                 }
                 match known.front.read_on(git, cache)? {
-                    Next::Commit if known.is_far() => return Ok(None),
-                    Next::Commit => {}
-                    Next::End => return Ok(Some(None)),
-                    Next::Cache(commit) => {
+                    ReadStep::Commit if known.is_far() => return Ok(None),
+                    ReadStep::Commit => {}
+                    ReadStep::End => return Ok(Some(None)),
+                    ReadStep::Cache(commit) => {
                         let Some((cache, place)) = joined(cache, commit)? else {
                             return Ok(None);
                         };
@@ -267,11 +265,11 @@ impl History {
                         let state = cache.state()?.ok_or(cache::CacheError::Content)?;
                         let mut place = place.max(state.changes_before);
                         loop {
-                            let commits = cache.commits(place, STRIDE)?;
+                            let commits = cache.commits(place, LOOKUP_BATCH)?;
                             if commits.is_empty() {
                                 return Ok(Some(None));
                             }
-                            place += STRIDE;
+                            place += LOOKUP_BATCH;
                             for commit in commits {
                                 if touches(commit)? {
                                     return Ok(Some(Some(commit)));
@@ -284,18 +282,17 @@ impl History {
         })
     }
 
-    /// Says that there is a new commit. Waits for nothing.
+    /// Reports a new commit. Does not wait.
     pub(super) fn has_grown(&self) {
         self.keeper.wake(false);
     }
 
-    /// Has `read` answer from what is known, until it does: it gives `None` when it has to begin anew, because the cache
-    /// is worth opening now or is no longer what it was.
+    /// Runs `read` until it answers. It returns `None` to start again, because the cache is now worth opening or has changed.
     fn ask<T>(
         &self,
         git: &gix::Repository,
         head: Option<ObjectId>,
-        read: impl Fn(&mut Known, Option<&Cache>) -> Result<Option<T>, Stop>,
+        read: impl Fn(&mut HistoryState, Option<&Cache>) -> Result<Option<T>, ReadError>,
     ) -> Result<T, Failure> {
         let mut known = self.known();
         loop {
@@ -318,8 +315,8 @@ impl History {
                     return Ok(answer);
                 }
                 Ok(None) => known.front.clear(),
-                Err(Stop::Failure(failure)) => return Err(failure),
-                Err(Stop::Cache(error)) => {
+                Err(ReadError::Failure(failure)) => return Err(failure),
+                Err(ReadError::Cache(error)) => {
                     tracing::debug!(%error, "the log's cache is not used");
                     known.cache = Slot::Unusable;
                     known.front.clear();
@@ -329,8 +326,8 @@ impl History {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        lock(&self.known)
+    fn known(&self) -> MutexGuard<'_, HistoryState> {
+        self.known.lock()
     }
 }
 
@@ -340,15 +337,11 @@ impl Drop for History {
     }
 }
 
-fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
-    known.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Where a walk that is at `commit` goes on in the cache, if it can.
+/// Returns the position at which a walk at `commit` continues in the cache, if it does.
 fn joined(
     cache: Option<&Cache>,
     commit: ObjectId,
-) -> Result<Option<(&Cache, cache::Place)>, cache::CacheError> {
+) -> Result<Option<(&Cache, cache::Position)>, cache::CacheError> {
     let Some(cache) = cache else { return Ok(None) };
     Ok(cache.alone(commit)?.map(|place| (cache, place)))
 }

@@ -1,7 +1,7 @@
-//! The extension that caches the ids of the trees that the index's entries make.
+//! The index extension that caches tree ids.
 //!
-//! A tree on the way to a changed entry gets its new id where we know it (the cached one is the commit's we know the
-//! successor of), else it is marked as unknown, as git does. The others stay.
+//! A tree above a changed entry gets its new id if that is known (if the cached id is that of the commit whose successor is
+//! known); otherwise it is marked unknown, as git does. Other trees are unchanged.
 
 use gix::ObjectId;
 
@@ -10,12 +10,12 @@ use super::extensions::Changed;
 const ID_BYTES: usize = 20;
 const UNKNOWN: &[u8] = b"-1";
 
-/// The extension's content after the change; `None` when `old` can't be read.
+/// Returns the extension's content after the change; `None` if `old` is invalid.
 pub(super) fn changed(old: &[u8], changed: Changed<'_>) -> Option<Vec<u8>> {
     let mut new = Vec::with_capacity(old.len());
     let mut rest = old;
     let mut path = String::new();
-    // For each folder that we are in: how many below it are still to come, and how long its path is.
+    // For each open folder: the number of remaining children, and the length of its path.
     let mut open: Vec<(usize, usize)> = Vec::new();
     while !rest.is_empty() {
         let node = Node::read(&mut rest)?;
@@ -25,7 +25,7 @@ pub(super) fn changed(old: &[u8], changed: Changed<'_>) -> Option<Vec<u8>> {
             if *length > 0 {
                 path.push('/');
             }
-            // What is no UTF-8 is on the way to no document.
+            // A name that is not UTF-8 is above no document.
             path.push_str(std::str::from_utf8(node.name).unwrap_or("\0"));
         }
         let id = match changed.folders.get(&*path) {
@@ -42,7 +42,8 @@ pub(super) fn changed(old: &[u8], changed: Changed<'_>) -> Option<Vec<u8>> {
     open.is_empty().then_some(new)
 }
 
-/// A folder of the extension: name, how many entries are below it, how many folders are in it, and its tree's id, which
+/// A folder in the extension: name, number of entries below it, number of folders in it, and its tree's id, which is missing
+/// if the count is unknown.
 /// a folder with an unknown count does not have.
 struct Node<'a> {
     name: &'a [u8],
@@ -82,7 +83,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The bytes before `end`, which is taken off too.
+/// Returns the bytes before `end`, and consumes both.
 fn up_to<'a>(rest: &mut &'a [u8], end: u8) -> Option<&'a [u8]> {
     let at = rest.iter().position(|byte| *byte == end)?;
     let (before, after) = rest.split_at(at);

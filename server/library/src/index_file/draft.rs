@@ -1,8 +1,7 @@
-//! A changed index in the making: all of it, but for what the system says of the files, which is known only when they
-//! have their names.
+//! A changed index without the stat fields of changed files, which are known only after the files have their names.
 //!
-//! So it can be written while the transaction waits for the disk, and most of its checksum be worked out; what is then
-//! left is a few bytes, and hashing from the first of them on.
+//! The transaction writes it, and computes most of its checksum, while it waits for the disk. The rest is a few bytes, and
+//! hashing from the first of them on.
 
 use sha1::{Digest, Sha1};
 
@@ -11,20 +10,20 @@ use gix::ObjectId;
 use super::{CHECKSUM_BYTES, HEADER_BYTES, IndexError, entries, open};
 use tabellion_platform::FileStat;
 
-/// An index whose changed entries say nothing of their files yet.
+/// An index whose changed entries have empty stat fields.
 #[derive(Debug)]
 pub(crate) struct Draft {
     bytes: Vec<u8>,
-    /// Where the entry of each change is.
+    /// Offset of the entry of each change.
     entries: Vec<Option<usize>>,
     checked: bool,
 }
 
-/// The checksum as far as it does not depend on the files.
-pub(crate) struct Begun(Sha1);
+/// The checksum of the part that does not depend on the files.
+pub(crate) struct PartialChecksum(Sha1);
 
 impl Draft {
-    /// `bytes` are a whole index, with anything in its checksum's place.
+    /// `bytes` is a whole index, with any bytes in place of the checksum.
     pub(super) fn new(bytes: Vec<u8>, entries: Vec<Option<usize>>, checked: bool) -> Self {
         Self {
             bytes,
@@ -33,12 +32,11 @@ impl Draft {
         }
     }
 
-    /// Makes git read the files of which `is_doubtful` says that they may be other than their entries say. It is asked of
-    /// those that the index has as written in the second `since` or later, with what git calls them, what is noted of them
-    /// and what they are kept as.
+    /// Makes git read again the files for which `is_doubtful` returns true. It is called for entries written in the second
+    /// `since` or later, with the git path, the stat fields and the stored entry.
     ///
     /// # Errors
-    /// [`IndexError`], where the entries can't be read.
+    /// [`IndexError`] if the entries are invalid.
     pub(crate) fn doubt(
         &mut self,
         since: u32,
@@ -62,20 +60,20 @@ impl Draft {
         Ok(())
     }
 
-    /// The bytes, with nothing of the files and a wrong checksum.
+    /// Returns the bytes, with empty stat fields and a wrong checksum.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Begins the checksum.
-    pub(crate) fn begin(&self) -> Begun {
+    /// Starts computing the checksum.
+    pub(crate) fn begin(&self) -> PartialChecksum {
         let settled = if self.checked { self.first() } else { 0 };
-        Begun(Sha1::new_with_prefix(&self.bytes[..settled]))
+        PartialChecksum(Sha1::new_with_prefix(&self.bytes[..settled]))
     }
 
-    /// What is still to be written, and where, in ascending order: for each change what the system says of its file, and
-    /// the checksum.
-    pub(crate) fn rest(&self, begun: &Begun, stats: &[FileStat]) -> Vec<(usize, Vec<u8>)> {
+    /// Returns what remains to be written, with its offsets in ascending order: the stat fields of each change, and the
+    /// checksum.
+    pub(crate) fn rest(&self, begun: &PartialChecksum, stats: &[FileStat]) -> Vec<(usize, Vec<u8>)> {
         let mut rest: Vec<_> = self
             .entries
             .iter()
@@ -98,7 +96,7 @@ impl Draft {
         rest
     }
 
-    /// The whole index.
+    /// Returns the whole index.
     pub(crate) fn finish(mut self, stats: &[FileStat]) -> Vec<u8> {
         for (at, bytes) in self.rest(&self.begin(), stats) {
             self.bytes[at..at + bytes.len()].copy_from_slice(&bytes);
@@ -106,7 +104,7 @@ impl Draft {
         self.bytes
     }
 
-    /// Where the first bytes are that are still to be written.
+    /// Returns the offset of the first byte that remains to be written.
     fn first(&self) -> usize {
         let end = self.bytes.len() - CHECKSUM_BYTES;
         self.entries.iter().flatten().copied().min().unwrap_or(end)

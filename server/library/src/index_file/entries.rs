@@ -1,19 +1,19 @@
-//! The entries of an index: finding one, writing all of them with one changed.
+//! The entries of an index: finds one, and writes all of them with one changed.
 
 use std::{cmp::Ordering, ops::Range};
 
 use gix::{ObjectId, objs::tree::EntryKind};
 
 use super::{IndexError, Mark, be32};
-use crate::tree::Kept;
-use tabellion_platform::FileStat;
+use crate::tree::TreeEntry;
+use tabellion_platform::{FileStat, Timestamp};
 
 const FIXED_BYTES: usize = 62;
 const MODE: Range<usize> = 24..28;
 const SIZE: Range<usize> = 36..40;
 const ID: Range<usize> = 40..60;
 const FLAGS: Range<usize> = 60..FIXED_BYTES;
-const LONGEST_NAME: usize = 0xfff;
+const MAX_NAME_BYTES: usize = 0xfff;
 
 const FILE_TYPE: u32 = 0o170_000;
 const REGULAR_FILE: u32 = 0o100_000;
@@ -25,43 +25,43 @@ const SKIP_WORKTREE: u16 = 0x4000;
 
 const DAMAGED: IndexError = IndexError::Damaged("an entry is cut off");
 
-/// How entries are written.
+/// The format of the entries.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
-    /// How many there are.
+    /// Number of entries.
     pub(super) count: u32,
-    /// Whether names leave out what they share with the name before (version 4), instead of being padded.
+    /// Whether names omit the prefix shared with the name before (version 4), instead of being padded.
     pub(super) compressed: bool,
 }
 
-/// Where a path is among the entries, or where it would be. Offsets count from the first entry.
+/// The position of a path among the entries. Offsets count from the first entry.
 #[derive(Default)]
 pub(super) struct Scan {
     /// The entry of the path.
-    pub(super) entry: Option<Found>,
-    /// Where the first entry after the path starts.
+    pub(super) entry: Option<EntryRange>,
+    /// Start of the first entry after the path.
     pub(super) after: usize,
-    /// Where the last entry ends.
+    /// End of the last entry.
     pub(super) end: usize,
-    /// The last name before the path, where names leave out what they share with it.
+    /// The last name before the path, whose prefix may be shared.
     before_name: Vec<u8>,
     /// The first entry after the path, and its name.
-    next: Option<(Found, Vec<u8>)>,
+    next: Option<(EntryRange, Vec<u8>)>,
 }
 
-/// An entry: all of it, and where its name starts.
+/// Range of an entry, and the start of its name.
 #[derive(Clone)]
-pub(super) struct Found {
+pub(super) struct EntryRange {
     pub(super) span: Range<usize>,
     name_at: usize,
 }
 
-/// Reads the entries up to the last one.
+/// Scans all entries.
 pub(super) fn scan(body: &[u8], layout: Layout, path: &str) -> Result<Scan, IndexError> {
     let path = path.as_bytes();
     let mut scan = Scan::default();
     let mut unpacked = Vec::new();
-    // Those below the path follow it closely: once a name does not begin with it, none does.
+    // Entries below the path follow it directly: the first name without the prefix ends them.
     let mut may_be_below = true;
     for _ in 0..layout.count {
         let (found, name) = entry_at(body, scan.end, layout, &mut unpacked)?;
@@ -101,7 +101,7 @@ pub(super) fn scan(body: &[u8], layout: Layout, path: &str) -> Result<Scan, Inde
     Ok(scan)
 }
 
-/// Tells of each entry: where it starts, its bytes, its name.
+/// Calls back for each entry with its offset, bytes and name.
 pub(super) fn each(
     body: &[u8],
     layout: Layout,
@@ -109,20 +109,20 @@ pub(super) fn each(
 ) -> Result<(), IndexError> {
     let (mut start, mut unpacked) = (0, Vec::new());
     for _ in 0..layout.count {
-        let (Found { span, .. }, name) = entry_at(body, start, layout, &mut unpacked)?;
+        let (EntryRange { span, .. }, name) = entry_at(body, start, layout, &mut unpacked)?;
         tell(start, &body[span.clone()], name);
         start = span.end;
     }
     Ok(())
 }
 
-/// The entry that starts at `start`, and its name.
+/// Returns the entry at `start`, and its name.
 fn entry_at<'a>(
     body: &'a [u8],
     start: usize,
     layout: Layout,
     unpacked: &'a mut Vec<u8>,
-) -> Result<(Found, &'a [u8]), IndexError> {
+) -> Result<(EntryRange, &'a [u8]), IndexError> {
     let entry = body
         .get(start..)
         .filter(|entry| entry.len() > FIXED_BYTES)
@@ -138,15 +138,15 @@ fn entry_at<'a>(
         unpacked.extend_from_slice(&text[..length]);
         let end = start + name_at + text_at + length + 1;
         return Ok((
-            Found {
+            EntryRange {
                 span: start..end,
                 name_at,
             },
             unpacked,
         ));
     }
-    let length = match usize::from(flags) & LONGEST_NAME {
-        LONGEST_NAME => text.iter().position(|byte| *byte == 0).ok_or(DAMAGED)?,
+    let length = match usize::from(flags) & MAX_NAME_BYTES {
+        MAX_NAME_BYTES => text.iter().position(|byte| *byte == 0).ok_or(DAMAGED)?,
         length => length,
     };
     let name = text.get(..length).ok_or(DAMAGED)?;
@@ -155,7 +155,7 @@ fn entry_at<'a>(
         return Err(DAMAGED);
     }
     Ok((
-        Found {
+        EntryRange {
             span: start..end,
             name_at,
         },
@@ -163,7 +163,7 @@ fn entry_at<'a>(
     ))
 }
 
-/// An entry before the path must not be a folder on the way to it: a file there, or a collapsed one.
+/// Refuses an entry that is a file, or a collapsed folder, where the path needs a folder.
 fn check_above(name: &[u8], path: &[u8], entry: &[u8]) -> Result<(), IndexError> {
     let shown = || String::from_utf8_lossy(name).into_owned();
     if name.ends_with(b"/") && path.starts_with(name) {
@@ -176,7 +176,7 @@ fn check_above(name: &[u8], path: &[u8], entry: &[u8]) -> Result<(), IndexError>
     Ok(())
 }
 
-/// An entry after the path must not be below it.
+/// Refuses an entry below the path.
 fn check_below(name: &[u8], path: &[u8]) -> Result<(), IndexError> {
     if name.len() > path.len() && name.starts_with(path) && name[path.len()] == b'/' {
         return Err(IndexError::InTheWay(String::from_utf8_lossy(name).into_owned()));
@@ -184,11 +184,11 @@ fn check_below(name: &[u8], path: &[u8]) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// What an entry holds.
-pub(super) fn kept(entry: &[u8]) -> Kept {
+/// Returns the stored blob and mode of an entry.
+pub(super) fn kept(entry: &[u8]) -> TreeEntry {
     let blob = ObjectId::from_bytes_or_panic(&entry[ID]);
     let executable = be32(&entry[MODE]) & 0o100 != 0;
-    Kept {
+    TreeEntry {
         blob,
         mode: if executable {
             EntryKind::BlobExecutable
@@ -199,7 +199,7 @@ pub(super) fn kept(entry: &[u8]) -> Kept {
     }
 }
 
-/// What an entry is marked as.
+/// Returns the mark on an entry.
 pub(super) fn mark(entry: &[u8]) -> Option<Mark> {
     let flags = flags(entry);
     let extended = if flags & EXTENDED != 0 {
@@ -213,14 +213,14 @@ pub(super) fn mark(entry: &[u8]) -> Option<Mark> {
     (flags & ASSUME_VALID != 0).then_some(Mark::AssumeUnchanged)
 }
 
-/// Which bytes of `body` make way, and for what, so that the entry of `path` keeps `kept` or is gone. Of the system's
-/// word on the file it says nothing.
+/// Returns the range of `body` to replace and its replacement, so that the entry of `path` has `kept` or is removed. The stat
+/// fields are zero.
 pub(super) fn changed(
     body: &[u8],
     layout: Layout,
     path: &str,
     found: &Scan,
-    kept: Option<Kept>,
+    kept: Option<TreeEntry>,
 ) -> (Range<usize>, Vec<u8>) {
     let path = path.as_bytes();
     let old = found.entry.as_ref().map(|old| &body[old.span.clone()]);
@@ -237,7 +237,7 @@ pub(super) fn changed(
     }
     let set_changed = kept.is_some() != old.is_some();
     match &found.next {
-        // Its name leaves out what it shares with the name before it, which is another one now.
+        // The shared prefix of the next name depends on the name before it, which has changed.
         Some((next, name)) if layout.compressed && set_changed => {
             let before = if kept.is_some() { path } else { &found.before_name };
             write_entry(
@@ -253,27 +253,32 @@ pub(super) fn changed(
     }
 }
 
-/// Everything of an entry but its name. Of the old one's flags, only "assume valid" stays.
-fn fixed_part(kept: Kept, path: &[u8], old: Option<&[u8]>) -> Vec<u8> {
+/// Returns an entry without its name. Of the old flags, only "assume valid" is kept.
+fn fixed_part(kept: TreeEntry, path: &[u8], old: Option<&[u8]>) -> Vec<u8> {
     let mut fixed = vec![0; ID.start];
     fixed[MODE].copy_from_slice(&u32::from(kept.mode.value()).to_be_bytes());
     fixed.extend(kept.blob.as_slice());
     let kept_flags = old.map_or(0, flags) & ASSUME_VALID;
-    let length = path.len().min(LONGEST_NAME) as u16;
+    let length = path.len().min(MAX_NAME_BYTES) as u16;
     fixed.extend((kept_flags | length).to_be_bytes());
     fixed
 }
 
-/// The second in which the entry's file was written.
+/// Returns the second in which the entry's file was written.
 pub(super) fn second(entry: &[u8]) -> u32 {
     be32(&entry[8..])
 }
 
-/// What the system said of the entry's file.
+/// Returns the stat fields of an entry.
 pub(super) fn stat(entry: &[u8]) -> FileStat {
     let word = |number: usize| be32(&entry[4 * number..]);
+    let timestamp = |number| Timestamp {
+        seconds: word(number),
+        nanoseconds: word(number + 1),
+    };
     FileStat {
-        times: [0, 1, 2, 3].map(word),
+        ctime: timestamp(0),
+        mtime: timestamp(2),
         device: word(4),
         inode: word(5),
         user: word(7),
@@ -282,25 +287,24 @@ pub(super) fn stat(entry: &[u8]) -> FileStat {
     }
 }
 
-/// Whether git looks at what the system says of the entry's file, before it reads it, to see if it changed.
+/// Returns true if git compares the stat fields before it reads the file.
 pub(super) fn is_read_by_stat(entry: &[u8]) -> bool {
     be32(&entry[MODE]) & FILE_TYPE == REGULAR_FILE && mark(entry).is_none() && stat(entry).size != 0
 }
 
-/// Makes git read the file of the entry, as git itself does.
+/// Makes git read the entry's file, in the way that git itself does.
 pub(super) fn forget_size(entry: &mut [u8]) {
     entry[SIZE].fill(0);
 }
 
-/// What `entry` begins with once the system's word on its file is known.
+/// Returns the beginning of `entry` with these stat fields.
 pub(super) fn stat_part(entry: &[u8], stat: &FileStat) -> Vec<u8> {
-    let [ctime, ctime_ns, mtime, mtime_ns] = stat.times;
     let mode = be32(&entry[MODE]);
     let words = [
-        ctime,
-        ctime_ns,
-        mtime,
-        mtime_ns,
+        stat.ctime.seconds,
+        stat.ctime.nanoseconds,
+        stat.mtime.seconds,
+        stat.mtime.nanoseconds,
         stat.device,
         stat.inode,
         mode,
@@ -333,12 +337,12 @@ fn be16(bytes: &[u8]) -> u16 {
     u16::from_be_bytes([bytes[0], bytes[1]])
 }
 
-/// One to eight NULs follow a name, so that entries start at multiples of eight.
+/// Returns the padded length: names end with one to eight NULs, so that entries start at multiples of eight.
 fn padded(length: usize) -> usize {
     (length + 8) & !7
 }
 
-/// Git's offset encoding: the number, and how many bytes it takes.
+/// Decodes git's offset encoding: the number, and its length in bytes.
 fn read_varint(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut value = usize::from(bytes.first()? & 0x7f);
     let mut at = 0;

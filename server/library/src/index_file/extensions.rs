@@ -1,4 +1,4 @@
-//! The extensions behind an index's entries: which stay as they are, which change, and which must go.
+//! The extensions after an index's entries: which are kept, changed or dropped.
 
 use super::{IndexError, Touched, be32, cache_tree};
 
@@ -7,11 +7,11 @@ const HEADER_BYTES: usize = 8;
 /// What changed among the entries.
 #[derive(Clone, Copy)]
 pub(super) struct Changed<'a> {
-    /// The folders on the way to the changed entries.
+    /// The folders above changed entries.
     pub(super) folders: &'a Touched<'a>,
-    /// Whether an entry came or went.
+    /// Whether an entry was added or removed.
     pub(super) set: bool,
-    /// Whether the extensions lie elsewhere now.
+    /// Whether the extensions moved.
     pub(super) moved: bool,
 }
 
@@ -42,7 +42,7 @@ fn write(new: &mut Vec<u8>, old: &[u8], changed: Changed<'_>) -> Result<(), Inde
         rest = after;
         match name {
             b"TREE" => {
-                // What can't be read can be left out: it only saves time.
+                // An invalid one can be dropped: it only saves time.
                 if let Some(content) = cache_tree::changed(content, changed) {
                     push(new, name, &content);
                 }
@@ -50,7 +50,7 @@ fn write(new: &mut Vec<u8>, old: &[u8], changed: Changed<'_>) -> Result<(), Inde
             b"link" => return Err(IndexError::Split),
             // Offsets of entries, and a hash of the extensions' sizes.
             b"EOIE" | b"IEOT" if changed.moved => {}
-            // What they say of entries goes by position, or by the name's being untracked.
+            // Both refer to entries by position, or to untracked names.
             b"FSMN" | b"UNTR" if changed.set => {}
             b"EOIE" | b"IEOT" | b"FSMN" | b"UNTR" | b"REUC" | b"sdir" => new.extend_from_slice(whole),
             _ if name[0].is_ascii_uppercase() && changed.set => {}
@@ -62,7 +62,7 @@ fn write(new: &mut Vec<u8>, old: &[u8], changed: Changed<'_>) -> Result<(), Inde
 }
 
 /// # Errors
-/// [`IndexError::Split`] when most entries are in another file.
+/// [`IndexError::Split`] if most entries are in another file.
 pub(super) fn check_whole(mut extensions: &[u8]) -> Result<(), IndexError> {
     while let Some((name, _, after)) = split(extensions) {
         if name == b"link" {
@@ -73,7 +73,7 @@ pub(super) fn check_whole(mut extensions: &[u8]) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// The first extension's name and content, and what follows it.
+/// Splits off the first extension: name, content, rest.
 fn split(extensions: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
     let (name, rest) = extensions.split_first_chunk::<4>()?;
     let size = be32(rest.get(..4)?) as usize;

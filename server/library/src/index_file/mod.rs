@@ -1,8 +1,8 @@
-//! Git's index: looking up one entry, and changing one entry in place.
+//! Git's index: looks up one entry, and changes one entry in place.
 //!
 //! Only the entry, the cached trees above it and the checksum change; everything else is copied byte for byte. gix would
-//! parse and rewrite the whole file and drop extensions; not to touch the index would make a person's next commit
-//! revert ours. Versions 2, 3 and 4; the format is git's `gitformat-index(5)`.
+//! parse and rewrite the whole file and drop extensions; leaving the index alone would make a person's next commit revert
+//! ours. Versions 2, 3 and 4; the format is git's `gitformat-index(5)`.
 
 mod cache_tree;
 mod draft;
@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 use gix::ObjectId;
 use sha1::{Digest, Sha1};
 
-pub(super) use self::draft::{Begun, Draft};
+pub(super) use self::draft::{Draft, PartialChecksum};
 use self::{
     entries::{Layout, scan},
     extensions::Changed,
 };
-use super::tree::Kept;
+use super::tree::TreeEntry;
 
 const SIGNATURE: &[u8; 4] = b"DIRC";
 const HEADER_BYTES: usize = 12;
@@ -28,10 +28,10 @@ const CHECKSUM_BYTES: usize = 20;
 /// Why an index can't be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum IndexError {
-    /// It is not an index, or damaged.
-    #[error("the index is damaged ({0}); `rm .git/index && git reset` makes it anew")]
+    /// The file is not an index, or is damaged.
+    #[error("the index is damaged ({0}); `rm .git/index && git reset` rebuilds it")]
     Damaged(&'static str),
-    /// Its version is none that we know.
+    /// The version is unknown.
     #[error(
         "the index has version {0}, which is not supported; `git update-index --index-version 2` changes it"
     )]
@@ -39,7 +39,7 @@ pub(super) enum IndexError {
     /// The path has a merge conflict.
     #[error("`{0}` has a merge conflict in the index; resolve it, then `git add` or `git rm` it")]
     Conflict(String),
-    /// A file stands where the path has a folder, or the other way round.
+    /// A file is where the path has a folder, or the other way round.
     #[error("the index has `{0}`, which is in the way; commit or unstage its removal first")]
     InTheWay(String),
     /// It is split into two files.
@@ -48,20 +48,19 @@ pub(super) enum IndexError {
     /// The path lies in a folder that a sparse checkout has collapsed.
     #[error("`{0}` is outside the sparse checkout; `git sparse-checkout add` its folder first")]
     Sparse(String),
-    /// It has an extension that must be understood and is not.
+    /// It has an unknown extension that must be understood.
     #[error("the index has the extension `{0}`, which is not supported")]
     Extension(String),
 }
 
-/// The trees of folders, in the commit that the index was compared with, before and after the change. The topmost folder
-/// is the empty text.
+/// The trees of folders before and after the change, in the commit that the index was compared with. The top folder is the
+/// empty text.
 pub(super) type Folders = BTreeMap<String, (Option<ObjectId>, Option<ObjectId>)>;
 
-/// What becomes of the folders on the way to changed entries: their trees as far as they are known, and whether entries
-/// came or went below them.
+/// The folders above changed entries: their trees if they are known, and whether entries were added or removed below them.
 type Touched<'a> = BTreeMap<&'a str, (Option<(Option<ObjectId>, Option<ObjectId>)>, bool)>;
 
-/// An index without entries.
+/// Returns an index without entries.
 pub(super) fn empty() -> Vec<u8> {
     let mut index = Vec::from(*SIGNATURE);
     index.extend(2_u32.to_be_bytes());
@@ -71,28 +70,31 @@ pub(super) fn empty() -> Vec<u8> {
     index
 }
 
-/// What a person has told git of a file in the working tree.
+/// A person's mark on a file, set by `git update-index`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// It is as the index has it, whatever it is.
+    /// Git assumes that the file is as in the index.
     AssumeUnchanged,
-    /// It is not there, whether it is or not.
+    /// Git assumes that the file is missing, as in a sparse checkout.
     SkipWorktree,
 }
 
-/// What the index has at `path`.
+/// Returns the entry at `path`.
 ///
 /// # Errors
-/// [`IndexError`], also when the entry could not be changed.
-pub(super) fn look_up(index: &[u8], path: &str) -> Result<Option<Kept>, IndexError> {
+/// [`IndexError`]; also if the entry could not be changed.
+pub(super) fn look_up(index: &[u8], path: &str) -> Result<Option<TreeEntry>, IndexError> {
     Ok(look_up_marked(index, path)?.map(|(kept, _)| kept))
 }
 
-/// As [`look_up`], with the entry's mark.
+/// Returns the entry at `path` with its mark.
 ///
 /// # Errors
 /// As [`look_up`].
-pub(super) fn look_up_marked(index: &[u8], path: &str) -> Result<Option<(Kept, Option<Mark>)>, IndexError> {
+pub(super) fn look_up_marked(
+    index: &[u8],
+    path: &str,
+) -> Result<Option<(TreeEntry, Option<Mark>)>, IndexError> {
     let (layout, body) = open(index)?;
     let found = scan(body, layout, path)?;
     extensions::check_whole(&body[found.end..])?;
@@ -102,17 +104,16 @@ pub(super) fn look_up_marked(index: &[u8], path: &str) -> Result<Option<(Kept, O
     }))
 }
 
-/// The index with these entries at these paths, or without a path where there is none; what the system says of the files is
-/// still to come. `folders` are those on the way, as far as they are known.
+/// Returns the index with these entries at these paths, or without the path for `None`. Stat fields are left empty. `folders`
+/// are the known folders above.
 ///
-/// The flags "skip worktree" and "intent to add" are cleared: the file is there, and committed. There must be at least
-/// one change.
+/// Clears the flags "skip worktree" and "intent to add": the file exists and is committed. There must be at least one change.
 ///
 /// # Errors
 /// [`IndexError`].
 pub(super) fn draft(
     mut index: Vec<u8>,
-    changes: &[(&str, Option<Kept>)],
+    changes: &[(&str, Option<TreeEntry>)],
     folders: &Folders,
 ) -> Result<Draft, IndexError> {
     let (mut layout, body) = open(&index)?;
@@ -159,13 +160,13 @@ pub(super) fn draft(
     Ok(Draft::new(index, places, checked))
 }
 
-/// The folders on the way to `path`, the topmost first.
+/// Returns the folders above `path`, the top one first.
 fn folders_of(path: &str) -> impl Iterator<Item = &str> {
     let below = path.match_indices('/').map(|(at, _)| &path[..at]);
     std::iter::once("").chain(below)
 }
 
-/// What the header says, and the bytes between header and checksum.
+/// Returns the header's layout, and the bytes between header and checksum.
 fn open(index: &[u8]) -> Result<(Layout, &[u8]), IndexError> {
     if index.len() < HEADER_BYTES + CHECKSUM_BYTES || !index.starts_with(SIGNATURE) {
         return Err(IndexError::Damaged("no header"));

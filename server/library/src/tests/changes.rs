@@ -1,4 +1,4 @@
-//! Every operation on every state of a file, with git's word on the outcome.
+//! Every operation in every state of a file, compared with git's view of the result.
 
 use sha1::{Digest, Sha1};
 

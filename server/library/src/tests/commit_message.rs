@@ -1,9 +1,9 @@
-//! Whatever a record says, its message says exactly that, one line each.
+//! Every record survives rendering and parsing, one line per field.
 
 use chrono::{DateTime, Utc};
 use proptest::prelude::*;
 
-use super::{Noted, Record};
+use super::{Record, ToolDetails};
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -23,7 +23,7 @@ fn record() -> impl Strategy<Value = Record> {
     (words, documents, details, 0_i64..4_102_444_800_000).prop_map(|(words, documents, details, millis)| {
         let (operation, tool, client, summary, key, request) = words;
         let paths = documents.iter().map(|(path, ..)| path.clone()).collect();
-        let noted = details.map(|details| Noted {
+        let tool_details = details.map(|details| ToolDetails {
             details: details
                 .into_iter()
                 .map(|(name, value)| (name, value.into()))
@@ -43,14 +43,14 @@ fn record() -> impl Strategy<Value = Record> {
             summary,
             key,
             request,
-            noted,
+            tool_details,
         }
     })
 }
 
 proptest! {
     #[test]
-    fn what_is_rendered_is_parsed(record in record()) {
+    fn parse_inverts_render(record in record()) {
         let message = record.render();
         prop_assert_eq!(Record::parse(&message), Some(record));
     }
@@ -60,7 +60,7 @@ proptest! {
         let message = record.render();
         let (subject, trailers) = message.split_once("\n\n").unwrap();
         prop_assert!(!subject.contains('\n'));
-        prop_assert!(subject.chars().count() <= super::LONGEST_SUBJECT);
+        prop_assert!(subject.chars().count() <= super::MAX_SUBJECT_CHARACTERS);
         prop_assert!(trailers.lines().all(|line| line.starts_with("Tabellion-")));
         prop_assert!(!message.chars().any(|c| c != '\n' && super::hides(c)));
     }
@@ -94,7 +94,7 @@ fn git_can_add_a_trailer_of_its_own() {
         summary: "append: +1 line\nTabellion-Tool: forged".into(),
         key: None,
         request: None,
-        noted: None,
+        tool_details: None,
     };
     let message = record.render();
     assert_eq!(

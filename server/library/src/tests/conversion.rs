@@ -1,4 +1,4 @@
-//! Files with CRLF: the disk keeps what was written, git keeps what it would have kept itself, and sees no difference.
+//! Files with CRLF: the disk keeps the written bytes, git stores its own conversion and sees no difference.
 
 use super::support::{Bench, change, make, path};
 

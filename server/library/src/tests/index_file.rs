@@ -1,4 +1,4 @@
-//! A changed index is the one that git would have made, in every version, byte for byte where git leaves a choice.
+//! A changed index equals git's own, in every version, byte for byte where git leaves a choice.
 
 use std::{fs, path::PathBuf};
 
@@ -7,20 +7,20 @@ use proptest::prelude::*;
 use sha1::{Digest, Sha1};
 
 use super::{Folders, IndexError, draft, empty, look_up};
-use crate::{tests::support::Bench, tree::Kept};
+use crate::{tests::support::Bench, tree::TreeEntry};
 use tabellion_platform::FileStat;
 
 /// What the index shall have at a path.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    kept: Kept,
+    kept: TreeEntry,
     stat: FileStat,
 }
 
 fn entry(digit: char) -> Entry {
     let blob = ObjectId::from_hex(digit.to_string().repeat(40).as_bytes()).unwrap();
     Entry {
-        kept: Kept {
+        kept: TreeEntry {
             blob,
             mode: EntryKind::Blob.into(),
         },
@@ -108,7 +108,7 @@ proptest! {
 
             bench.write(".git/blob", "other\n");
             let blob = bench.git(&["hash-object", "-w", ".git/blob"]);
-            let kept = Kept { blob: ObjectId::from_hex(blob.as_bytes()).unwrap(), mode: EntryKind::Blob.into() };
+            let kept = TreeEntry { blob: ObjectId::from_hex(blob.as_bytes()).unwrap(), mode: EntryKind::Blob.into() };
             let change = Entry { kept, stat: FileStat::default() };
             let ours = with(&index, &path, is.then_some(change)).unwrap();
             let mode = if is { "100644" } else { "0" };
@@ -136,7 +136,7 @@ proptest! {
 }
 
 #[test]
-fn what_cannot_be_changed_is_said() {
+fn unsupported_indexes_are_refused() {
     let mut index = empty();
     for path in ["a.md", "b/c.md"] {
         index = with(&index, path, Some(entry('a'))).unwrap();

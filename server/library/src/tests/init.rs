@@ -1,4 +1,4 @@
-//! A repository is made whole, whatever was there of one and whoever else is at it.
+//! A repository is created completely, whatever partial one exists and whichever processes compete.
 
 use std::{
     thread,
@@ -9,7 +9,7 @@ use super::{ASIDE, create, remove_leftovers};
 use crate::tests::support::{Bench, change, make};
 
 #[test]
-fn what_a_crash_left_half_made_is_made_anew() {
+fn a_half_made_repository_is_replaced() {
     let bench = Bench::empty();
     bench.write(&format!("{ASIDE}/git/HEAD"), "ref: refs/heads/ma");
     let commit = make(&bench.library(), &change("a.md", Some("new\n"))).unwrap();
@@ -19,7 +19,7 @@ fn what_a_crash_left_half_made_is_made_anew() {
 
 /// Those who come late meet in a folder that others take away.
 #[test]
-fn who_is_slower_finds_it_made() {
+fn the_slower_process_uses_the_faster_ones_repository() {
     for _ in 0..10 {
         let bench = Bench::empty();
         let root = bench.path("");
@@ -33,7 +33,8 @@ fn who_is_slower_finds_it_made() {
                 });
             }
         });
-        // A program that was just started may have had the lock as well, until it runs: then whoever comes next removes it.
+        // A program that was just started may have inherited the lock until its `exec`; the next start then removes the
+        // folder.
         let since = Instant::now();
         while root.join(ASIDE).exists() {
             assert!(since.elapsed() < Duration::from_secs(60));

@@ -1,16 +1,16 @@
-//! An intent that is read is the one that was written, and a torn one is none.
+//! Parsing inverts rendering, and refuses torn intents.
 
 use gix::{ObjectId, objs::tree::EntryKind};
 
 use super::{Exchange, Intent, Logged};
-use crate::{path::LibraryPath, tree::Kept};
+use crate::{path::LibraryPath, tree::TreeEntry};
 
 fn id(digit: char) -> ObjectId {
     ObjectId::from_hex(digit.to_string().repeat(40).as_bytes()).unwrap()
 }
 
 fn intents() -> [Intent; 2] {
-    let kept = |blob, kind: EntryKind| Kept {
+    let kept = |blob, kind: EntryKind| TreeEntry {
         blob: id(blob),
         mode: kind.into(),
     };
@@ -59,7 +59,7 @@ fn intents() -> [Intent; 2] {
 }
 
 #[test]
-fn what_is_rendered_is_parsed() {
+fn parse_inverts_render() {
     for intent in intents() {
         assert_eq!(Intent::parse(&intent.render()), Some(intent));
     }

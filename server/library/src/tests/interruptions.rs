@@ -1,4 +1,4 @@
-//! A transaction stopped after each of its steps, by an error or by death: then everything is old or everything is new.
+//! A transaction stopped after each of its steps, by an error or by death, leaves either everything old or everything new.
 
 use super::support::{Bench, change, changes, make};
 use crate::checkpoint::{Checkpoint, Interruption, Watch};
@@ -188,7 +188,7 @@ fn stop_and_check(bench: Bench, case: &Case, step: Checkpoint, how_shown: &str, 
 
 /// What a person does between a crash and the next start, and what must then be in the file.
 #[test]
-fn what_a_person_does_after_a_crash_stays() {
+fn a_persons_changes_after_a_crash_stay() {
     type Deed = (&'static str, Checkpoint, fn(&Bench), &'static str, &'static str);
     const DEEDS: [Deed; 5] = [
         (
@@ -292,7 +292,7 @@ fn an_index_that_lost_its_bytes_is_made_from_the_one_before() {
     bench.assert_sound();
 }
 
-/// Somebody who has the old file open writes to it when it has been replaced already. The same bytes twice are kept once.
+/// A program that has the old file open writes to it after the exchange. Equal bytes are kept once.
 #[test]
 fn a_save_that_comes_too_late_is_kept() {
     let benches = [
@@ -305,7 +305,7 @@ fn a_save_that_comes_too_late_is_kept() {
             let aside = bench.path(aside);
             let library = bench.watched(Box::new(move |step| {
                 if step == Checkpoint::Committed {
-                    // Not the leased file, which nobody can write to, but another one in its place.
+                    // Not the leased file, which is protected, but a different file in its place.
                     let other = aside.with_extension("other");
                     std::fs::write(&other, "late\n").unwrap();
                     std::fs::rename(other, &aside).unwrap();

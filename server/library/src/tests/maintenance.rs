@@ -1,4 +1,4 @@
-//! Loose objects are packed when git would do it, and everything can still be read and changed.
+//! Loose objects are packed when git would do it; reading and changing still work.
 
 use std::{
     sync::atomic::Ordering,

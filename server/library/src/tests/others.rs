@@ -1,4 +1,4 @@
-//! People and other servers at the same time.
+//! Changes beside people and other servers.
 
 use std::{
     fs,
@@ -34,7 +34,7 @@ fn a_save_between_reading_and_publishing_is_seen() {
 
 /// What a person does in the middle of a transaction, before it is committed; then it has not happened.
 #[test]
-fn whoever_comes_in_between_wins() {
+fn an_interleaved_change_wins() {
     type Deed = (&'static str, Checkpoint, fn(&std::path::Path));
     const DEEDS: [Deed; 7] = [
         ("saves in place", Checkpoint::Locked, |top| {

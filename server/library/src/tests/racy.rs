@@ -1,5 +1,5 @@
-//! A file that was saved in the second of its index entry, with as many bytes, looks unchanged; git is to see it all the same,
-//! also after an index of ours.
+//! A file saved in the second of its index entry, with the same size, looks unchanged; git must detect the change, also after
+//! an index written by us.
 
 use std::{
     fs::{self, File},
@@ -13,7 +13,7 @@ use super::support::{Bench, change, make};
 fn a_change_that_does_not_show_is_not_hidden() {
     let cases = [
         ("saved anew", "mine\n", " M plan.md", "plan.md"),
-        // A file that is as it was is left as it is noted, so that nobody has to read it.
+        // An unchanged file keeps its stat fields, so that git need not read it.
         ("saved as it was", "plan\n", "", ""),
         ("converted, and another", "min\r\n", " M plan.md", "plan.md"),
     ];

@@ -1,4 +1,4 @@
-//! States in which nothing may be changed, and what is said of them; afterwards everything is as it was.
+//! States that permit no change, and their messages; afterwards nothing has changed.
 
 use std::fs;
 
@@ -160,7 +160,7 @@ fn each_refusal_says_why_and_changes_nothing() {
         assert_eq!(failure.kind, kind, "{shown}: {failure}");
         assert!(failure.message.contains(said), "{shown}: {failure}");
         assert_eq!(State::of(&bench, path), before, "{shown}");
-        // Who holds a lock is seen only after the objects were written.
+        // A held lock is detected only after the objects were written.
         if kind != FailureKind::Busy {
             assert_eq!(bench.git(&["count-objects"]), objects, "{shown}");
         }

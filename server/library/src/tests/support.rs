@@ -1,4 +1,4 @@
-//! A library in a temporary folder, a person's hands on it, and git's own word about it.
+//! A library in a temporary folder, edits by hand, and git's view of both.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use crate::{Library, Options, checkpoint::Watch, path::LibraryPath};
 /// A repository with a few committed files, and the means to look at it.
 pub(crate) struct Bench {
     folder: TempDir,
-    /// Kept for as long as the repository is there.
+    /// TreeEntry for as long as the repository is there.
     elsewhere: Option<TempDir>,
 }
 

@@ -1,4 +1,4 @@
-//! Callers that wait at the same time are published together, and nobody can tell from the outcome.
+//! Callers that wait at the same time are published together, without a visible difference.
 
 use std::{
     sync::{
@@ -35,7 +35,7 @@ fn call<'a>(library: &'a Library, path: &'a str, plan: impl Fn(&str) -> Option<S
     })
 }
 
-/// Begins all while somebody else has a turn, then polls them until all are done.
+/// Starts all calls during another caller's turn, then polls them until all are done.
 fn all(library: &Library, mut calls: Vec<Call<'_>>) -> Vec<Result<String, StoreError>> {
     let mut context = Context::from_waker(Waker::noop());
     let turn = begin(library);
@@ -152,7 +152,7 @@ fn names_that_differ_only_in_case_are_seen_among_those_that_come() {
 }
 
 #[test]
-fn what_fails_for_one_is_told_to_all_as_a_reason_to_try_again() {
+fn one_failure_makes_the_whole_batch_try_again() {
     let bench = Bench::new();
     let top = bench.path("");
     // A person saves one of the documents that are about to be exchanged.
@@ -186,14 +186,14 @@ fn what_fails_for_one_is_told_to_all_as_a_reason_to_try_again() {
 }
 
 #[test]
-fn callers_that_go_away_hold_up_nobody() {
+fn dropped_callers_do_not_block_others() {
     let bench = Bench::new();
     let library = bench.library();
     let mut context = Context::from_waker(Waker::noop());
     let append = |old: &str| Some(format!("{old}+\n"));
     let mut turn = Box::pin(library.begin(0));
     let Poll::Ready(Ok(turn)) = turn.as_mut().poll(&mut context) else {
-        panic!("nobody else has it");
+        panic!("the turn is free");
     };
     let mut waiting: Vec<Call<'_>> = ["notes/a.md", "notes/b.md", "plan.md"]
         .map(|path| call(&library, path, append))

@@ -1,4 +1,4 @@
-//! Programs that have a document open for writing while it is changed: no byte of theirs is lost.
+//! Programs that have a document open for writing during a change lose no byte.
 
 use std::{
     fs::{File, OpenOptions},
@@ -54,7 +54,7 @@ fn a_file_that_stays_open_for_writing_is_not_changed() {
     make(&library, &change("notes/b.md", Some("new\n"))).expect("other files are free");
 }
 
-/// Waits until somebody waits to write to the leased file `inode`, however long it takes him to get there.
+/// Waits until a program waits to write to the leased file `inode`.
 fn wait_until_wanted(inode: u64) {
     let since = Instant::now();
     let is_wanted = |lock: &str| lock.contains("BREAKING") && lock.contains(&format!(":{inode} "));
@@ -63,14 +63,17 @@ fn wait_until_wanted(inode: u64) {
         .lines()
         .any(is_wanted)
     {
-        assert!(since.elapsed() < Duration::from_secs(10), "nobody opens the file");
+        assert!(
+            since.elapsed() < Duration::from_secs(10),
+            "the file was not opened in time"
+        );
         thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Who comes through a name that the document has just lost must wait, is noticed, and has what he writes kept.
+/// A program that opens the document at the moment of the exchange has to wait, is detected, and its bytes are kept.
 #[test]
-fn who_opens_the_old_document_in_the_last_instant_loses_nothing() {
+fn bytes_written_to_the_old_document_are_kept() {
     for (step, committed) in [
         (Checkpoint::Swapped, false),
         (Checkpoint::Committed, true),

@@ -1,4 +1,4 @@
-//! What goes wrong with sections, as the contract says it: what, where, what to do, and details for programs.
+//! Errors about sections in the contract's terms: what, where, what to do, and details for programs.
 
 use serde_json::json;
 use tabellion_contracts::safe_markdown_editor::ToolError;
@@ -8,34 +8,38 @@ use tabellion_markdown::{
     lineage::{SectionId, UndoError},
 };
 
-/// No more sections than these are offered for a heading that is unclear.
-const MOST_CANDIDATES: usize = 50;
-/// And no more than these in the message itself.
-const MOST_SHOWN: usize = 10;
-/// The characters of a heading that a log entry or a message shows.
-const LONGEST_HEADING: usize = 120;
+/// Upper bound of sections offered for an unclear heading.
+const MAX_CANDIDATES: usize = 50;
+/// Upper bound of sections listed in the message itself.
+const MAX_LISTED: usize = 10;
+/// Upper bound of the characters of a heading in a log entry or a message.
+const MAX_HEADING_CHARACTERS: usize = 120;
 
-/// A section to choose from.
+/// A section that the caller may have meant.
 pub(super) struct Candidate {
     pub(super) section_id: SectionId,
     pub(super) heading: String,
     pub(super) position: usize,
-    /// The heading's first line, counted from 1.
+    /// Line of the heading, counted from 1.
     pub(super) line: usize,
 }
 
-/// A heading as far as it is shown.
+/// Returns the heading, shortened for display.
 pub(super) fn shown(heading: &str) -> String {
     let heading = heading.trim();
-    if heading.chars().count() <= LONGEST_HEADING {
+    if heading.chars().count() <= MAX_HEADING_CHARACTERS {
         return heading.into();
     }
-    heading.chars().take(LONGEST_HEADING).chain(['…']).collect()
+    heading
+        .chars()
+        .take(MAX_HEADING_CHARACTERS)
+        .chain(['…'])
+        .collect()
 }
 
 pub(super) fn no_such_id(id: &str) -> ToolError {
     let message = format!(
-        "Section not found: no section has the id \"{}\" (any more); list the sections to see what there is",
+        "Section not found: no section has the id \"{}\" (any more); list the sections to see their ids",
         shown(id).escape_debug()
     );
     ToolError::application_error(message).with("section_id", id)
@@ -85,7 +89,7 @@ pub(super) fn not_named() -> ToolError {
 }
 
 fn with_candidates(error: ToolError, candidates: &[Candidate]) -> ToolError {
-    let candidates = candidates.iter().take(MOST_CANDIDATES).map(|candidate| {
+    let candidates = candidates.iter().take(MAX_CANDIDATES).map(|candidate| {
         json!({
             "section_id": candidate.section_id.to_string(),
             "heading": candidate.heading,
@@ -99,7 +103,7 @@ fn with_candidates(error: ToolError, candidates: &[Candidate]) -> ToolError {
 fn listed(candidates: &[Candidate]) -> String {
     let names: Vec<String> = candidates
         .iter()
-        .take(MOST_SHOWN)
+        .take(MAX_LISTED)
         .map(|candidate| {
             let heading = shown(&candidate.heading);
             format!(
@@ -116,7 +120,7 @@ fn listed(candidates: &[Candidate]) -> String {
     }
 }
 
-/// Answers that a change to a section can't be made.
+/// Converts the error of a change to a section.
 pub(super) fn section(error: SectionError) -> ToolError {
     let message = error.to_string();
     match error {
@@ -133,7 +137,7 @@ pub(super) fn section(error: SectionError) -> ToolError {
     }
 }
 
-/// Answers that there is nothing to undo, or that it can't be undone.
+/// Converts the error of an undo or redo.
 pub(super) fn undo(error: UndoError) -> ToolError {
     let answer = ToolError::application_error(error.to_string());
     match error {

@@ -1,21 +1,21 @@
-//! What a document's front matter says of it: a few well-known keys on lines of their own, in YAML or TOML.
+//! Reads a few well-known keys from a document's front matter, in YAML or TOML, each on a line of its own.
 
 use chrono::{DateTime, FixedOffset, NaiveDate, NaiveTime};
 
-/// What is said, as far as anything is.
+/// The values found.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct FrontMatter {
     pub(super) title: Option<String>,
     pub(super) author: Option<String>,
     pub(super) created: Option<DateTime<FixedOffset>>,
 }
 
-/// Reads front matter with its fences; nothing else of YAML and TOML than `key: value` and `key = value` is known.
-pub(super) fn read(front_matter: &str) -> Said {
-    let mut said = Said::default();
+/// Reads front matter including its fences. Of YAML and TOML, only lines `key: value` and `key = value` are understood.
+pub(super) fn read(front_matter: &str) -> FrontMatter {
+    let mut said = FrontMatter::default();
     let separator = if front_matter.starts_with("+++") { '=' } else { ':' };
     for line in front_matter.lines() {
-        // What is indented belongs to another key.
+        // An indented line belongs to the key above it.
         let Some((key, value)) = line
             .split_once(separator)
             .filter(|_| !line.starts_with([' ', '\t', '#']))
@@ -39,7 +39,7 @@ fn text(value: &str) -> Option<String> {
     (!value.is_empty() && !is_more_than_text).then(|| value.to_owned())
 }
 
-/// A moment of RFC 3339, or the start of a day.
+/// Parses a time as in RFC 3339; a date is its first moment in UTC.
 fn moment(value: &str) -> Option<DateTime<FixedOffset>> {
     let day = || {
         let day: NaiveDate = value.parse().ok()?;
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn well_known_keys_are_read() {
-        let said = |title: &str, author: &str, created: &str| Said {
+        let said = |title: &str, author: &str, created: &str| FrontMatter {
             title: text(title),
             author: text(author),
             created: moment(created),

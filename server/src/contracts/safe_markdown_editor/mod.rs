@@ -1,14 +1,14 @@
 //! SafeMarkdownEditor: one document, section by section, with undo and redo.
 //!
-//! Each method looks at the document ([`seen`]), has the Markdown functions plan the change, and says in a [`Step`] what it
-//! does to the list of sections. That step goes into the log with the change, and it is all that ids and undo are made of
+//! Each method reads the document ([`view`]), has the Markdown functions plan the change, and describes in a [`Step`] what it
+//! does to the list of sections. The log entry keeps that step; ids and undo are derived from the steps
 //! ([`tabellion_markdown::lineage`]).
 
 mod errors;
 mod front_matter;
-mod known;
+mod history_cache;
 mod parsed;
-mod seen;
+mod view;
 
 use std::sync::Arc;
 
@@ -22,19 +22,19 @@ use tabellion_contracts::safe_markdown_editor::{
 };
 use tabellion_runtime::{Change, Content, Contract, ReadCx, Staged, WriteCx};
 
-use self::{known::Known, parsed::LastParsed, seen::Seen};
+use self::{history_cache::HistoryCache, parsed::LastParsed, view::DocumentView};
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     editor::{self, SectionPlan},
     lineage::Step,
 };
 
-/// The contract over the document at `path` of a library. The document need not exist yet.
-pub(super) fn over(library: Arc<Library>, path: &LibraryPath) -> Arc<dyn Contract> {
+/// Returns the contract for the document at `path` of a library. The document need not exist yet.
+pub(super) fn service(library: Arc<Library>, path: &LibraryPath) -> Arc<dyn Contract> {
     let editor = Editor {
         path: path.clone(),
         library: Arc::clone(&library),
-        known: Known::default(),
+        history_cache: HistoryCache::default(),
         last_parsed: LastParsed::default(),
     };
     Arc::new(Service::new(editor, library))
@@ -43,18 +43,18 @@ pub(super) fn over(library: Arc<Library>, path: &LibraryPath) -> Arc<dyn Contrac
 struct Editor {
     path: LibraryPath,
     library: Arc<Library>,
-    known: Known,
+    history_cache: HistoryCache,
     last_parsed: LastParsed,
 }
 
 impl Editor {
-    /// The document as a plan leaves it, which the next call will most likely find.
+    /// Returns the content after `plan`. Its outline is cached, because the next call most likely finds this text.
     fn written(&self, plan: SectionPlan) -> Content {
         self.last_parsed.keep(&plan.text, &plan.outline);
         Content::Write(plan.text.into_bytes())
     }
 
-    /// Stages what a step makes of the document.
+    /// Stages the effect of a step on the document.
     fn stage<T>(
         &self,
         cx: &WriteCx<'_>,
@@ -66,18 +66,18 @@ impl Editor {
         cx.stage(change, |_| response()).with_details(step.details())
     }
 
-    /// The own text of the section that a prompt names.
+    /// Returns the own text of the section that a prompt names.
     fn content_of(&self, cx: &ReadCx<'_>, section: &str) -> Result<String, ToolError> {
-        let seen = Seen::by(self, cx)?;
-        let list = seen.list(cx)?;
+        let view = DocumentView::read(self, cx)?;
+        let list = view.list(cx)?;
         let position = list.named(section)?;
         Ok(list.content(position).to_owned())
     }
 
-    /// What may be meant by the beginning of a section's name.
+    /// Returns completions of the beginning of a section's name.
     fn sections_like(&self, cx: &ReadCx<'_>, value: &str) -> Result<Vec<String>, ToolError> {
-        let seen = Seen::by(self, cx)?;
-        Ok(seen.list(cx)?.like(value))
+        let view = DocumentView::read(self, cx)?;
+        Ok(view.list(cx)?.like(value))
     }
 }
 
@@ -87,7 +87,7 @@ fn acknowledged(message: &'static str) -> impl FnOnce() -> Acknowledged + Send +
     }
 }
 
-/// A position as it comes; too large a number is outside of every document.
+/// Converts a position. One that does not fit is beyond the end of every document.
 fn position(given: u64) -> usize {
     usize::try_from(given).unwrap_or(usize::MAX)
 }
@@ -98,8 +98,8 @@ impl SafeMarkdownEditor for Editor {
         cx: &WriteCx<'_>,
         request: InsertSectionRequest,
     ) -> Result<Staged<InsertSectionResponse>, ToolError> {
-        let seen = Seen::by(self, cx)?;
-        let document = seen.parse()?;
+        let view = DocumentView::read(self, cx)?;
+        let document = view.parse()?;
         let plan = editor::insert(
             &document,
             position(request.position),
@@ -107,7 +107,7 @@ impl SafeMarkdownEditor for Editor {
             &request.content,
         )
         .map_err(errors::section)?;
-        let section_id = seen.fresh_id();
+        let section_id = view.fresh_id();
         let step = Step::Insert {
             section_id,
             heading: errors::shown(&request.heading),
@@ -127,8 +127,8 @@ impl SafeMarkdownEditor for Editor {
         cx: &WriteCx<'_>,
         request: DeleteSectionRequest,
     ) -> Result<Staged<Acknowledged>, ToolError> {
-        let seen = Seen::by(self, cx)?;
-        let list = seen.list(cx)?;
+        let view = DocumentView::read(self, cx)?;
+        let list = view.list(cx)?;
         let position = list.chosen(request.section_id.as_deref(), request.heading.as_deref())?;
         let plan = editor::delete(&list.document, position).map_err(errors::section)?;
         let step = Step::Delete {
@@ -145,8 +145,8 @@ impl SafeMarkdownEditor for Editor {
         cx: &WriteCx<'_>,
         request: UpdateSectionRequest,
     ) -> Result<Staged<Acknowledged>, ToolError> {
-        let seen = Seen::by(self, cx)?;
-        let list = seen.list(cx)?;
+        let view = DocumentView::read(self, cx)?;
+        let list = view.list(cx)?;
         let position = list.with_id(&request.section_id)?;
         let plan = editor::update(&list.document, position, &request.content).map_err(errors::section)?;
         let step = Step::Update {
@@ -163,8 +163,8 @@ impl SafeMarkdownEditor for Editor {
         cx: &WriteCx<'_>,
         request: MoveSectionRequest,
     ) -> Result<Staged<Acknowledged>, ToolError> {
-        let seen = Seen::by(self, cx)?;
-        let list = seen.list(cx)?;
+        let view = DocumentView::read(self, cx)?;
+        let list = view.list(cx)?;
         let from = list.with_id(&request.section_id)?;
         let plan = editor::relocate(&list.document, from, position(request.new_position))
             .map_err(errors::section)?;
@@ -183,8 +183,8 @@ impl SafeMarkdownEditor for Editor {
         cx: &ReadCx<'_>,
         request: GetSectionRequest,
     ) -> Result<GetSectionResponse, ToolError> {
-        let seen = Seen::by(self, cx)?;
-        let list = seen.list(cx)?;
+        let view = DocumentView::read(self, cx)?;
+        let list = view.list(cx)?;
         let position = list.with_id(&request.section_id)?;
         Ok(GetSectionResponse {
             heading: list.title(position),
@@ -198,8 +198,8 @@ impl SafeMarkdownEditor for Editor {
         cx: &ReadCx<'_>,
         _: ListSectionsRequest,
     ) -> Result<ListSectionsResponse, ToolError> {
-        let seen = Seen::by(self, cx)?;
-        let list = seen.list(cx)?;
+        let view = DocumentView::read(self, cx)?;
+        let list = view.list(cx)?;
         let entries = list.ids.iter().enumerate().map(|(position, id)| SectionEntry {
             section_id: id.to_string(),
             heading: list.title(position),
@@ -211,22 +211,22 @@ impl SafeMarkdownEditor for Editor {
     }
 
     async fn undo(&self, cx: &WriteCx<'_>, _: UndoRequest) -> Result<Staged<Acknowledged>, ToolError> {
-        let seen = Seen::by(self, cx)?;
-        let done = seen.to_undo()?;
+        let view = DocumentView::read(self, cx)?;
+        let done = view.to_undo()?;
         let step = Step::Undo {
             undoes: done.commit.clone(),
         };
-        let content = seen.restored(cx, done.before.as_deref())?;
+        let content = view.restored(cx, done.before.as_deref())?;
         Ok(self.stage(cx, content, &step, acknowledged("Undo successful.")))
     }
 
     async fn redo(&self, cx: &WriteCx<'_>, _: RedoRequest) -> Result<Staged<Acknowledged>, ToolError> {
-        let seen = Seen::by(self, cx)?;
-        let done = seen.to_redo()?;
+        let view = DocumentView::read(self, cx)?;
+        let done = view.to_redo()?;
         let step = Step::Redo {
             redoes: done.commit.clone(),
         };
-        let content = seen.restored(cx, done.after.as_deref())?;
+        let content = view.restored(cx, done.after.as_deref())?;
         Ok(self.stage(cx, content, &step, acknowledged("Redo successful.")))
     }
 
@@ -235,22 +235,22 @@ impl SafeMarkdownEditor for Editor {
         cx: &ReadCx<'_>,
         _: GetDocumentRequest,
     ) -> Result<GetDocumentResponse, ToolError> {
-        let document = seen::text(self, cx)?;
+        let document = view::text(self, cx)?;
         Ok(GetDocumentResponse { document })
     }
 
     async fn document_resource(&self, cx: &ReadCx<'_>) -> Result<DocumentResource, ToolError> {
-        let document = seen::text(self, cx)?;
+        let document = view::text(self, cx)?;
         Ok(FullDocument { document })
     }
 
     async fn document_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
-        Ok(self.library.stamp(&self.path)?)
+        Ok(self.library.version_tag(&self.path)?)
     }
 
     async fn history_resource(&self, cx: &ReadCx<'_>) -> Result<HistoryResource, ToolError> {
-        let seen = Seen::by(self, cx)?;
-        let operations = seen.operations().map(|operation| {
+        let view = DocumentView::read(self, cx)?;
+        let operations = view.operations().map(|operation| {
             let mut details = operation.details.clone();
             details.insert("commit".into(), operation.commit.clone().into());
             PastOperation {
@@ -269,11 +269,11 @@ impl SafeMarkdownEditor for Editor {
     }
 
     async fn metadata_resource(&self, cx: &ReadCx<'_>) -> Result<MetadataResource, ToolError> {
-        Ok(Seen::by(self, cx)?.metadata(&self.library)?)
+        Ok(DocumentView::read(self, cx)?.metadata(&self.library)?)
     }
 
     async fn metadata_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
-        let (head, stamp) = (self.library.head()?, self.library.stamp(&self.path)?);
+        let (head, stamp) = (self.library.head()?, self.library.version_tag(&self.path)?);
         Ok(format!("{} {stamp}", head.unwrap_or_default()))
     }
 
@@ -316,7 +316,7 @@ impl SafeMarkdownEditor for Editor {
         cx: &ReadCx<'_>,
         _: GenerateOutlineArguments,
     ) -> Result<GenerateOutlineValues, ToolError> {
-        let document = seen::text(self, cx)?;
+        let document = view::text(self, cx)?;
         Ok(GenerateOutlineValues { document })
     }
 }

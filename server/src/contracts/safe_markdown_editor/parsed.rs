@@ -1,22 +1,22 @@
-//! The text that was parsed last, with its outline: the next call most often finds the same one.
+//! Caches the outline of the text that was parsed last: the next call usually finds the same text.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tabellion_markdown::Outline;
 
-/// The text that was parsed last. Texts are compared whole, so an outline is never given for another one.
+/// The text that was parsed last, with its outline. Texts are compared in full, so an outline always fits its text.
 #[derive(Debug, Default)]
 pub(super) struct LastParsed(Mutex<Option<(String, Arc<Outline>)>>);
 
 impl LastParsed {
-    /// The outline of `text`, if it is the one that was parsed last.
+    /// Returns the outline of `text` if it was parsed last.
     pub(super) fn outline(&self, text: &str) -> Option<Arc<Outline>> {
         let last = self.lock();
         let (_, outline) = last.as_ref().filter(|(known, _)| known == text)?;
         Some(Arc::clone(outline))
     }
 
-    /// Keeps the outline of `text` in place of the one before.
+    /// Replaces the cached outline.
     pub(super) fn keep(&self, text: &str, outline: &Arc<Outline>) {
         *self.lock() = Some((text.to_owned(), Arc::clone(outline)));
     }

@@ -3,13 +3,15 @@
 use serde_json::{Value, json};
 use tabellion_conformance::ledger;
 
-use crate::support::{Library, edit};
+use crate::support::{Library, SEVERAL_DOCUMENTS, TABELLION, edit};
 
-/// One mutation of one document.
+/// A mutation of one document or of several.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// The document.
-    pub(crate) path: &'static str,
+    /// The program that has the tool.
+    pub(crate) program: &'static str,
+    /// The documents that it changes.
+    pub(crate) paths: Vec<&'static str>,
     pub(crate) tool: &'static str,
     pub(crate) arguments: Value,
     /// Makes the library as it is before.
@@ -28,7 +30,8 @@ pub(crate) fn all() -> Vec<Case> {
     let delete = |path: &str| json!({ "path": path, "confirm": true });
     let case = |name, tool, path, arguments, prepare| Case {
         name,
-        path,
+        program: TABELLION,
+        paths: vec![path],
         tool,
         arguments,
         prepare,
@@ -112,7 +115,77 @@ pub(crate) fn all() -> Vec<Case> {
         let arguments = edit("notes/a.md", name, target, "## C\n\nthree\n");
         cases.push(case(name, edits, "notes/a.md", arguments, in_use));
     }
+    cases.extend(of_two_documents());
     cases
+}
+
+/// Two documents in one commit. A document without content is deleted. The first one always changes: `tabellion/ifBase` is
+/// compared with it.
+fn of_two_documents() -> impl Iterator<Item = Case> {
+    type Documents = [(&'static str, Option<&'static str>); 2];
+    let cases: [(&str, fn(&Library), Option<&str>, Documents); 8] = [
+        (
+            "two: overwrite",
+            in_use,
+            None,
+            [("notes/a.md", Some("new\n")), ("solo/a.md", Some("new too\n"))],
+        ),
+        (
+            "two: create in new folders",
+            in_use,
+            None,
+            [("x/y/new.md", Some("new\n")), ("x/new.md", Some("new too\n"))],
+        ),
+        (
+            "two: rename",
+            in_use,
+            None,
+            [("moved/a.md", Some(DOCUMENT)), ("solo/a.md", None)],
+        ),
+        (
+            "two: delete all of a folder",
+            in_use,
+            None,
+            [("notes/a.md", None), ("notes/b.md", None)],
+        ),
+        (
+            "two: adopt both",
+            dirty,
+            None,
+            [("notes/a.md", Some("new\n")), ("draft.md", None)],
+        ),
+        (
+            "two: one as it was",
+            in_use,
+            None,
+            [("solo/a.md", Some("new\n")), ("notes/a.md", Some(DOCUMENT))],
+        ),
+        (
+            "two: first commit",
+            unborn,
+            None,
+            [("notes/a.md", Some("new\n")), ("b.md", Some("new too\n"))],
+        ),
+        (
+            "two: one of them mounted",
+            in_use,
+            Some("notes"),
+            [("notes/a.md", Some("new\n")), ("solo/a.md", None)],
+        ),
+    ];
+    cases.into_iter().map(|(name, prepare, mounted, documents)| Case {
+        name,
+        program: SEVERAL_DOCUMENTS,
+        paths: documents.map(|(path, _)| path).to_vec(),
+        tool: "change_documents",
+        arguments: json!({ "documents": documents.map(|(path, content)| match content {
+            Some(content) => json!({ "path": path, "content": content }),
+            None => json!({ "path": path }),
+        }) }),
+        prepare,
+        mounted,
+        makes_repository: false,
+    })
 }
 
 /// A library with a history, and with a person's work in all states: changed, staged, staged and changed, removed, untracked.

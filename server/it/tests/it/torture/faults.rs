@@ -47,7 +47,7 @@ struct Sweep {
     case: Case,
     template: Place,
     sides: Sides,
-    /// The ids of the document's content.
+    /// The ids of the first document's content.
     before: Value,
     after: Value,
     /// How many calls the mutation makes that change anything.
@@ -184,14 +184,14 @@ impl Sweep {
         if case.makes_repository {
             undisturbed.serve().close();
         }
-        let before_id = content_id(&undisturbed, case.path);
+        let before_id = content_id(&undisturbed, case.paths[0]);
         let before = Disk::read(&undisturbed).expect("a library");
         undisturbed
             .serve()
             .call(case.tool, case.arguments.clone())
             .unwrap_or_else(|refusal| panic!("{}: {refusal:?}", case.name));
         let mut sweep = Self {
-            after: content_id(&undisturbed, case.path),
+            after: content_id(&undisturbed, case.paths[0]),
             sides: Sides {
                 before,
                 after: Disk::read(&undisturbed).expect("a library"),
@@ -272,7 +272,8 @@ impl Sweep {
     fn crash(&self, at: usize) -> Option<(Vec<String>, Place)> {
         let effect = Effect::Kill;
         let library = self.strike(Fault { at, effect })?.library;
-        let mut left = vec![content_id(&library, self.case.path).to_string()];
+        let contents = self.case.paths.iter().map(|path| content_id(&library, path));
+        let mut left: Vec<_> = contents.map(|id| id.to_string()).collect();
         for folder in [".git", ".git/tabellion", ".git/refs/heads", "notes", "notes/x"] {
             for entry in fs::read_dir(library.path(folder)).into_iter().flatten() {
                 left.push(entry.ok()?.file_name().to_string_lossy().into_owned());
@@ -298,10 +299,12 @@ impl Sweep {
             .iter()
             .any(|call| matches!(call.effect, Some(Effect::Fail(_))));
 
-        let document = fs::read(library.path(self.case.path)).ok();
-        let sides = [&self.sides.before, &self.sides.after].map(|side| side.document(self.case.path));
-        if !sides.contains(&document.as_deref()) {
-            problems.push(format!("the document is torn: {document:?}"));
+        for path in &self.case.paths {
+            let document = fs::read(library.path(path)).ok();
+            let sides = [&self.sides.before, &self.sides.after].map(|side| side.document(path));
+            if !sides.contains(&document.as_deref()) {
+                problems.push(format!("`{path}` is torn: {document:?}"));
+            }
         }
         if let Some(Err(refusal)) = &answer {
             if refusal.name != "IO_ERROR" || !refusal.message.contains('`') {
@@ -358,7 +361,7 @@ impl Sweep {
             Side::Before => &self.after,
             Side::After => &self.before,
         };
-        let request = json!({ "path": self.case.path, "content": "stale\n" });
+        let request = json!({ "path": self.case.paths[0], "content": "stale\n" });
         match server.call_with("write_markdown", request, json!({ "tabellion/ifBase": other })) {
             Err(refusal) if refusal.name == "CONFLICT" => {}
             answer => problems.push(format!("`ifBase` is stale, and the answer {answer:?}")),
@@ -461,6 +464,7 @@ impl Place {
         } else {
             Library::empty()
         };
+        let library = library.served_by(case.program);
         let mount = |folder: &str| {
             fs::create_dir(library.path(folder))?;
             Mount::over(&library.path(folder))

@@ -1,4 +1,4 @@
-//! Whether a commit is among another's ancestors, where clocks and merges are awkward.
+//! Ancestry with wrong clocks and merges.
 
 use gix::ObjectId;
 

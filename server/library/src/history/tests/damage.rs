@@ -1,4 +1,4 @@
-//! A cache that is not what it should be is no cache, and the next one is right.
+//! An invalid cache is ignored, and the next one is correct.
 
 use std::{
     fs, thread,
@@ -11,7 +11,7 @@ use super::support::{Plan, Told};
 use crate::history::Slot;
 
 /// How long a cache may take to be there again.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn straight(length: usize) -> Told {
     let plans: Vec<_> = (0..length)
@@ -49,7 +49,7 @@ fn survives(what: &str, damage: impl Fn(&Told)) {
             if library.is_all_cached() {
                 break;
             }
-            assert!(since.elapsed() < PATIENCE, "{what}: nothing is cached");
+            assert!(since.elapsed() < WAIT_TIMEOUT, "{what}: nothing is cached");
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -111,7 +111,7 @@ fn a_cache_of_a_lost_history() {
     assert_eq!(library.answers(5), library.expected(5));
 }
 
-/// Damage from outside, to a file that nobody has open.
+/// Damage to a file that no process has open.
 #[test]
 fn a_cache_that_is_damaged() {
     type Damage = (&'static str, fn(&mut Vec<u8>));
@@ -159,7 +159,7 @@ fn a_cache_that_cannot_be_written() {
     assert_eq!(library.answers(5), library.expected(5));
 }
 
-/// Another process holds whatever lock there is: nobody waits for it.
+/// Another process holds the locks: readers and the keeper do not wait for it.
 #[test]
 fn a_cache_that_is_locked() {
     let told = straight(300);

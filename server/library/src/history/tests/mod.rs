@@ -1,4 +1,4 @@
-//! The log with its cache against the log without.
+//! Compares the log with its cache to the log without.
 
 mod damage;
 mod model;

@@ -1,4 +1,4 @@
-//! Whatever becomes of a history, the log with its cache says what a plain walk says.
+//! Through any sequence of events, the log with its cache equals a plain walk.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ enum Event {
     Head(usize),
     /// The keeper comes by; perhaps it is stopped before it has looked at what the commits changed.
     CatchUp { changes: bool },
-    /// Somebody deletes the cache.
+    /// The cache is deleted.
     Delete,
     /// The log is asked, perhaps with what it has in memory.
     Ask { prefix: usize, few: usize, anew: bool },
@@ -97,7 +97,7 @@ proptest! {
 /// Where clocks went back, the second commit comes before the third and fourth, which stand on it: from neither of them on
 /// is the cache their history, whether it was built at once or went on from the first commit.
 #[test]
-fn what_came_too_early_is_not_left_out() {
+fn a_commit_visited_too_early_is_in_the_log() {
     let plan = |parents: &[usize], later| Plan {
         parents: parents.to_vec(),
         later,

@@ -1,4 +1,4 @@
-//! Histories made of a list, and what a plain walk says of them.
+//! Histories built from a list, and the result of a plain walk over them.
 
 use std::{
     collections::BTreeMap,
@@ -38,7 +38,7 @@ pub(super) struct Plan {
     /// Index of the document that is changed, and whether it is deleted.
     pub(super) path: usize,
     pub(super) delete: bool,
-    /// Whose it is: a person's, an entry with or without a key, or one of uncommitted bytes.
+    /// Kind of commit: a person's, an entry with or without a key, or an adoption of uncommitted bytes.
     pub(super) kind: usize,
 }
 
@@ -97,10 +97,10 @@ impl Told {
         fs::write(branch, format!("{}\n", self.commits[commit])).unwrap();
     }
 
-    pub(super) fn history(&self, prefix: &str) -> Asked {
+    pub(super) fn history(&self, prefix: &str) -> WakeState {
         let repository = Repository::open(&self.path().canonicalize().unwrap().join(prefix)).unwrap();
         assert_eq!(repository.prefix(), prefix);
-        Asked {
+        WakeState {
             history: History::new(&repository),
             repository,
         }
@@ -129,7 +129,7 @@ fn stream(plans: &[Plan]) -> String {
                 summary: format!("the {at}th"),
                 key: KEYS.get(kind - 1).map(|key| (*key).into()),
                 request: KEYS.get(kind - 1).map(|_| at.to_string()),
-                noted: None,
+                tool_details: None,
             }
             .render(),
         };
@@ -160,7 +160,7 @@ fn stream(plans: &[Plan]) -> String {
 }
 
 /// A history that is asked.
-pub(super) struct Asked {
+pub(super) struct WakeState {
     pub(super) history: History,
     repository: Repository,
 }
@@ -174,7 +174,7 @@ pub(super) struct Answers {
     pub(super) last_commits: Vec<Option<ObjectId>>,
 }
 
-impl Asked {
+impl WakeState {
     /// What the log answers. Whatever is in the cache is used at once.
     pub(super) fn answers(&self, few: usize) -> Answers {
         self.history.known().renew(true);

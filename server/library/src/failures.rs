@@ -1,0 +1,93 @@
+//! Converts errors of the system, of git's files and of paths to a [`Failure`]: what, where, and what to do.
+
+use std::{error::Error, io, path::Path};
+
+use tabellion_runtime::{Failure, FailureKind};
+
+use super::root::FileError;
+use crate::path::PathError;
+
+/// Adds the operation and path to an I/O error.
+pub(super) trait At<T> {
+    /// Converts the error to a [`Failure`] that names `path`. `doing` completes "can't …".
+    fn at(self, doing: &str, path: impl AsRef<Path>) -> Result<T, Failure>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, doing: &str, path: impl AsRef<Path>) -> Result<T, Failure> {
+        self.map_err(|error| {
+            let message = format!(
+                "can't {doing} `{}`: {error}{}",
+                path.as_ref().display(),
+                advice(&error)
+            );
+            Failure::new(FailureKind::Io, message).with_source(error)
+        })
+    }
+}
+
+/// Adds context to an error of git's files.
+pub(super) trait InRepository<T> {
+    /// Converts the error to a [`Failure`]. `what` is what could not be read.
+    fn reading(self, what: &str) -> Result<T, Failure>;
+}
+
+impl<T, E: Error + Send + Sync + 'static> InRepository<T> for Result<T, E> {
+    fn reading(self, what: &str) -> Result<T, Failure> {
+        self.map_err(|error| {
+            let message =
+                format!("can't read {what} from the repository: {error}; run `git fsck` for details");
+            Failure::new(FailureKind::Io, message).with_source(error)
+        })
+    }
+}
+
+/// Returns the failure for a state that permits no change.
+pub(super) fn refused(message: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Refused, message)
+}
+
+/// Returns the failure for an invalid path.
+pub(super) fn invalid_path(error: &PathError) -> Failure {
+    Failure::new(FailureKind::Invalid, error.to_string()).with("rule", error.rule())
+}
+
+/// Returns the failure for a file that exists and can't be read.
+pub(super) fn unreadable(error: &FileError) -> Failure {
+    let kind = match error {
+        FileError::Symlink { .. } | FileError::NotRegular { .. } => FailureKind::Refused,
+        FileError::TooLarge { .. } => FailureKind::TooLarge,
+        FileError::Denied { .. } | FileError::Io { .. } => FailureKind::Io,
+    };
+    Failure::new(kind, error.to_string()).with("rule", error.rule())
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space and try again",
+        io::ErrorKind::PermissionDenied => "; give the server's user write permission there",
+        io::ErrorKind::ReadOnlyFilesystem => "; mount it writable and try again",
+        io::ErrorKind::FileTooLarge => {
+            "; write less, or start the server with a higher limit on file sizes (`ulimit -f`)"
+        }
+        _ => system_advice(error),
+    }
+}
+
+/// Returns advice on errors without a name in the standard library.
+#[cfg(unix)]
+fn system_advice(error: &io::Error) -> &'static str {
+    use rustix::io::Errno;
+    match Errno::from_io_error(error) {
+        Some(Errno::MFILE | Errno::NFILE) => {
+            "; start the server with a higher limit on open files (`ulimit -n`)"
+        }
+        Some(Errno::IO) => "; the disk may be failing: back it up, and check it",
+        _ => "",
+    }
+}
+
+#[cfg(not(unix))]
+fn system_advice(_: &io::Error) -> &'static str {
+    ""
+}

@@ -1,0 +1,135 @@
+//! Caches the document's history, so that this process reads it only once.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use chrono::{DateTime, FixedOffset};
+use serde_json::{Map, Value};
+use tabellion_runtime::{DocumentHistory, Failure, snapshot};
+
+use tabellion_markdown::lineage::{Lineage, Step, Version};
+
+/// Capacity of the cache in states of the store. More than one, because a slow reader may finish an old state last.
+const CAPACITY: usize = 4;
+/// Upper bound of the operations kept and listed.
+const MAX_OPERATIONS: usize = 1000;
+
+/// Cache of the document's history at recent states of the store.
+#[derive(Debug, Default)]
+pub(super) struct HistoryCache(Mutex<VecDeque<(String, Arc<DocumentTimeline>)>>);
+
+/// The document's history at one state of the store.
+#[derive(Debug, Clone)]
+pub(super) struct DocumentTimeline {
+    /// The sections, and what can be undone.
+    pub(super) lineage: Lineage,
+    /// The last changes made by tools, oldest first.
+    pub(super) operations: VecDeque<Arc<Operation>>,
+    /// When and by whom the document was created; `None` if it does not exist.
+    pub(super) created: Option<(DateTime<FixedOffset>, String)>,
+    /// When the document was last changed.
+    pub(super) modified: Option<DateTime<FixedOffset>>,
+}
+
+/// A change made by a tool.
+#[derive(Debug)]
+pub(super) struct Operation {
+    /// Name of the tool.
+    pub(super) tool: String,
+    pub(super) time: DateTime<FixedOffset>,
+    pub(super) commit: String,
+    /// The details in the log entry.
+    pub(super) details: Map<String, Value>,
+}
+
+impl HistoryCache {
+    /// Returns the history of the document at `path`, continuing from the newest cached state. `read` gets a predicate that
+    /// says which commits are cached; `load` returns the bytes of a content id.
+    pub(super) fn follow(
+        &self,
+        path: &str,
+        read: impl FnOnce(&dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure>,
+        load: impl Fn(&str) -> Result<Vec<u8>, Failure>,
+    ) -> Result<(DocumentHistory, Arc<DocumentTimeline>), Failure> {
+        let known: Vec<_> = self.lock().iter().cloned().collect();
+        let at = |commit: &str| known.iter().find(|(state, _)| state == commit);
+        let past = read(&|commit| at(commit).is_some())?;
+        let base = past.since.as_deref().and_then(at).map(|(_, timeline)| timeline);
+        let timeline = match base {
+            Some(base) if past.versions.is_empty() => Arc::clone(base),
+            base => {
+                let mut timeline = match base {
+                    Some(base) => DocumentTimeline::clone(base),
+                    None => DocumentTimeline::new(path),
+                };
+                timeline.follow(&past.versions, load)?;
+                Arc::new(timeline)
+            }
+        };
+        if let Some(state) = &past.state {
+            self.remember(state, &timeline);
+        }
+        Ok((past, timeline))
+    }
+
+    fn remember(&self, state: &str, timeline: &Arc<DocumentTimeline>) {
+        let mut known = self.lock();
+        known.retain(|(other, _)| other != state);
+        known.push_front((state.to_owned(), Arc::clone(timeline)));
+        known.truncate(CAPACITY);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(String, Arc<DocumentTimeline>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl DocumentTimeline {
+    fn new(path: &str) -> Self {
+        Self {
+            lineage: Lineage::new(path),
+            operations: VecDeque::new(),
+            created: None,
+            modified: None,
+        }
+    }
+
+    fn follow(
+        &mut self,
+        versions: &[snapshot::Version],
+        load: impl Fn(&str) -> Result<Vec<u8>, Failure>,
+    ) -> Result<(), Failure> {
+        for version in versions {
+            if version.content.is_none() {
+                self.created = None;
+            } else if self.created.is_none() {
+                self.created = Some((version.time, version.author.clone()));
+            }
+            self.modified = Some(version.time);
+            if let Some(entry) = &version.entry {
+                self.operations.push_back(Arc::new(Operation {
+                    tool: entry.tool.clone(),
+                    time: version.time,
+                    commit: String::from(&version.commit),
+                    details: entry.details.clone(),
+                }));
+            }
+        }
+        let too_many = self.operations.len().saturating_sub(MAX_OPERATIONS);
+        self.operations.drain(..too_many);
+        let versions: Vec<Version> = versions
+            .iter()
+            .map(|version| Version {
+                commit: String::from(&version.commit),
+                content: version.content.as_ref().map(String::from),
+                step: version
+                    .entry
+                    .as_ref()
+                    .and_then(|entry| Step::read(&entry.operation, &entry.details)),
+            })
+            .collect();
+        self.lineage.follow(&versions, load)
+    }
+}

@@ -1,0 +1,306 @@
+//! A call's view of the document: its text, sections and history.
+
+use std::{collections::HashMap, sync::Arc};
+
+use tabellion_contracts::safe_markdown_editor::{MetadataResource, ToolError};
+use tabellion_runtime::{Content, ContentId, Failure, FailureKind, ReadCx};
+
+use super::{
+    Editor, errors, front_matter,
+    history_cache::{DocumentTimeline, Operation},
+};
+use crate::contracts::failures;
+use tabellion_library::{Library, path::LibraryPath};
+use tabellion_markdown::{
+    Flavor, TargetError,
+    editor::{self, Parsed},
+    lineage::{Done, SectionId},
+};
+
+/// Returns the document's text; empty if there is no document.
+pub(super) fn text(editor: &Editor, cx: &ReadCx<'_>) -> Result<String, Failure> {
+    match cx.read(editor.path.as_str())? {
+        Some(document) => failures::utf8(&editor.path, document.bytes),
+        None => Ok(String::new()),
+    }
+}
+
+/// A call's view of the document.
+pub(super) struct DocumentView<'e> {
+    editor: &'e Editor,
+    text: String,
+    /// Whether the document exists.
+    exists: bool,
+    /// Whether line endings differ between the file and the history.
+    converted: bool,
+    /// Content id of the document as the history would store it.
+    now: Option<ContentId>,
+    timeline: Arc<DocumentTimeline>,
+}
+
+impl<'e> DocumentView<'e> {
+    /// Reads the document and its history.
+    pub(super) fn read(editor: &'e Editor, cx: &ReadCx<'_>) -> Result<Self, Failure> {
+        let path = &editor.path;
+        let (past, timeline) = editor.history_cache.follow(
+            path.as_str(),
+            |known| cx.history(path.as_str(), known),
+            |content| cx.past_content(path.as_str(), content),
+        )?;
+        let exists = past.document.is_some();
+        let (bytes, id) = past
+            .document
+            .map_or_else(Default::default, |document| (document.bytes, Some(document.id)));
+        Ok(Self {
+            editor,
+            text: failures::utf8(path, bytes)?,
+            exists,
+            converted: id != past.now,
+            now: past.now,
+            timeline,
+        })
+    }
+
+    fn path(&self) -> &'e LibraryPath {
+        &self.editor.path
+    }
+
+    /// Parses the document, unless it was parsed last.
+    pub(super) fn parse(&self) -> Result<Parsed<'_>, Failure> {
+        let (path, last) = (self.path(), &self.editor.last_parsed);
+        let flavor = Flavor::of_path(path.as_str());
+        if let Some(outline) = last.outline(&self.text) {
+            return Ok(Parsed {
+                text: &self.text,
+                flavor,
+                outline,
+            });
+        }
+        let parsed = Parsed::new(&self.text, flavor).map_err(|error| {
+            let message = format!("`{path}` can't be edited by its sections: {error}");
+            Failure::new(FailureKind::TooLarge, message)
+        })?;
+        last.keep(&self.text, &parsed.outline);
+        Ok(parsed)
+    }
+
+    /// Returns the sections with their ids.
+    pub(super) fn list(&self, cx: &ReadCx<'_>) -> Result<Sections<'_>, Failure> {
+        let document = self.parse()?;
+        let lineage = &self.timeline.lineage;
+        let ids = if lineage.content() == self.now.as_deref() {
+            lineage.ids(&document)
+        } else {
+            lineage.ids_uncommitted(&document, |content| {
+                cx.past_content(self.path().as_str(), content)
+            })?
+        };
+        Ok(Sections { document, ids })
+    }
+
+    /// Returns an unused id for a new section.
+    pub(super) fn fresh_id(&self) -> SectionId {
+        self.timeline.lineage.fresh(self.now.as_deref())
+    }
+
+    pub(super) fn to_undo(&self) -> Result<&Done, ToolError> {
+        self.timeline
+            .lineage
+            .to_undo(self.now.as_deref())
+            .map_err(errors::undo)
+    }
+
+    pub(super) fn to_redo(&self) -> Result<&Done, ToolError> {
+        self.timeline
+            .lineage
+            .to_redo(self.now.as_deref())
+            .map_err(errors::undo)
+    }
+
+    /// Returns an earlier content, with the line endings of the file.
+    pub(super) fn restored(&self, cx: &ReadCx<'_>, content: Option<&str>) -> Result<Content, Failure> {
+        let Some(content) = content else {
+            return Ok(Content::Delete);
+        };
+        let bytes = cx.past_content(self.path().as_str(), content)?;
+        Ok(Content::Write(if self.converted {
+            with_crlf(&bytes)
+        } else {
+            bytes
+        }))
+    }
+
+    /// Returns the last changes made by tools, oldest first.
+    pub(super) fn operations(&self) -> impl Iterator<Item = &Operation> {
+        self.timeline.operations.iter().map(|operation| &**operation)
+    }
+
+    /// Returns author and times: from the front matter, otherwise from the history.
+    pub(super) fn metadata(&self, library: &Library) -> Result<MetadataResource, Failure> {
+        if !self.exists {
+            let message = format!("there is no file `{}` yet; insert a section first", self.path());
+            return Err(Failure::new(FailureKind::NotFound, message));
+        }
+        let document = self.parse()?;
+        let front_matter = front_matter::read(&self.text[document.outline.front_matter()]);
+        let first_heading = || {
+            document
+                .sections()
+                .first()
+                .map(|section| section.text.trim().to_owned())
+        };
+        let is_committed = self.timeline.lineage.content() == self.now.as_deref();
+        let on_disk = match (&self.timeline.created, is_committed) {
+            (Some(_), true) => None,
+            _ => library
+                .read(self.path())?
+                .map(|file| file.modified.fixed_offset()),
+        };
+        let (created, author) = self.timeline.created.clone().unzip();
+        let modified = on_disk.or(self.timeline.modified);
+        Ok(MetadataResource {
+            title: front_matter.title.or_else(first_heading).unwrap_or_default(),
+            author: front_matter.author.or(author).unwrap_or_default(),
+            created: front_matter.created.or(created).or(on_disk).unwrap_or_default(),
+            modified: modified.unwrap_or_default(),
+        })
+    }
+}
+
+/// Returns the bytes with each lone line feed replaced by CRLF.
+fn with_crlf(bytes: &[u8]) -> Vec<u8> {
+    let mut converted = Vec::with_capacity(bytes.len() + bytes.len() / 32);
+    let mut before = 0;
+    for byte in bytes {
+        if *byte == b'\n' && before != b'\r' {
+            converted.push(b'\r');
+        }
+        converted.push(*byte);
+        before = *byte;
+    }
+    converted
+}
+
+/// The sections of a document, each with its id.
+pub(super) struct Sections<'s> {
+    pub(super) document: Parsed<'s>,
+    /// Indexed by position.
+    pub(super) ids: Vec<SectionId>,
+}
+
+impl Sections<'_> {
+    /// Returns the heading of a section as written, without `#`.
+    pub(super) fn title(&self, position: usize) -> String {
+        editor::title(self.document.text, &self.document.sections()[position])
+    }
+
+    /// Returns a section's own text.
+    pub(super) fn content(&self, position: usize) -> &str {
+        editor::content(self.document.text, &self.document.sections()[position])
+    }
+
+    /// Returns the position of the section with this id.
+    pub(super) fn with_id(&self, id: &str) -> Result<usize, ToolError> {
+        let wanted: Option<SectionId> = id.parse().ok();
+        let found = self.ids.iter().position(|id| Some(*id) == wanted);
+        found.ok_or_else(|| errors::no_such_id(id))
+    }
+
+    /// Returns the position of the only section with this heading.
+    fn with_heading(&self, heading: &str) -> Result<usize, ToolError> {
+        let found = self.document.outline.find(self.document.text, heading);
+        match found {
+            Ok(section) => Ok(self.at_line(section.line)),
+            Err(error) => Err(self.unclear(&error)),
+        }
+    }
+
+    /// Returns the position of the section chosen by id, by heading, or by both.
+    pub(super) fn chosen(&self, id: Option<&str>, heading: Option<&str>) -> Result<usize, ToolError> {
+        let position = match (id, heading) {
+            (Some(id), _) => self.with_id(id)?,
+            (None, Some(heading)) => return self.with_heading(heading),
+            (None, None) => return Err(errors::not_named()),
+        };
+        let Some(heading) = heading else {
+            return Ok(position);
+        };
+        let line = self.document.sections()[position].line;
+        let agrees = match self.document.outline.find(self.document.text, heading) {
+            Ok(section) => section.line == line,
+            Err(TargetError::Ambiguous { candidates, .. }) => {
+                candidates.iter().any(|candidate| candidate.line == line)
+            }
+            Err(TargetError::NotFound { .. }) => false,
+        };
+        if agrees {
+            Ok(position)
+        } else {
+            Err(errors::disagree(
+                &self.ids[position],
+                &self.title(position),
+                heading,
+            ))
+        }
+    }
+
+    /// Returns the position of the section that `name` identifies, an id or a heading.
+    pub(super) fn named(&self, name: &str) -> Result<usize, ToolError> {
+        let is_id = name.parse::<SectionId>().is_ok();
+        if is_id {
+            self.with_id(name)
+        } else {
+            self.with_heading(name)
+        }
+    }
+
+    /// Returns names of sections that begin with `value`, ignoring case: unique headings, and ids.
+    pub(super) fn like(&self, value: &str) -> Vec<String> {
+        let wanted = value.to_lowercase();
+        let titles: Vec<String> = (0..self.ids.len()).map(|position| self.title(position)).collect();
+        let mut namesakes: HashMap<&str, usize> = HashMap::new();
+        for title in &titles {
+            *namesakes.entry(title).or_default() += 1;
+        }
+        let only = titles
+            .iter()
+            .filter(|title| namesakes[title.as_str()] == 1 && title.to_lowercase().starts_with(&wanted));
+        let named_alike = |position: usize| titles[position].to_lowercase().starts_with(&wanted);
+        let ids = self.ids.iter().enumerate().filter_map(|(position, id)| {
+            let id = id.to_string();
+            (id.starts_with(&wanted) || named_alike(position)).then_some(id)
+        });
+        only.cloned().chain(ids).filter(|name| !name.is_empty()).collect()
+    }
+
+    fn at_line(&self, line: usize) -> usize {
+        self.document
+            .sections()
+            .partition_point(|section| section.line < line)
+    }
+
+    /// Returns the error for a heading of no section, or of several.
+    fn unclear(&self, error: &TargetError) -> ToolError {
+        let (TargetError::NotFound {
+            target,
+            nearest: candidates,
+        }
+        | TargetError::Ambiguous { target, candidates }) = error;
+        let candidates: Vec<_> = candidates
+            .iter()
+            .map(|candidate| {
+                let position = self.at_line(candidate.line);
+                errors::Candidate {
+                    section_id: self.ids[position],
+                    heading: self.title(position),
+                    position,
+                    line: candidate.line,
+                }
+            })
+            .collect();
+        match error {
+            TargetError::NotFound { .. } => errors::no_such_heading(target, &candidates),
+            TargetError::Ambiguous { .. } => errors::ambiguous(target, &candidates),
+        }
+    }
+}
