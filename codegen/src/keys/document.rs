@@ -22,18 +22,23 @@ impl Key for OneDocument {
     }
 
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
-        if old.spec.document != new.spec.document {
-            changes.breaking("what it is about is said by somebody else");
+        match (old.spec.document, new.spec.document) {
+            (false, true) => {
+                changes.breaking("`document` changed: the operator names the document, not the request")
+            }
+            (true, false) => {
+                changes.breaking("`document` changed: the request names the document, not the operator")
+            }
+            _ => {}
         }
     }
 
     fn emit(&self, contract: &Contract) -> Emitted {
+        if !contract.spec.document {
+            return Emitted::default();
+        }
         Emitted {
-            fields: contract
-                .spec
-                .document
-                .then(|| quote!(document: true,))
-                .unwrap_or_default(),
+            fields: quote!(document: true,),
             ..Emitted::default()
         }
     }

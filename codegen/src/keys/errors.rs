@@ -41,8 +41,9 @@ impl Key for Errors {
     }
 
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
-        if old.spec.error_channel != new.spec.error_channel {
-            changes.breaking("errors reach clients on another way");
+        let (before, after) = (old.spec.error_channel, new.spec.error_channel);
+        if before != after {
+            changes.breaking(format!("`errorChannel` changed from `{before}` to `{after}`"));
         }
         if old.spec.error_details != new.spec.error_details {
             match &old.spec.error_details {

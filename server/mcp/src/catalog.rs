@@ -203,8 +203,8 @@ fn listed_tool(spec: &ToolSpec) -> Tool {
         .destructive(hints.destructive)
         .idempotent(hints.idempotent)
         .open_world(hints.open_world);
-    Tool::new(spec.name, spec.description, object(&spec.input))
-        .with_raw_output_schema(object(&spec.output))
+    Tool::new(spec.name, spec.description, object(spec.input))
+        .with_raw_output_schema(object(spec.output))
         .with_annotations(annotations)
 }
 
