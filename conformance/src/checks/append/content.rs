@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Way, accepted, judge as judge_added};
+use super::{AppendEffect, accepted, judge as judge_added};
 use crate::{
     Bytes,
     check::{Bench, Case, Check, Severity},
@@ -36,7 +36,7 @@ pub(super) const CHECK: Check = Check {
 /// What is appended one after the other to a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Appended {
-    way: Way,
+    way: AppendEffect,
     /// What the file holds at first; `None` where there is none.
     held: Option<Bytes>,
     /// What comes.
@@ -99,7 +99,7 @@ fn contents(adds_lines: bool) -> Vec<Value> {
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    let ways = Way::all(bench.subject)?;
+    let ways = AppendEffect::all(bench.subject)?;
     for &way in &ways {
         let all = contents(way.adds_lines(bench.subject)?);
         for (number, (name, held)) in files().into_iter().enumerate() {

@@ -4,7 +4,7 @@ use std::{sync::Barrier, thread};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Way, accepted, added};
+use super::{AppendEffect, accepted, added};
 use crate::{
     check::{Bench, Case, Check, Severity},
     client::Client,
@@ -35,7 +35,7 @@ pub(super) const CHECK: Check = Check {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Crowd {
     /// The only file; all of them, if not given.
-    way: Option<Way>,
+    way: Option<AppendEffect>,
     servers: usize,
     appendings: usize,
 }
@@ -59,7 +59,7 @@ impl Crowd {
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let (servers, appendings) = bench.pick((3, 10), (6, 30));
-    let ways = Way::all(bench.subject)?;
+    let ways = AppendEffect::all(bench.subject)?;
     let all = ways.into_iter().map(Some).chain([None]);
     all.map(|way| {
         let crowd = Crowd {
@@ -99,7 +99,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let crowd: Crowd = case.read()?;
     let ways = match crowd.way {
         Some(way) => vec![way],
-        None => Way::all(bench.subject)?,
+        None => AppendEffect::all(bench.subject)?,
     };
     let paths: Vec<_> = ways
         .iter()

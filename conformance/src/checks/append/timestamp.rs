@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::ToolSpec;
 
-use super::{Way, accepted, judge as judge_added, refused};
+use super::{AppendEffect, accepted, judge as judge_added, refused};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop},
@@ -56,7 +56,7 @@ const TIMES: [(&str, bool); 24] = [
 /// What stands where a time should.
 #[derive(Debug, Serialize, Deserialize)]
 struct Time {
-    way: Way,
+    way: AppendEffect,
     /// Pointer in the arguments.
     at: String,
     /// `None` where nothing stands there.
@@ -81,7 +81,7 @@ fn places(tool: &ToolSpec) -> Vec<String> {
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    for way in Way::all(bench.subject)? {
+    for way in AppendEffect::all(bench.subject)? {
         if !way.adds_lines(bench.subject)? {
             continue;
         }

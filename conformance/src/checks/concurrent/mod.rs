@@ -12,7 +12,7 @@ mod history;
 mod reads;
 mod switches;
 
-use crowd::What;
+use crowd::Activity;
 
 use crate::check::{Check, Severity, as_small_as_can_be};
 
@@ -28,7 +28,7 @@ pub(super) const CHECKS: &[Check] = &[
         explains: "20 edits are sent before the first answer is waited for: appendings, then replacements of one section \
                    each. Every edit that was acknowledged must be in the document exactly once and have exactly one \
                    commit, the one that was answered; of a refused one nothing may be found; all must agree at the end.",
-        cases: |_| crowd::cases(1, 20, &[What::Append, What::Sections]),
+        cases: |_| crowd::cases(1, 20, &[Activity::Append, Activity::Sections]),
         judge: crowd::judge,
         shrink: crowd::shrink,
     },
@@ -40,8 +40,8 @@ pub(super) const CHECKS: &[Check] = &[
         explains: "As concurrent/clients, from 4 server processes over the same library with 5 edits each, of one document \
                    and of several, and from 2 with 10 edits each: what is locked inside of one process does not help.",
         cases: |_| {
-            let mut cases = crowd::cases(4, 5, &[What::Append, What::Several])?;
-            cases.extend(crowd::cases(2, 10, &[What::Append])?);
+            let mut cases = crowd::cases(4, 5, &[Activity::Append, Activity::Several])?;
+            cases.extend(crowd::cases(2, 10, &[Activity::Append])?);
             Ok(cases)
         },
         judge: crowd::judge,
@@ -54,7 +54,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "Edits of different sections of one document by two servers do not undo each other.",
         explains: "Two servers replace five sections each. In the end each section holds what its acknowledged edit \
                    brought, or what it held before where that was refused.",
-        cases: |_| crowd::cases(2, 5, &[What::Sections]),
+        cases: |_| crowd::cases(2, 5, &[Activity::Sections]),
         judge: crowd::judge,
         shrink: crowd::shrink,
     },
@@ -65,7 +65,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "A document that many create at the same time holds what one acknowledged call brought.",
         explains: "4 servers create the same document 3 times each, with different texts. It must hold one of those that \
                    were acknowledged, whole, and each of these must have its commit.",
-        cases: |_| crowd::cases(4, 3, &[What::Create]),
+        cases: |_| crowd::cases(4, 3, &[Activity::Create]),
         judge: crowd::judge,
         shrink: crowd::shrink,
     },
@@ -76,7 +76,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "After many edits at the same time the log has one entry for each, in the order of the commits.",
         explains: "4 servers make 5 edits each, of one document and of others. Then two more servers are asked for the log: \
                    both must tell the same, each acknowledged edit once, and the commits oldest first.",
-        cases: |_| crowd::cases(4, 5, &[What::Several]),
+        cases: |_| crowd::cases(4, 5, &[Activity::Several]),
         judge: crowd::judge_log,
         shrink: crowd::shrink,
     },

@@ -20,7 +20,11 @@ pub(super) const ANSWERS: Check = Check {
     explains: "Clients choose by `Content-Type` how to read an answer. The list of tools, a good call, a refused one and a \
                method that there is not are asked for; what comes must be `application/json` with one object or \
                `text/event-stream`, and hold the answer, with the request's id.",
-    cases: |_| Ok(Asked::ALL.map(|asked| Case::new(asked.words(), asked)).into()),
+    cases: |_| {
+        Ok(RequestKind::ALL
+            .map(|asked| Case::new(asked.words(), asked))
+            .into())
+    },
     judge: answers,
     shrink: as_small_as_can_be,
 };
@@ -79,14 +83,14 @@ pub(super) const UNKNOWN_METHOD: Check = Check {
 /// What is asked for.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Asked {
+enum RequestKind {
     Tools,
     Call,
     UnknownTool,
     UnknownMethod,
 }
 
-impl Asked {
+impl RequestKind {
     const ALL: [Self; 4] = [Self::Tools, Self::Call, Self::UnknownTool, Self::UnknownMethod];
 
     fn words(self) -> &'static str {
@@ -104,10 +108,10 @@ fn answers(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut talk = Talk::open(bench.subject, &scene)?;
     let unknown = json!({ "name": "conformance-unknown", "arguments": {} });
     let message = match case.read()? {
-        Asked::Tools => message(&mut talk, "tools/list", json!({}))?,
-        Asked::Call => call(bench, &scene, &mut talk)?,
-        Asked::UnknownTool => message(&mut talk, "tools/call", unknown)?,
-        Asked::UnknownMethod => message(&mut talk, "conformance/unknown", json!({}))?,
+        RequestKind::Tools => message(&mut talk, "tools/list", json!({}))?,
+        RequestKind::Call => call(bench, &scene, &mut talk)?,
+        RequestKind::UnknownTool => message(&mut talk, "tools/call", unknown)?,
+        RequestKind::UnknownMethod => message(&mut talk, "conformance/unknown", json!({}))?,
     };
     let said = send(&talk, &post(&talk, &message)?)?;
     let is_json = said.media == "application/json" && matches!(&*said.messages, [Value::Object(_)]);

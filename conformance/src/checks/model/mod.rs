@@ -5,13 +5,13 @@
 //! | [`program`] | programs, as data |
 //! | [`generate`] | makes them at random |
 //! | [`play`] | plays one against the server |
-//! | [`reference`](mod@reference) | the model: judges what is there after each step |
+//! | `library_model` | the model: judges what is there after each step |
 //! | [`shrink`] | makes a program that fails smaller |
 
 mod generate;
+mod library_model;
 mod play;
 mod program;
-mod reference;
 mod shrink;
 #[cfg(test)]
 mod tests;

@@ -57,12 +57,12 @@ fn all(editor: &mut Editor<'_>) -> Result<Vec<(String, String)>, Stop> {
 
 /// What is known of ids.
 #[derive(Default)]
-struct Known {
+struct IdHistory {
     ever: HashSet<String>,
     now: Vec<(String, String)>,
 }
 
-impl Known {
+impl IdHistory {
     /// Fails unless the sections now are those that they should be: `expected` has the texts of all, in any order.
     fn look(&mut self, editor: &mut Editor<'_>, after: &str) -> Judgement {
         let found = all(editor)?;
@@ -101,7 +101,7 @@ fn stable(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = bench.scene(&[("README.md", "# Library\n")])?;
     begin(&scene, TEXT)?;
     let mut editor = Editor::start(bench.subject, &scene)?;
-    let mut known = Known::default();
+    let mut known = IdHistory::default();
     known.look(&mut editor, "the beginning")?;
     accepted(&editor.insert("Step", "step zero\n", 1)?, "an insertion")?;
     known.look(&mut editor, "an insertion of a section of the same heading")?;
@@ -152,7 +152,7 @@ fn gone(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = bench.scene(&[("README.md", "# Library\n")])?;
     begin(&scene, TEXT)?;
     let mut editor = Editor::start(bench.subject, &scene)?;
-    let mut known = Known::default();
+    let mut known = IdHistory::default();
     known.look(&mut editor, "the beginning")?;
     let (id, end) = (known.id("step two")?, known.id("end")?);
     if by == "by a call" {

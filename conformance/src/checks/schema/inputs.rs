@@ -53,7 +53,7 @@ const INVALID_PARAMS: i64 = -32602;
 
 /// Inputs of a tool.
 #[derive(Debug, Serialize, Deserialize)]
-struct Tried {
+struct InputBatch {
     tool: String,
     inputs: Vec<Input>,
 }
@@ -73,14 +73,14 @@ fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, S
                 number * INPUTS_PER_SESSION + 1
             );
             let (tool, inputs) = (tool.name.to_owned(), inputs.to_vec());
-            cases.push(Case::new(name, Tried { tool, inputs }));
+            cases.push(Case::new(name, InputBatch { tool, inputs }));
         }
     }
     Ok(cases)
 }
 
 fn valid(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let tried: Tried = case.read()?;
+    let tried: InputBatch = case.read()?;
     let tool = tool(bench, &tried)?;
     let scene = library(bench, tool)?;
     let mut client = scene.start()?;
@@ -101,7 +101,7 @@ fn valid(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 fn invalid(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let tried: Tried = case.read()?;
+    let tried: InputBatch = case.read()?;
     let tool = tool(bench, &tried)?;
     let scene = library(bench, tool)?;
     let mut client = scene.start()?;
@@ -144,7 +144,7 @@ fn is_beyond(tool: &ToolSpec, arguments: &Value) -> bool {
     position.is_some_and(|position| position > sections as u64)
 }
 
-fn tool(bench: &Bench<'_>, tried: &Tried) -> Result<&'static ToolSpec, Stop> {
+fn tool(bench: &Bench<'_>, tried: &InputBatch) -> Result<&'static ToolSpec, Stop> {
     let tool = bench.subject.contract.tool(&tried.tool);
     tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool `{}`", tried.tool)))
 }
@@ -167,7 +167,7 @@ fn library<'a>(bench: &Bench<'a>, tool: &'static ToolSpec) -> Result<Scene<'a>, 
 
 /// Each input by itself.
 fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(Tried { tool, inputs }) = case.read() else {
+    let Ok(InputBatch { tool, inputs }) = case.read() else {
         return Vec::new();
     };
     if inputs.len() < 2 {
@@ -177,7 +177,7 @@ fn shrink(case: &Case) -> Vec<Case> {
         let (tool, name) = (tool.clone(), format!("{tool}: {}", input.what));
         Case::new(
             name,
-            Tried {
+            InputBatch {
                 tool,
                 inputs: vec![input],
             },

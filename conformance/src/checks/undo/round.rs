@@ -176,7 +176,7 @@ fn round(
         return Ok(());
     }
     let after = State::of(scene, editor)?;
-    let mut kept = Kept { bench, commits };
+    let mut kept = HistoryCheck { bench, commits };
     if aspect == Aspect::Kept {
         kept.one_more(scene, "an edit")?;
     }
@@ -212,13 +212,13 @@ fn round(
 }
 
 /// The history so far.
-struct Kept<'a, 'b> {
+struct HistoryCheck<'a, 'b> {
     bench: &'a Bench<'b>,
     /// Newest first.
     commits: Vec<String>,
 }
 
-impl Kept<'_, '_> {
+impl HistoryCheck<'_, '_> {
     /// Fails unless there is one commit more, of the document alone, on top of all others.
     fn one_more(&mut self, scene: &Scene<'_>, what: &str) -> Judgement {
         if !self.bench.subject.should_commit() {
