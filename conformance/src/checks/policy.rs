@@ -24,7 +24,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "policy/paths",
         severity: Severity::Must,
         guarantees: &["paths-judged"],
-        states: "What the contract allows is read, and nothing that it denies, or does not allow.",
+        states: "Allowed paths are read; denied paths, and paths that are not allowed, are not.",
         explains: "Files are put where the contract allows reading, at any depth, and where it denies it: by a name at the \
                    end of the path or in the middle of it, in small and in large letters, also below allowed folders. Names \
                    that almost match are among them, and paths that leave an allowed folder again. Of a refused file \
@@ -37,7 +37,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "policy/links",
         severity: Severity::Must,
         guarantees: &["paths-judged"],
-        states: "No link in an allowed folder leads to what may not be read.",
+        states: "No link in an allowed folder leads to a file that may not be read.",
         explains: "A file or a folder in an allowed one is a symbolic link to a denied file, to one that is not allowed, to one \
                    outside of the library, or to git's own files. Nothing of it may be told.",
         cases: link_cases,
@@ -48,7 +48,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "policy/no-file",
         severity: Severity::Must,
         guarantees: &["paths-judged"],
-        states: "A file that is missing is said to be, and what is no text is refused rather than told otherwise.",
+        states: "A missing file is reported as missing, and a file that is not text is refused rather than \
+            altered.",
         explains: "A missing file is no error but an answer; a folder, and a file that is no UTF-8, are refused: a reader that \
                    puts other characters in the place of bytes tells what is not there.",
         cases: other_cases,

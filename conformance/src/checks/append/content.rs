@@ -22,7 +22,8 @@ pub(super) const CHECK: Check = Check {
         "one-entry-per-line",
         "commit-per-entry",
     ],
-    states: "After an appending the file begins with all that it was, and then has what came, once and on lines of its own.",
+    states: "After an append the file begins with all its old content, followed by the entry, once and \
+            on lines of its own.",
     explains: "Entries and texts of all kinds (line breaks in them, odd characters, nested lists, members in no order) are \
                appended to files that are missing, empty, without a final newline, with Windows' line endings, with a byte \
                order mark, large, or no text at all. Every byte of before must be there; an entry must be one line of JSON, \

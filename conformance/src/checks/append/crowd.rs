@@ -21,7 +21,8 @@ pub(super) const CHECK: Check = Check {
         "one-entry-per-line",
         "commit-per-entry",
     ],
-    states: "What several processes append at the same time all arrives, each once, whole and in the order of its process.",
+    states: "Entries that several processes append at once all arrive, each once, whole and in the \
+            order of its process.",
     explains: "Several servers over one library are each asked for appendings one after the other, all at the same time, to \
                one file or to all of the contract's. Afterwards each acknowledged entry must be in its file exactly once; \
                what was there at first is what the file begins with; those of one process stand in their order; there is one \

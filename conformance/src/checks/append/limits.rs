@@ -20,7 +20,8 @@ pub(super) const ENTRIES: Check = Check {
     id: "append/entry-size",
     severity: Severity::Must,
     guarantees: &[LIMITS],
-    states: "An entry of as many bytes as are allowed is taken whole; a larger one is refused, and nothing changes.",
+    states: "An entry of the largest permitted size is appended whole; a larger one is refused, and \
+            nothing changes.",
     explains: "Entries and texts just below and just above the contract's limit for an entry are appended: of letters of one \
                byte, of two and of four, so that bytes and characters can't be taken for each other, and of what JSON has \
                to escape. What is taken must be there to the last byte; what is refused must have left nothing.",
@@ -33,7 +34,7 @@ pub(super) const READ: Check = Check {
     id: "append/read-size",
     severity: Severity::Must,
     guarantees: &[LIMITS],
-    states: "A file of as many bytes as may be read is read whole; of a larger one no part is told.",
+    states: "A file of the largest permitted size is read whole; no part of a larger one is returned.",
     explains: "Files just below and just above the contract's limit for files are read, of letters of one byte and of two. \
                What is told must be all that the file holds, or the call must be refused.",
     cases: read_cases,

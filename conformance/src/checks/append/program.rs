@@ -19,7 +19,7 @@ pub(super) const CHECK: Check = Check {
         "one-entry-per-line",
         "commit-per-entry",
     ],
-    states: "Whatever comes before it, an appending adds exactly its entry to the file as it lies there.",
+    states: "Whatever happens in between, an append adds exactly its entry to the file as it then is.",
     explains: "Programs are made at random from the seed: appendings to all files, calls that must be refused, a person who \
                edits a file, leaves its last line open, deletes it, commits or does not, and restarts of the server. After \
                each appending the file must begin with all that it was, a person's uncommitted bytes included, and have the \

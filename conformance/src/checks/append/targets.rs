@@ -20,7 +20,7 @@ pub(super) const NAMES: Check = Check {
     id: "append/other-files",
     severity: Severity::Must,
     guarantees: &["target-files-only"],
-    states: "A file that the contract does not list is refused by every name, and nothing changes.",
+    states: "A file that the contract does not list is refused under every name, and nothing changes.",
     explains: "Where a listed file's name stands, other names come: of files that are there and that are not, the listed \
                ones in capitals, with a path, an extension or a blank more, and all attacks on paths of the table. Whatever \
                stands beside it in the request, each must be refused, with not a byte changed.",
@@ -33,7 +33,7 @@ pub(super) const LINKS: Check = Check {
     id: "append/linked-file",
     severity: Severity::Must,
     guarantees: &["target-files-only"],
-    states: "Where a listed file, or its folder, is a link, nothing is written to what it leads to.",
+    states: "If a listed file, or its folder, is a link, nothing is written to the link's target.",
     explains: "A listed file is a symbolic link to a file outside of the library, or to another file in it, and its folder is \
                a link to another folder. The call is refused, or the link makes way for a file; what it leads to stays.",
     cases: link_cases,

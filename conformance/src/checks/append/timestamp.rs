@@ -16,7 +16,8 @@ pub(super) const CHECK: Check = Check {
     id: "append/timestamp",
     severity: Severity::Must,
     guarantees: &["timestamp-required"],
-    states: "An entry without a time in the form of RFC 3339, offset included, is refused; one with it is kept as it came.",
+    states: "An entry without an RFC 3339 time, offset included, is refused; one with it is kept \
+            unchanged.",
     explains: "Wherever the contract's schema wants a date and time, every entry is given without one, with something else, \
                with times that lack their offset, days that are on no calendar, and times that are fine though unusual. A \
                refused entry must leave nothing.",

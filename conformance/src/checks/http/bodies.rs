@@ -16,7 +16,8 @@ pub(super) const ANSWERS: Check = Check {
     id: "http/answers",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A request is answered with one JSON object, or with a stream of events that has its answer, and says which.",
+    states: "A request is answered with one JSON object or with an event stream that contains its \
+            answer, and the media type says which.",
     explains: "Clients choose by `Content-Type` how to read an answer. The list of tools, a good call, a refused one and a \
                method that there is not are asked for; what comes must be `application/json` with one object or \
                `text/event-stream`, and hold the answer, with the request's id.",
@@ -33,7 +34,7 @@ pub(super) const NOTIFICATIONS: Check = Check {
     id: "http/notifications",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A notification is answered with 202 and no body, or, if it is not taken, with an error's status.",
+    states: "A notification is answered with 202 and no body or, if it is refused, with an error status.",
     explains: "There is nothing to say to a notification, and clients wait for what they are told to expect. Known and unknown \
                ones are posted; in sessions also a response that nobody asked for.",
     cases: notes,
@@ -45,7 +46,7 @@ pub(super) const BAD: Check = Check {
     id: "http/bad-bodies",
     severity: Severity::Must,
     guarantees: &["errors-write-nothing"],
-    states: "A body that is no message is not served, and the next request is answered.",
+    states: "An invalid body is refused, and the next request is answered.",
     explains: "Bodies that can't be parsed, are empty, no object, a batch, not UTF-8, without a method, or 3 MB long are \
                posted. None may be answered with a result, the server must answer the next request, and nothing on the \
                disk may change.",
@@ -58,7 +59,7 @@ pub(super) const BAD_STATUS: Check = Check {
     id: "http/bad-bodies-status",
     severity: Severity::Should,
     guarantees: &[],
-    states: "A body that is no message is refused with a status that says that it is the client's fault.",
+    states: "An invalid body is refused with a client error status.",
     explains: "As http/bad-bodies; the status must be one from 400 to 499. MCP says so of notifications and responses that are \
                not taken, and shows 400; of other bodies it says nothing.",
     cases: bad,
@@ -70,7 +71,7 @@ pub(super) const UNKNOWN_METHOD: Check = Check {
     id: "http/unknown-method",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A method that the server does not have is answered with 404 and error -32601.",
+    states: "An unknown method is answered with 404 and error -32601.",
     explains: "By this a client tells a server without the method from a path without a server.",
     cases: |_| {
         let methods = ["conformance/unknown", "TOOLS/LIST", "tools"];

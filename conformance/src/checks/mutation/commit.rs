@@ -32,7 +32,7 @@ pub(super) const RETURNED_ID: Check = Check {
     id: "mutation/returned-id",
     severity: Severity::Must,
     guarantees: &["returns-commit"],
-    states: "An accepted mutation returns the full id of the commit that it made.",
+    states: "An accepted mutation returns the full id of its commit.",
     explains: "The id in the response is compared with what git says HEAD is after the call.",
     cases,
     judge: returned_id,

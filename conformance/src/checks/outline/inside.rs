@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
     id: "outline/inside",
     severity: Severity::Must,
     guarantees: &["edits-stay-inside"],
-    states: "An edit of a section changes that section alone: every other byte of the document stays.",
+    states: "An edit of a section changes only that section: every other byte of the document stays.",
     explains: "On a table of documents sections are updated, inserted, deleted and moved. Where the section begins and ends is \
                said by a parser of the tester. What stood before and after must be there, byte for byte, and what came must \
                stand between; line endings may be put around it. A section that moves takes all its bytes with it.",

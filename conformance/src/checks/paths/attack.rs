@@ -43,35 +43,35 @@ const fn table(
 pub(super) const ESCAPE: Check = table(
     "paths/escape",
     Severity::Must,
-    "No path leads out of the library or to what is no document, whether to read or to write.",
+    "No path leads out of the library or to a file that is not a document, for reading or writing.",
     |bench| cases(bench, "escape"),
 );
 
 pub(super) const LINKS: Check = table(
     "paths/links",
     Severity::Must,
-    "No link in the library leads a call out of it, whether to read or to write.",
+    "No link in the library leads a call out of it, for reading or writing.",
     |bench| cases(bench, "links"),
 );
 
 pub(super) const SPECIAL_FILES: Check = table(
     "paths/special-files",
     Severity::Must,
-    "What is no regular file is refused, at once, and stops nothing else.",
+    "A file that is not regular is refused immediately, and blocks no other call.",
     |bench| cases(bench, "special-files"),
 );
 
 pub(super) const NAMES: Check = table(
     "paths/names",
     Severity::Should,
-    "A document has one name, which means the same on every system, and names that do are all accepted.",
+    "A document has one name, which means the same on every system; all such names are accepted.",
     |bench| cases(bench, "names"),
 );
 
 pub(super) const GIT_INTERNALS: Check = table(
     "paths/git-internals",
     Severity::Must,
-    "No path reaches git's own files, in whatever disguise and at whatever depth.",
+    "No path reaches git's own files, in any disguise and at any depth.",
     |bench| cases(bench, "git-internals"),
 );
 

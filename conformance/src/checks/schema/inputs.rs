@@ -19,7 +19,7 @@ pub(super) const VALID: Check = Check {
     id: "schema/valid-accepted",
     severity: Severity::Must,
     guarantees: &[],
-    states: "Arguments that the contract finds valid are not refused as invalid.",
+    states: "Arguments that are valid by the contract are not refused as invalid.",
     explains: "From each tool's schema and examples valid arguments are made: optional members in and out, every value of an \
                enumeration, values at limits, texts of all kinds. A call may fail for what the library holds, but not with \
                -32602, which says that the arguments are wrong.",
@@ -36,7 +36,8 @@ pub(super) const INVALID: Check = Check {
         "refusals-write-nothing",
         "errors-change-nothing",
     ],
-    states: "Arguments that break the contract's schema or one of its rules are refused, and nothing changes.",
+    states: "Arguments that break the contract's schema or one of its rules are refused, and nothing \
+            changes.",
     explains: "From each tool's schema and examples arguments are made that are valid but for one thing: a member is missing, \
                of a wrong type at any depth, unknown, out of its limits, or breaks a rule of the contract; the contract's \
                own invalid examples are among them. Each must be refused, and afterwards the library with its index \

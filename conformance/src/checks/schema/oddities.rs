@@ -22,7 +22,8 @@ pub(super) const CHECK: Check = Check {
         "refusals-write-nothing",
         "errors-change-nothing",
     ],
-    states: "Odd JSON is refused or handled: the server stays up, and what is refused or ignored changes nothing.",
+    states: "Odd JSON is refused or handled: the server stays up, and a refused or ignored message \
+            changes nothing.",
     explains: "Into the text of a valid write odd JSON is put: members that stand twice, 10,000 nested lists, numbers that \
                are too large for any type, minus zero, halves of surrogate pairs, NUL, and what only looks like JSON. A \
                server may take it as its parser does. It must answer the next request, and where it does not say that the \

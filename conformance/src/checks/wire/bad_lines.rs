@@ -16,7 +16,7 @@ pub(super) const CHECK: Check = Check {
     id: "wire/bad-lines",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A line that is no message is refused or ignored, and the next request is answered.",
+    states: "An invalid line is refused or ignored, and the next request is answered.",
     explains: "Lines that can't be parsed, are empty, no object, a batch, not UTF-8, without a version, or 3 MB long are \
                sent, alone and several at once. What the server says of them, if it says anything, must be a JSON-RPC \
                error (-32700 where nothing could be parsed, or -32600); only what is almost a request may also be \

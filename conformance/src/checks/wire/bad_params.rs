@@ -18,7 +18,8 @@ pub(super) const CHECK: Check = Check {
         "refusals-write-nothing",
         "errors-change-nothing",
     ],
-    states: "A call without a name, without an object of arguments or of an unknown tool is refused, and changes nothing.",
+    states: "A call without a name, without an arguments object or of an unknown tool is refused, and \
+            changes nothing.",
     explains: "Each tool is called with arguments that are no object; calls without a name or of a tool that there is not \
                are sent as well. An error must come, or a result that says that it is one, and nothing on the disk may \
                change.",
@@ -31,7 +32,8 @@ pub(super) const CODE: Check = Check {
     id: "wire/bad-params-code",
     severity: Severity::Should,
     guarantees: &[],
-    states: "A call without a name, without an object of arguments or of an unknown tool is answered with JSON-RPC error -32602.",
+    states: "A call without a name, without an arguments object or of an unknown tool is answered with \
+            JSON-RPC error -32602.",
     explains: "MCP counts unknown tools and malformed calls among protocol errors, not among results of a tool, and shows \
                -32602 for them.",
     cases,

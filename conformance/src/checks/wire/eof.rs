@@ -41,7 +41,8 @@ pub(super) const IN_FLIGHT: Check = Check {
     id: "wire/eof-in-flight",
     severity: Severity::Must,
     guarantees: &["no-partial-application"],
-    states: "When standard input is closed with calls in flight, each is done in whole or not at all, and done if it was answered.",
+    states: "If standard input closes with calls in flight, each is done completely or not at all, and \
+            done if it was answered.",
     explains: "Several documents are written in one go, without waiting, and standard input is closed at once. What was \
                answered with success must be on the disk; what was not must be there in whole or not at all; and git must \
                find the repository sound and, where a mutation makes a commit, nothing left uncommitted.",

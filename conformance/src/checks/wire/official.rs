@@ -17,7 +17,7 @@ pub(super) const CHECK: Check = Check {
     id: "wire/official-schema",
     severity: Severity::Must,
     guarantees: &[],
-    states: "Every message of the server satisfies MCP's official schema of the revision that is spoken.",
+    states: "Every message of the server validates against MCP's official schema of the revision.",
     explains: "A session with good and bad calls of every tool, and one of the other requests, is held. Every message that \
                the server sends is held against the schema, by what it answers: results, errors, notifications. Error \
                codes that the specification keeps for itself must be those that it defines.",
