@@ -2,7 +2,7 @@
 
 use crate::{
     Subject, contracts,
-    probe::{self, Spoken},
+    probe::{self, ServerInfo},
     report::{
         Report,
         progress::Silent,
@@ -46,7 +46,7 @@ fn judge(contract: &str, command: Vec<String>) -> Result<Report, String> {
         return Err("no command is given".to_owned());
     }
     let subject = Subject::new(contracts::find(contract)?, command);
-    let Spoken { eras, identity } = probe::probe(&subject)?;
+    let ServerInfo { eras, identity } = probe::probe(&subject)?;
     let options = Options {
         jobs: run::available_jobs(),
         eras,

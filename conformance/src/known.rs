@@ -28,7 +28,7 @@ pub struct Known {
 
 #[derive(Debug, Clone)]
 struct Entry {
-    said: Said,
+    said: EntryFields,
     lines: RangeInclusive<usize>,
 }
 
@@ -36,12 +36,12 @@ struct Entry {
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    known: Vec<Spanned<Said>>,
+    known: Vec<Spanned<EntryFields>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct EntryFields {
     check: String,
     revision: Option<String>,
     reason: String,
@@ -115,7 +115,7 @@ impl Known {
     }
 }
 
-impl Said {
+impl EntryFields {
     fn covers(&self, check: &str, revision: &str) -> bool {
         covers(&self.check, check) && self.revision.as_ref().is_none_or(|only| only == revision)
     }

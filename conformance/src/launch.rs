@@ -251,12 +251,12 @@ impl Running {
     ///
     /// # Errors
     /// When it is taken, or the disk fails.
-    pub(crate) fn take(&self) -> Result<Place, Stop> {
+    pub(crate) fn take(&self) -> Result<OperatorFolder, Stop> {
         if self.is_taken.swap(true, Ordering::AcqRel) {
             let why = "the server serves one folder, and this takes two libraries at a time";
             return Err(Stop::NotTestable(why.to_owned()));
         }
-        let place = Place(self.clone());
+        let place = OperatorFolder(self.clone());
         place.clear()?;
         Ok(place)
     }
@@ -308,9 +308,9 @@ impl Running {
 
 /// The folder of a server that somebody else runs, as long as it is ours. It is left empty.
 #[derive(Debug)]
-pub(crate) struct Place(Running);
+pub(crate) struct OperatorFolder(Running);
 
-impl Place {
+impl OperatorFolder {
     pub(crate) fn library(&self) -> &Path {
         &self.0.library
     }
@@ -334,7 +334,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for OperatorFolder {
     fn drop(&mut self) {
         // The next who takes it tries again.
         let _ = self.clear();

@@ -1,24 +1,26 @@
-//! Proves or breaks the guarantees of any implementation of a contract, on the disk.
+//! Tests which of a contract's guarantees an implementation keeps, by what it leaves on the disk and in git.
 //!
-//! A [`Subject`] is a server under test. [`checks`] says what is tried, [`run`](mod@run) tries it, and
-//! [`report`] shows what came of it. A check is [cases](check::Case) as data and a judgement of one case, so that a
-//! failure can be made smaller, saved and played again; it names no tool, but asks the contract which tool has which effect.
+//! A [`Subject`] is a server under test. [`checks`] has the checks, [`run`](mod@run) runs them, and [`report`] shows the
+//! results. A check is [cases](check::Case) as data and a [judgement](judgement::Judgement) of one case, so that a failing case
+//! can be shrunk, saved and replayed; it names no tool, but asks the contract which tool has which effect.
 //!
 //! | module | is for |
 //! |---|---|
-//! | [`subject`], [`launch`], [`adapter`] | the server: how it is started and reached, and how its tools are named and shaped |
-//! | [`target`], [`http`], [`talk`], [`official`] | the wire: raw messages in lines or over HTTP, conversations in which anything can be said, MCP's own schemas |
-//! | [`client`], [`person`], [`reply`] | calls of the contract's tools in either era, and who approves of them |
-//! | [`scene`], [`ledger`] | the disk: a throw-away library with what lies around it, and what it holds, from its files and git |
-//! | [`stepper`] | a program that dies, or a system call that fails, at any point that one names |
-//! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`], [`attacks`], [`traps`] | what is tried, and on what |
-//! | [`semantics`], [`markdown`], [`moment`], [`settled`] | what must hold: after a call, and when nobody is at work |
-//! | [`probe`] | whether there is a server at all, and what it speaks |
-//! | [`run`](mod@run), [`trace`], [`report`], [`known`], [`replay`] | what came of it, what is put up with, and once more |
+//! | [`contracts`], [`era`], [`layout`] | what the suite can judge, the protocol generations, and fixed names in a library |
+//! | [`subject`], [`launch`], [`adapter`] | the server: how it is started and reached, and how its tools map to the contract's |
+//! | [`target`], [`http`], [`talk`], [`official`] | the wire: raw messages in lines or over HTTP, arbitrary conversations, MCP's own schemas |
+//! | [`client`], [`person`], [`reply`] | calls of the contract's tools in either era, and the person who approves them |
+//! | [`scene`], [`ledger`] | the disk: a temporary library and its surroundings, and its content, read from its files and git |
+//! | [`stepper`] | kills a program, or fails a system call, at a chosen point |
+//! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`], [`attacks`], [`traps`] | the checks, and the data of their cases |
+//! | [`judgement`], [`semantics`], [`markdown`], [`moment`], [`settled`] | what must hold: after a call, and when no call is in progress |
+//! | [`probe`] | whether the server speaks MCP, and in which eras |
+//! | [`run`](mod@run), [`trace`], [`report`], [`known`], [`replay`] | results, known failures, and replays |
+//! | [`cli`], [`exit`] | the command line |
 //!
-//! A server in Rust holds itself to a contract with one line of its tests: see [`check`](fn@check).
+//! A server in Rust runs the suite in its own tests with one line: see [`check`](fn@check).
 //!
-//! This crate knows contracts and the disk; it never depends on a server.
+//! This crate knows contracts and the disk; it depends on no server.
 
 pub mod adapter;
 mod assert;

@@ -30,7 +30,7 @@ const MAX_WIDTH: usize = 160;
 
 /// What a server told of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spoken {
+pub struct ServerInfo {
     /// The eras that it speaks, the older one first.
     pub eras: Vec<Era>,
     /// What it calls itself, with its version.
@@ -50,7 +50,7 @@ pub struct Identity {
 ///
 /// # Errors
 /// When it can't be started, or speaks in none; a message for people says what was seen.
-pub fn probe(subject: &Subject) -> Result<Spoken, String> {
+pub fn probe(subject: &Subject) -> Result<ServerInfo, String> {
     let scene = Scene::new(subject, &Trace::default(), &[("README.md", "# Library\n")]);
     let scene = scene.map_err(|stop| format!("no library could be made: {stop}"))?;
     if subject.launch.is_http() {
@@ -81,7 +81,7 @@ pub fn probe(subject: &Subject) -> Result<Spoken, String> {
     if matches!(&discovered, Ok((2, _))) {
         discovered = stateless.answer(&[1], DISCOVER_TIMEOUT);
     }
-    let mut spoken = Spoken {
+    let mut spoken = ServerInfo {
         eras: Vec::new(),
         identity: None,
     };
@@ -107,8 +107,8 @@ pub fn probe(subject: &Subject) -> Result<Spoken, String> {
 }
 
 /// The same, where each question is a connection of its own, and the server's output is no answer.
-fn over_http(subject: &Subject, scene: &Scene<'_>) -> Result<Spoken, String> {
-    let mut spoken = Spoken {
+fn over_http(subject: &Subject, scene: &Scene<'_>) -> Result<ServerInfo, String> {
+    let mut spoken = ServerInfo {
         eras: Vec::new(),
         identity: None,
     };

@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// The call succeeded.
-    Done(Done),
+    Done(Success),
     /// It did not.
     Refused(Refusal),
 }
 
 /// A success.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Done {
+pub struct Success {
     /// The structured result.
     pub response: Value,
     /// What rode along in `_meta`.
@@ -31,7 +31,7 @@ pub struct Refusal {
 
 impl Reply {
     /// The success, if it is one.
-    pub fn done(&self) -> Option<&Done> {
+    pub fn done(&self) -> Option<&Success> {
         match self {
             Self::Done(done) => Some(done),
             Self::Refused(_) => None,

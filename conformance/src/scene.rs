@@ -19,7 +19,7 @@ use crate::{
     client::Client,
     era::Era,
     judgement::{Judgement, Stop, ensure},
-    launch::{Place, not_ours},
+    launch::{OperatorFolder, not_ours},
     layout::AROUND,
     ledger::{self, git},
     person::Person,
@@ -46,7 +46,7 @@ enum Folder {
     /// In a folder of its own.
     Own(TempDir),
     /// Where a server that somebody else runs has it.
-    Given(Place),
+    Given(OperatorFolder),
 }
 
 /// A library and what lies around it, at one moment.

@@ -11,7 +11,7 @@ use tabellion_runtime::{ContentId, Failure, FailureKind, Precondition};
 
 use super::{
     failed,
-    folder::{Found, Swapped},
+    folder::{DocumentSnapshot, Swapped},
     journal::{Entry, Journal, Scratch},
     library::{Library, TRAILER, rfc3339},
     mutant::{self, Mutant, is},
@@ -65,7 +65,7 @@ pub(super) struct Step {
 /// A document before and after.
 #[derive(Debug, Clone)]
 struct Exchange {
-    before: Option<(Found, Entry)>,
+    before: Option<(DocumentSnapshot, Entry)>,
     after: Option<Vec<u8>>,
 }
 
@@ -105,7 +105,7 @@ impl Library {
         path: &str,
         base: Option<&Precondition>,
         plan: &Plan<'_>,
-        stale: Option<&Found>,
+        stale: Option<&DocumentSnapshot>,
     ) -> Result<Option<Receipt>, ToolError> {
         path::check(path)?;
         let path = &mutant::decoded(path);
@@ -164,7 +164,7 @@ impl Library {
         &self,
         branch: &str,
         path: &str,
-        found: Option<&(Found, Entry)>,
+        found: Option<&(DocumentSnapshot, Entry)>,
     ) -> Result<Option<Option<String>>, Failure> {
         let mut head = self.head();
         if is(Mutant::LosesDirtyFile) {

@@ -30,7 +30,7 @@ pub(super) struct Folder {
 
 /// A document at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct DocumentSnapshot {
     pub(super) bytes: Vec<u8>,
     /// Permissions.
     pub(super) mode: u32,
@@ -58,7 +58,7 @@ impl Folder {
     }
 
     /// The document at `path`, if it is there.
-    pub(super) fn read(&self, path: &str) -> Result<Option<Found>, Failure> {
+    pub(super) fn read(&self, path: &str) -> Result<Option<DocumentSnapshot>, Failure> {
         self.check_repository(path)?;
         // A pipe must not keep us waiting.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -74,7 +74,7 @@ impl Folder {
         file.read_to_end(&mut bytes)
             .map_err(failed("read the document"))?;
         let modified = metadata.modified().map_err(failed("read the document"))?;
-        Ok(Some(Found {
+        Ok(Some(DocumentSnapshot {
             bytes,
             mode: metadata.permissions().mode() & 0o777,
             modified,
@@ -168,7 +168,7 @@ impl Folder {
         path: &str,
         prepared: &Path,
         gone: bool,
-        before: Option<&Found>,
+        before: Option<&DocumentSnapshot>,
     ) -> Result<Swapped, Failure> {
         for folder in self.missing(path)? {
             let (parent, name) = folder.rsplit_once('/').unwrap_or((".", &folder));
@@ -299,7 +299,7 @@ mod tests {
         let (document, prepared) = (root.path().join("a.md"), aside.path().join("prepared"));
         fs::write(&document, "save 0").unwrap();
         let folder = Folder::open(root.path()).unwrap();
-        let outdated = Found {
+        let outdated = DocumentSnapshot {
             bytes: b"long ago".into(),
             mode: 0o644,
             modified: SystemTime::UNIX_EPOCH,

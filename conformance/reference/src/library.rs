@@ -14,7 +14,7 @@ use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
     change::Later,
-    folder::{Folder, Found, Listing},
+    folder::{DocumentSnapshot, Folder, Listing},
     git::{Git, id_of},
     mutant::{self, Mutant, is},
 };
@@ -39,7 +39,7 @@ pub(super) struct Library {
 
 /// A document with what git says of it.
 pub(super) struct Document {
-    pub(super) found: Found,
+    pub(super) found: DocumentSnapshot,
     /// The id of its bytes.
     pub(super) blob: String,
     /// The last commit.

@@ -60,7 +60,7 @@ impl Entry {
 }
 
 /// What trying the reading tool showed.
-struct Reading {
+struct ReadProbe {
     /// How a document's path is given.
     path: &'static str,
     /// Where its text is in the response.
@@ -119,7 +119,7 @@ fn section(
     tool: &'static ToolSpec,
     offer: &Offer,
     path: &str,
-    reading: Option<&Reading>,
+    reading: Option<&ReadProbe>,
 ) -> String {
     if offer.contains_key(tool.name) {
         return same(tool);
@@ -204,7 +204,7 @@ fn nothing(tool: &ToolSpec, offer: &Offer) -> String {
 }
 
 /// The lines that say where the response has what.
-fn response(subject: &Subject, tool: &ToolSpec, reading: Option<&Reading>) -> String {
+fn response(subject: &Subject, tool: &ToolSpec, reading: Option<&ReadProbe>) -> String {
     let mut members = Vec::new();
     let schema = tool.output.wire();
     let required = schema["required"].as_array().into_iter().flatten();
@@ -266,7 +266,7 @@ impl Wish<'_> {
     }
 
     /// The kinds of tools that could do it, the best first.
-    fn ways(&self) -> &'static [Way] {
+    fn ways(&self) -> &'static [ToolRole] {
         match self.kind {
             EffectKind::Read => READS,
             EffectKind::Delete => DELETES,
@@ -287,14 +287,14 @@ impl Wish<'_> {
     }
 
     /// The arguments as TOML; `None` if the tool can't be it.
-    fn arguments(&self, schema: &Value, way: &Way) -> Option<String> {
-        let mut seen = Seen::default();
+    fn arguments(&self, schema: &Value, way: &ToolRole) -> Option<String> {
+        let mut seen = ToolArguments::default();
         let made = self.object(schema, way, &mut seen)?;
         let whole = (!way.path || seen.path) && (way.needs)(&seen) && (!self.previews || seen.dry_run);
         whole.then_some(made)
     }
 
-    fn object(&self, schema: &Value, way: &Way, seen: &mut Seen) -> Option<String> {
+    fn object(&self, schema: &Value, way: &ToolRole, seen: &mut ToolArguments) -> Option<String> {
         let required = |name: &str| {
             schema["required"]
                 .as_array()
@@ -315,8 +315,8 @@ impl Wish<'_> {
         name: &str,
         property: &Value,
         required: bool,
-        way: &Way,
-        seen: &mut Seen,
+        way: &ToolRole,
+        seen: &mut ToolArguments,
     ) -> Option<String> {
         let words = words(name);
         let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
@@ -379,7 +379,7 @@ impl Wish<'_> {
 }
 
 /// A kind of tool that could have an effect.
-struct Way {
+struct ToolRole {
     verbs: &'static [&'static str],
     /// Whether it needs a path.
     path: bool,
@@ -387,13 +387,13 @@ struct Way {
     old_and_new: bool,
     /// Whether it writes the whole document.
     whole: bool,
-    needs: fn(&Seen) -> bool,
+    needs: fn(&ToolArguments) -> bool,
     comment: Option<&'static str>,
 }
 
 /// Which arguments a tool has.
 #[derive(Debug, Default)]
-struct Seen {
+struct ToolArguments {
     path: bool,
     content: bool,
     old: bool,
@@ -403,8 +403,8 @@ struct Seen {
     dry_run: bool,
 }
 
-const fn way(verbs: &'static [&'static str], needs: fn(&Seen) -> bool) -> Way {
-    Way {
+const fn way(verbs: &'static [&'static str], needs: fn(&ToolArguments) -> bool) -> ToolRole {
+    ToolRole {
         verbs,
         path: true,
         old_and_new: false,
@@ -416,33 +416,33 @@ const fn way(verbs: &'static [&'static str], needs: fn(&Seen) -> bool) -> Way {
 
 const EDITS: &[&str] = &["edit", "patch", "replace", "update", "modify"];
 const WRITE: &[&str] = &["write", "save", "put", "overwrite", "create", "update"];
-const EDIT: Way = Way {
+const EDIT: ToolRole = ToolRole {
     old_and_new: true,
     ..way(EDITS, |seen| seen.old && seen.new)
 };
-const WHOLE: Way = Way {
+const WHOLE: ToolRole = ToolRole {
     whole: true,
     comment: Some(
         "The whole document is written: what others write meanwhile is lost by the client, not by the server.",
     ),
     ..way(WRITE, |seen| seen.content)
 };
-const READS: &[Way] = &[way(&["read", "get", "open", "view", "fetch", "cat"], |_| true)];
-const DELETES: &[Way] = &[way(&["delete", "remove", "trash"], |_| true)];
-const WRITES: &[Way] = &[way(WRITE, |seen| seen.content)];
-const APPENDS: &[Way] = &[
+const READS: &[ToolRole] = &[way(&["read", "get", "open", "view", "fetch", "cat"], |_| true)];
+const DELETES: &[ToolRole] = &[way(&["delete", "remove", "trash"], |_| true)];
+const WRITES: &[ToolRole] = &[way(WRITE, |seen| seen.content)];
+const APPENDS: &[ToolRole] = &[
     way(&["append"], |seen| seen.content),
     way(WRITE, |seen| seen.content && seen.mode),
     EDIT,
     WHOLE,
 ];
-const PREPENDS: &[Way] = &[
+const PREPENDS: &[ToolRole] = &[
     way(&["prepend"], |seen| seen.content),
     way(WRITE, |seen| seen.content && seen.mode),
     EDIT,
     WHOLE,
 ];
-const SECTIONS: &[Way] = &[
+const SECTIONS: &[ToolRole] = &[
     way(EDITS, |seen| seen.content && seen.heading && seen.mode),
     EDIT,
     WHOLE,
@@ -496,7 +496,7 @@ fn reading(
     offer: &Offer,
     scene: &Scene<'_>,
     client: &mut Client<'_>,
-) -> Result<Option<Reading>, Stop> {
+) -> Result<Option<ReadProbe>, Stop> {
     let tools = subject.contract.tools.iter();
     let read = tools
         .flat_map(|tool| tool.effects)
@@ -523,7 +523,7 @@ fn reading(
         let params = serde_json::json!({ "name": entry.name, "arguments": arguments["arguments"] });
         let message = client.request("tools/call", params)?;
         if let Some(source) = source(&message["result"]) {
-            return Ok(Some(Reading { path, source }));
+            return Ok(Some(ReadProbe { path, source }));
         }
     }
     Ok(None)

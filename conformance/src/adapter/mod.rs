@@ -26,7 +26,7 @@ use tabellion_runtime::{
 
 pub use parse::AdapterError;
 
-use crate::reply::{Done, Refusal, Reply};
+use crate::reply::{Refusal, Reply, Success};
 
 /// From a contract's calls to a server's, and back.
 #[derive(Debug, Clone, Default)]
@@ -195,7 +195,7 @@ fn native(message: &Value) -> Reply {
         return Reply::Refused(refusal);
     }
     let result = &message["result"];
-    Reply::Done(Done {
+    Reply::Done(Success {
         response: result["structuredContent"].clone(),
         meta: meta(result),
     })

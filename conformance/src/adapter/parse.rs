@@ -29,7 +29,7 @@ pub struct AdapterError {
 }
 
 /// Something wrong at a place in the text.
-struct Wrong {
+struct Problem {
     at: Range<usize>,
     message: String,
 }
@@ -37,12 +37,12 @@ struct Wrong {
 type Item<'a> = Spanned<DeValue<'a>>;
 
 pub(super) fn parse(text: &str) -> Result<Mapping, AdapterError> {
-    let wrong = |wrong: Wrong| AdapterError {
+    let wrong = |wrong: Problem| AdapterError {
         line: text[..wrong.at.start].matches('\n').count() + 1,
         message: wrong.message,
     };
     let file = DeTable::parse(text).map_err(|error| {
-        wrong(Wrong {
+        wrong(Problem {
             at: error.span().unwrap_or_default(),
             message: error.message().to_owned(),
         })
@@ -50,7 +50,7 @@ pub(super) fn parse(text: &str) -> Result<Mapping, AdapterError> {
     mapping(&file).map_err(wrong)
 }
 
-fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Wrong> {
+fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
     let file = Table::of(file.span(), file.get_ref());
     let (server, contract) = server(&file.table("server")?)?;
     let tools = file.table("tools")?;
@@ -71,7 +71,7 @@ fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Wrong> {
     })
 }
 
-fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Wrong> {
+fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Problem> {
     table.only(&["name", "version", "package", "contract", "command", "environment"])?;
     let id = table.get("contract")?;
     let contract = contracts::find(text(id)?).map_err(|message| wrong(id, message))?;
@@ -105,7 +105,7 @@ fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Wrong> {
     Ok((server, contract))
 }
 
-fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> Result<MappedTool, Wrong> {
+fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> Result<MappedTool, Problem> {
     let declared = doing(contract, tool).effects;
     let kinds: Vec<_> = declared.iter().map(|effect| effect.kind).collect();
     let names: Vec<_> = kinds.iter().map(|kind| kind.to_string()).collect();
@@ -163,7 +163,7 @@ fn no_effect(tool: &ToolSpec, name: &str, known: &[String]) -> String {
     format!("`{}` has no effect `{name}`; it has {known}", tool.name)
 }
 
-fn call(tool: &'static ToolSpec, edits: bool, table: &Table<'_>) -> Result<Call, Wrong> {
+fn call(tool: &'static ToolSpec, edits: bool, table: &Table<'_>) -> Result<Call, Problem> {
     let name = text(table.get("name")?)?.to_owned();
     let arguments = match table.find("arguments") {
         Some(item) => {
@@ -175,7 +175,7 @@ fn call(tool: &'static ToolSpec, edits: bool, table: &Table<'_>) -> Result<Call,
     Ok(Call { name, arguments })
 }
 
-fn template(tool: &ToolSpec, edits: bool, item: &Item<'_>) -> Result<Template, Wrong> {
+fn template(tool: &ToolSpec, edits: bool, item: &Item<'_>) -> Result<Template, Problem> {
     Ok(match item.get_ref() {
         DeValue::String(text) => {
             let template = Template::of_text(text).map_err(|message| wrong(item, message))?;
@@ -205,13 +205,13 @@ fn template(tool: &ToolSpec, edits: bool, item: &Item<'_>) -> Result<Template, W
             let members = table(item)?;
             let members = members.members();
             let members = members.map(|(name, _, item)| Ok((name.to_owned(), template(tool, edits, item)?)));
-            Template::Object(members.collect::<Result<_, Wrong>>()?)
+            Template::Object(members.collect::<Result<_, Problem>>()?)
         }
         _ => Template::Value(value(item)?),
     })
 }
 
-fn response(tool: &ToolSpec, of: &Table<'_>) -> Result<response::Mapping, Wrong> {
+fn response(tool: &ToolSpec, of: &Table<'_>) -> Result<response::Mapping, Problem> {
     let mut mapping = response::Mapping::default();
     if let Some(item) = of.find("response") {
         let schema = tool.output.wire();
@@ -230,7 +230,7 @@ fn response(tool: &ToolSpec, of: &Table<'_>) -> Result<response::Mapping, Wrong>
 }
 
 /// Where a value of the response comes from; `below` describes its items if it is a list.
-fn source(below: Option<&Value>, item: &Item<'_>) -> Result<Source, Wrong> {
+fn source(below: Option<&Value>, item: &Item<'_>) -> Result<Source, Problem> {
     let table = table(item)?;
     table.only(&["at", "json", "text", "lines", "is", "each", "reversed"])?;
     let mut ways = Vec::new();
@@ -269,7 +269,7 @@ fn source(below: Option<&Value>, item: &Item<'_>) -> Result<Source, Wrong> {
     Ok(Source { from, each, reversed })
 }
 
-fn pointer(item: &Item<'_>) -> Result<String, Wrong> {
+fn pointer(item: &Item<'_>) -> Result<String, Problem> {
     let pointer = text(item)?;
     if schema::is_pointer(pointer) {
         return Ok(pointer.to_owned());
@@ -278,12 +278,12 @@ fn pointer(item: &Item<'_>) -> Result<String, Wrong> {
     Err(wrong(item, message))
 }
 
-fn pattern(item: &Item<'_>) -> Result<Regex, Wrong> {
+fn pattern(item: &Item<'_>) -> Result<Regex, Problem> {
     Regex::new(text(item)?).map_err(|error| wrong(item, format!("this pattern is wrong: {error}")))
 }
 
 /// A pattern with a group.
-fn group(item: &Item<'_>) -> Result<Regex, Wrong> {
+fn group(item: &Item<'_>) -> Result<Regex, Problem> {
     let pattern = pattern(item)?;
     if pattern.captures_len() > 1 {
         return Ok(pattern);
@@ -295,7 +295,7 @@ fn group(item: &Item<'_>) -> Result<Regex, Wrong> {
 }
 
 /// A TOML value as JSON.
-fn value(item: &Item<'_>) -> Result<Value, Wrong> {
+fn value(item: &Item<'_>) -> Result<Value, Problem> {
     Ok(match item.get_ref() {
         DeValue::String(text) => Value::String(text.to_string()),
         DeValue::Boolean(value) => Value::Bool(*value),
@@ -314,12 +314,12 @@ fn value(item: &Item<'_>) -> Result<Value, Wrong> {
             let members = members
                 .members()
                 .map(|(name, _, item)| Ok((name.to_owned(), value(item)?)));
-            Value::Object(members.collect::<Result<Map<_, _>, Wrong>>()?)
+            Value::Object(members.collect::<Result<Map<_, _>, Problem>>()?)
         }
     })
 }
 
-fn text<'a>(item: &'a Item<'_>) -> Result<&'a str, Wrong> {
+fn text<'a>(item: &'a Item<'_>) -> Result<&'a str, Problem> {
     match item.get_ref() {
         DeValue::String(text) => Ok(text),
         other => Err(wrong(
@@ -330,7 +330,7 @@ fn text<'a>(item: &'a Item<'_>) -> Result<&'a str, Wrong> {
 }
 
 /// A list; what is no list is a list of one.
-fn list<'a, 'i>(item: &'a Item<'i>) -> Result<Vec<&'a Item<'i>>, Wrong> {
+fn list<'a, 'i>(item: &'a Item<'i>) -> Result<Vec<&'a Item<'i>>, Problem> {
     Ok(match item.get_ref() {
         DeValue::Array(items) => items.iter().collect(),
         DeValue::String(_) => vec![item],
@@ -341,12 +341,12 @@ fn list<'a, 'i>(item: &'a Item<'i>) -> Result<Vec<&'a Item<'i>>, Wrong> {
     })
 }
 
-fn texts(item: &Item<'_>) -> Result<Vec<String>, Wrong> {
+fn texts(item: &Item<'_>) -> Result<Vec<String>, Problem> {
     let items = list(item)?.into_iter();
     items.map(|item| text(item).map(str::to_owned)).collect()
 }
 
-fn table<'a>(item: &'a Item<'_>) -> Result<Table<'a>, Wrong> {
+fn table<'a>(item: &'a Item<'_>) -> Result<Table<'a>, Problem> {
     match item.get_ref() {
         DeValue::Table(members) => Ok(Table::of(item.span(), members)),
         other => Err(wrong(
@@ -356,12 +356,12 @@ fn table<'a>(item: &'a Item<'_>) -> Result<Table<'a>, Wrong> {
     }
 }
 
-fn wrong(item: &Item<'_>, message: String) -> Wrong {
+fn wrong(item: &Item<'_>, message: String) -> Problem {
     wrong_at(item.span(), message)
 }
 
-fn wrong_at(at: Range<usize>, message: String) -> Wrong {
-    Wrong { at, message }
+fn wrong_at(at: Range<usize>, message: String) -> Problem {
+    Problem { at, message }
 }
 
 /// A table and where it stands.
@@ -390,17 +390,17 @@ impl<'a> Table<'a> {
             .map(|(.., item)| item)
     }
 
-    fn get(&self, name: &str) -> Result<&'a Item<'a>, Wrong> {
+    fn get(&self, name: &str) -> Result<&'a Item<'a>, Problem> {
         self.find(name)
             .ok_or_else(|| wrong_at(self.at.clone(), format!("`{name}` is missing")))
     }
 
-    fn table(&self, name: &str) -> Result<Table<'a>, Wrong> {
+    fn table(&self, name: &str) -> Result<Table<'a>, Problem> {
         table(self.get(name)?)
     }
 
     /// Fails if there is anything but these.
-    fn only(&self, names: &[&str]) -> Result<(), Wrong> {
+    fn only(&self, names: &[&str]) -> Result<(), Problem> {
         match self.members().find(|(name, ..)| !names.contains(name)) {
             None => Ok(()),
             Some((name, at, _)) => {

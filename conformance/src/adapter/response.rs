@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::reply::{self, Done, Refusal, Reply};
+use crate::reply::{self, Refusal, Reply, Success};
 
 /// Where a server's response has what the contract's response has, and how it tells a refusal.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Mapping {
                 put(&mut response, pointer, value);
             }
         }
-        Reply::Done(Done {
+        Reply::Done(Success {
             response,
             meta: super::meta(result),
         })

@@ -28,7 +28,7 @@ pub(super) const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\
 
 /// A tool, or one effect of it, and what came of calling it.
 #[derive(Debug)]
-pub struct Tried {
+pub struct SmokeResult {
     /// The contract's tool.
     pub tool: &'static ToolSpec,
     /// The effect.
@@ -53,7 +53,7 @@ pub enum Outcome {
 }
 
 /// A call to try.
-struct Try {
+struct SmokeCall {
     tool: &'static ToolSpec,
     effect: Option<&'static Effect>,
     /// `None` if the contract has no example to make it from.
@@ -65,7 +65,7 @@ struct Try {
 ///
 /// # Errors
 /// When the server does not start, or the disk or git fails.
-pub fn smoke(subject: &Subject) -> Result<Vec<Tried>, Stop> {
+pub fn smoke(subject: &Subject) -> Result<Vec<SmokeResult>, Stop> {
     let tries = tries(subject);
     let documents: Vec<_> = tries.iter().map(|it| (it.path.as_str(), DOCUMENT)).collect();
     let trace = Trace::default();
@@ -73,7 +73,7 @@ pub fn smoke(subject: &Subject) -> Result<Vec<Tried>, Stop> {
     let mut client = scene.start()?;
     let offer = offer::ask(&mut client).map_err(crate::judgement::fail)?;
     let done = tries.into_iter().map(|it| {
-        let mut tried = Tried {
+        let mut tried = SmokeResult {
             tool: it.tool,
             effect: it.effect.map(|effect| effect.kind),
             called: None,
@@ -91,7 +91,7 @@ pub fn smoke(subject: &Subject) -> Result<Vec<Tried>, Stop> {
 }
 
 /// Every effect of every tool, and the tools without one; a tool that previews has the effects of what it previews.
-fn tries(subject: &Subject) -> Vec<Try> {
+fn tries(subject: &Subject) -> Vec<SmokeCall> {
     let mut tries = Vec::new();
     for tool in subject.contract.tools {
         let doing = doing(subject.contract, tool);
@@ -112,7 +112,7 @@ fn tries(subject: &Subject) -> Vec<Try> {
                     .or_else(|| examples(tool).next().map(|arguments| Call { tool, arguments })),
             };
             let call = call.map(|call| Call { tool, ..call });
-            tries.push(Try {
+            tries.push(SmokeCall {
                 tool,
                 effect,
                 call,
@@ -132,7 +132,7 @@ fn attempt(
     scene: &Scene<'_>,
     client: &mut Client<'_>,
     offer: &Offer,
-    it: &Try,
+    it: &SmokeCall,
     called: &mut Option<String>,
 ) -> Result<(), Outcome> {
     let wrong = |why: String| Outcome::AdapterWrong(why);
@@ -224,7 +224,7 @@ fn judge(
     })
 }
 
-impl fmt::Display for Tried {
+impl fmt::Display for SmokeResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.effect {
             Some(kind) => format!("{} {kind}", self.tool.name),

@@ -26,7 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "budget/handshake",
         severity: Severity::Should,
         guarantees: &[],
-        states: "On a library of 2,000 files the first list of tools is there within a second.",
+        states: "On a library of 2,000 files the first list of tools arrives within a second.",
         explains: "Clients start servers when a person is waiting. The time from the start of the process to the first answer \
                    to `tools/list` is taken, the best of three.",
         cases: |_| Ok(Case::only()),
@@ -47,7 +47,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "budget/largest-answer",
         severity: Severity::Should,
         guarantees: &[],
-        states: "Where every document matches, a search answers within 25,000 tokens, and so does the log.",
+        states: "When every document matches, a search answers within 25,000 tokens, and so does the log.",
         explains: "A model that looks for something can't know how much it will find. Every document of a library of 500 \
                    (5,000 in the full profile) holds what the examples look for; for the log, some dozens of mutations are \
                    made. Answers to questions for all documents \
@@ -61,7 +61,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "budget/memory",
         severity: Severity::Should,
         guarantees: &[],
-        states: "At rest on a library of 2,000 files the server and its children use at most 200 MB of memory.",
+        states: "Idle on a library of 2,000 files, the server and its children use at most 200 MB of memory.",
         explains: "Every client starts its own server. After the list of tools and a read the resident memory of the process and \
                    all below it is summed, as Linux reports it.",
         cases: |_| Ok(Case::only()),

@@ -25,7 +25,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "bytes/untouched",
         severity: Severity::Must,
         guarantees: &["no-implicit-edits"],
-        states: "A change of one place leaves every byte outside of it as it was.",
+        states: "A change in one place leaves every byte outside it unchanged.",
         explains: "Texts are appended to documents and take the place of sections in them: documents with CRLF, CR alone and \
                    mixed line endings, a byte order mark, front matter of odd quoting, lines of 200 KB, trailing blanks, \
                    tabs, and characters that look like line endings. A server may refuse the oddest, but not change a byte \
@@ -38,7 +38,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "bytes/write-exact",
         severity: Severity::Must,
         guarantees: &["no-implicit-edits"],
-        states: "A document is exactly what was written, and read as exactly that.",
+        states: "A document contains exactly what was written, and reading returns exactly that.",
         explains: "Every text of the tables is written, over another document and as a new one. What lies in the folder must be \
                    the text, byte for byte, and so must what is read then.",
         cases: |bench| each_document(bench, EffectKind::Write),
@@ -49,7 +49,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "bytes/read-exact",
         severity: Severity::Must,
         guarantees: &[],
-        states: "What is read is exactly what lies in the folder.",
+        states: "Reading returns exactly the bytes of the file.",
         explains: "Every document of the table is read, committed and then changed by a person, and compared byte for byte.",
         cases: |bench| each_document(bench, EffectKind::Read),
         judge: read_exact,
@@ -72,7 +72,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "bytes/mode",
         severity: Severity::Should,
         guarantees: &["no-implicit-edits"],
-        states: "A document keeps its mode.",
+        states: "A document keeps its file mode.",
         explains: "Documents that only their owner may read, or that can be executed, are changed. Mode and, in git, the \
                    executable bit must stay.",
         cases: mode_cases,

@@ -24,7 +24,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "policy/paths",
         severity: Severity::Must,
         guarantees: &["paths-judged"],
-        states: "What the contract allows is read, and nothing that it denies, or does not allow.",
+        states: "Allowed paths are read; denied paths, and paths that are not allowed, are not.",
         explains: "Files are put where the contract allows reading, at any depth, and where it denies it: by a name at the \
                    end of the path or in the middle of it, in small and in large letters, also below allowed folders. Names \
                    that almost match are among them, and paths that leave an allowed folder again. Of a refused file \
@@ -37,7 +37,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "policy/links",
         severity: Severity::Must,
         guarantees: &["paths-judged"],
-        states: "No link in an allowed folder leads to what may not be read.",
+        states: "No link in an allowed folder leads to a file that may not be read.",
         explains: "A file or a folder in an allowed one is a symbolic link to a denied file, to one that is not allowed, to one \
                    outside of the library, or to git's own files. Nothing of it may be told.",
         cases: link_cases,
@@ -48,7 +48,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "policy/no-file",
         severity: Severity::Must,
         guarantees: &["paths-judged"],
-        states: "A file that is missing is said to be, and what is no text is refused rather than told otherwise.",
+        states: "A missing file is reported as missing, and a file that is not text is refused rather than \
+            altered.",
         explains: "A missing file is no error but an answer; a folder, and a file that is no UTF-8, are refused: a reader that \
                    puts other characters in the place of bytes tells what is not there.",
         cases: other_cases,
@@ -60,7 +61,7 @@ pub(super) const CHECKS: &[Check] = &[
 /// What must become of a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Expected {
+enum ReadOutcome {
     /// The whole text is told.
     Told,
     /// It is refused.
@@ -89,10 +90,10 @@ enum Lies {
 
 /// A path that is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Try {
+struct PathRead {
     path: String,
     lies: Lies,
-    expected: Expected,
+    expected: ReadOutcome,
 }
 
 /// The tool whose paths the contract judges.
@@ -171,15 +172,15 @@ fn path_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             .split('/')
             .any(|segment| segment.eq_ignore_ascii_case(".git"));
         let lies = if is_gits { Lies::Nothing } else { Lies::File };
-        Try { path, lies, expected }
+        PathRead { path, lies, expected }
     };
     let mut cases = Vec::new();
     for folder in folders(policy) {
         let mut tries: Vec<_> = ["a.md", "deep/er/a.md", "data.json", "no-extension"]
-            .map(|name| of(format!("{folder}/{name}"), Expected::Told))
+            .map(|name| of(format!("{folder}/{name}"), ReadOutcome::Told))
             .into();
         for (name, almost) in denied(policy) {
-            tries.push(of(format!("{folder}/{almost}"), Expected::Told));
+            tries.push(of(format!("{folder}/{almost}"), ReadOutcome::Told));
             for path in [
                 format!("{folder}/{name}"),
                 format!("{folder}/deep/{name}"),
@@ -187,7 +188,7 @@ fn path_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
                 format!("{folder}/other/{}", name.to_uppercase()),
                 format!("{folder}/capitals/{}/deep/a.md", capital(&name)),
             ] {
-                tries.push(of(path, Expected::Refused));
+                tries.push(of(path, ReadOutcome::Refused));
             }
         }
         for path in [
@@ -195,33 +196,33 @@ fn path_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             format!("x{folder}/a.md"),
             format!("other/{folder}/a.md"),
         ] {
-            tries.push(of(path, Expected::Refused));
+            tries.push(of(path, ReadOutcome::Refused));
         }
         for path in [format!("{folder}/../other/secret.md"), format!("/{folder}/a.md")] {
             let lies = Lies::Nothing;
-            let expected = Expected::Refused;
-            tries.push(Try { path, lies, expected });
+            let expected = ReadOutcome::Refused;
+            tries.push(PathRead { path, lies, expected });
         }
         cases.push(Case::new(format!("below {folder}"), tries));
     }
     let mut tries = Vec::new();
     for file in files(policy) {
-        tries.push(of(file.into(), Expected::Told));
+        tries.push(of(file.into(), ReadOutcome::Told));
         for path in [format!("{file}x"), format!("x{file}"), format!("other/{file}")] {
-            tries.push(of(path, Expected::Refused));
+            tries.push(of(path, ReadOutcome::Refused));
         }
     }
     for (name, _) in denied(policy) {
-        tries.push(of(name, Expected::Refused));
+        tries.push(of(name, ReadOutcome::Refused));
     }
     for path in ["other.md", "other/a.md", "src/main.rs", "notes/plan.md"] {
-        tries.push(of(path.into(), Expected::Refused));
+        tries.push(of(path.into(), ReadOutcome::Refused));
     }
     for path in ["../outside/secret.md", ".git/config", "."] {
         let lies = Lies::Nothing;
-        let expected = Expected::Refused;
+        let expected = ReadOutcome::Refused;
         let path = path.into();
-        tries.push(Try { path, lies, expected });
+        tries.push(PathRead { path, lies, expected });
     }
     cases.push(Case::new("at the root", tries));
     Ok(cases)
@@ -243,14 +244,14 @@ fn link_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for folder in folders(policy) {
         let up = "../".repeat(folder.split('/').count());
-        let link = |at: &str, to: String, file: Option<&str>, path: &str| Try {
+        let link = |at: &str, to: String, file: Option<&str>, path: &str| PathRead {
             path: format!("{folder}/{path}"),
             lies: Lies::Link {
                 at: format!("{folder}/{at}"),
                 to,
                 file: file.map(String::from),
             },
-            expected: Expected::Refused,
+            expected: ReadOutcome::Refused,
         };
         let mut tries = vec![
             link(
@@ -282,24 +283,28 @@ fn other_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let (_, policy) = tool(bench.subject)?;
     let mut cases = Vec::new();
     for folder in folders(policy) {
-        let of = |name: &str, lies, expected| Try {
+        let of = |name: &str, lies, expected| PathRead {
             path: format!("{folder}/{name}"),
             lies,
             expected,
         };
         let holding = |bytes: &[u8]| Lies::Holding(Bytes(bytes.to_vec()));
         let tries = vec![
-            of("missing.md", Lies::Nothing, Expected::Missing),
-            of("deep/er/missing.md", Lies::Nothing, Expected::Missing),
-            of("folder.md", Lies::Folder, Expected::Refused),
-            of("latin-1.md", holding(b"gr\xf6\xdfe\n"), Expected::Refused),
-            of("utf-16.md", holding(b"\xff\xfea\0b\0"), Expected::Refused),
-            of("cut.md", holding(b"half a character \xe2\x82"), Expected::Refused),
-            of("empty.md", holding(b""), Expected::Told),
+            of("missing.md", Lies::Nothing, ReadOutcome::Missing),
+            of("deep/er/missing.md", Lies::Nothing, ReadOutcome::Missing),
+            of("folder.md", Lies::Folder, ReadOutcome::Refused),
+            of("latin-1.md", holding(b"gr\xf6\xdfe\n"), ReadOutcome::Refused),
+            of("utf-16.md", holding(b"\xff\xfea\0b\0"), ReadOutcome::Refused),
+            of(
+                "cut.md",
+                holding(b"half a character \xe2\x82"),
+                ReadOutcome::Refused,
+            ),
+            of("empty.md", holding(b""), ReadOutcome::Told),
             of(
                 "odd.md",
                 holding("\u{feff}a\r\nb\0\u{1f600}\n".as_bytes()),
-                Expected::Told,
+                ReadOutcome::Told,
             ),
         ];
         cases.push(Case::new(format!("below {folder}"), tries));
@@ -309,7 +314,7 @@ fn other_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 /// Each reading by itself.
 fn one_try(case: &Case) -> Vec<Case> {
-    let Ok(tries) = case.read::<Vec<Try>>() else {
+    let Ok(tries) = case.read::<Vec<PathRead>>() else {
         return Vec::new();
     };
     if tries.len() < 2 {
@@ -320,7 +325,7 @@ fn one_try(case: &Case) -> Vec<Case> {
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let tries: Vec<Try> = case.read()?;
+    let tries: Vec<PathRead> = case.read()?;
     let (tool, _) = tool(bench.subject)?;
     let scene = bench.scene(&[("other/secret.md", "a file that may not be read\n")])?;
     for it in &tries {
@@ -336,13 +341,13 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let path = &it.path;
         let reply = bench.subject.adapter.reply(tool, &message);
         match (it.expected, &reply) {
-            (Expected::Refused, Reply::Done(_)) => {
+            (ReadOutcome::Refused, Reply::Done(_)) => {
                 return Err(fail(format!("`{path}` was read, and must be refused")));
             }
-            (Expected::Told | Expected::Missing, Reply::Refused(refusal)) => {
+            (ReadOutcome::Told | ReadOutcome::Missing, Reply::Refused(refusal)) => {
                 return Err(fail(format!("`{path}` was refused: {}", refusal.message)));
             }
-            (Expected::Told, Reply::Done(done)) => {
+            (ReadOutcome::Told, Reply::Done(done)) => {
                 let text = match &it.lies {
                     Lies::Holding(bytes) => String::from_utf8_lossy(bytes.as_ref()).into_owned(),
                     _ => text(path),
@@ -354,7 +359,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                     )
                 })?;
             }
-            (Expected::Missing, Reply::Done(done)) => {
+            (ReadOutcome::Missing, Reply::Done(done)) => {
                 let mut members = done.response.as_object().into_iter().flatten();
                 ensure(members.any(|(_, value)| *value == false), || {
                     format!(
@@ -363,10 +368,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                     )
                 })?;
             }
-            (Expected::Refused, Reply::Refused(_)) => {}
+            (ReadOutcome::Refused, Reply::Refused(_)) => {}
         }
         let told = message.to_string();
-        ensure(it.expected == Expected::Told || !told.contains(MARK), || {
+        ensure(it.expected == ReadOutcome::Told || !told.contains(MARK), || {
             format!("`{path}` was refused, and the answer tells what it holds")
         })?;
     }
@@ -380,7 +385,7 @@ fn text(path: &str) -> String {
     format!("# A file\n\nThis is {MARK} {path}.\n")
 }
 
-fn put(scene: &Scene<'_>, it: &Try) -> Result<(), Stop> {
+fn put(scene: &Scene<'_>, it: &PathRead) -> Result<(), Stop> {
     match &it.lies {
         Lies::File => scene.put(&it.path, text(&it.path)),
         Lies::Holding(bytes) => scene.put(&it.path, bytes),

@@ -42,7 +42,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "preview/equals-result",
         severity: Severity::Must,
         guarantees: &["preview-equals-result"],
-        states: "The diff of a preview, applied by `git apply`, gives exactly the bytes that the same call then makes.",
+        states: "The diff of a preview, applied by `git apply`, gives exactly the bytes that the same call \
+            then writes.",
         explains: "On each document of a table, a change is previewed and then made. `git apply` applies the diff to the bytes \
                    from before, in a folder of its own; what it makes must be what lies in the library after the change. \
                    An empty diff stands for no change.",
@@ -54,7 +55,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "preview/refused-alike",
         severity: Severity::Must,
         guarantees: &["preview-equals-result"],
-        states: "What a preview refuses, the change refuses as well, and the other way round.",
+        states: "A call is refused if and only if its preview is.",
         explains: "Previews and changes of documents that are missing, no text, no files or links, of headings that are \
                    missing or stand there twice, and at hostile paths: both must be refused, or neither.",
         cases: refused_cases,
@@ -65,7 +66,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "preview/stale",
         severity: Severity::Must,
         guarantees: &["preview-equals-result"],
-        states: "A change that is bound to a preview is refused if the document has changed in between.",
+        states: "A change that is bound to a preview is refused if the document has changed since.",
         explains: "Where a preview's `_meta` has a `tabellion/base`, the change is made with `tabellion/ifBase` after a person \
                    has saved, committed, or deleted the document. It must be refused and change nothing. If nothing has \
                    changed, or the same bytes were saved, it must be accepted.",

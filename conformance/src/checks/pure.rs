@@ -26,7 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
             "no-side-effects",
             "reading-changes-nothing",
         ],
-        states: "A call of a tool that is not said to change anything changes nothing, whatever it is called with.",
+        states: "A call of a tool that declares no change changes nothing, whatever its arguments.",
         explains: "Every such tool is called with the contract's examples, right and wrong, and with paths that are missing, \
                    odd or hostile, on a library with staged and unstaged changes of a person. Afterwards every file with \
                    its mode and stamp, what lies around the library, the history, the index, refs, hooks and \
@@ -43,7 +43,7 @@ pub(super) const CHECKS: &[Check] = &[
             "no-side-effects",
             "reading-changes-nothing",
         ],
-        states: "Starting the server, asking for its tools and closing it changes nothing.",
+        states: "Starting the server, listing its tools and closing it changes nothing.",
         explains: "The server is started over a library with staged and unstaged changes of a person, asked for its tools, \
                    and closed, twice. Nothing in the library or its history may have changed.",
         cases: |_| Ok(Case::only()),
@@ -58,7 +58,7 @@ pub(super) const CHECKS: &[Check] = &[
             "no-side-effects",
             "reading-changes-nothing",
         ],
-        states: "A session in which no changing tool is called changes nothing, at no time.",
+        states: "A session in which no mutating tool is called changes nothing, at no time.",
         explains: "A long session lists, reads, previews and waits, while a person saves a document, stages it and commits. \
                    Whenever one looks, all is as the person left it.",
         cases: |_| Ok(Case::only()),

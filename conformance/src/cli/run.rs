@@ -13,7 +13,7 @@ use crate::{
     era::Era,
     exit,
     known::Known,
-    probe::{self, Spoken},
+    probe::{self, ServerInfo},
     replay,
     report::{
         Report, Standing,
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     if run::selected(&subject, &options).next().is_none() {
         return Err(Trouble::Usage("no check is left to run".to_owned()));
     }
-    let Spoken { eras, identity } = probe::probe(&subject).map_err(Trouble::Harness)?;
+    let ServerInfo { eras, identity } = probe::probe(&subject).map_err(Trouble::Harness)?;
     if options.eras.is_empty() {
         options.rest_in_last_era = options.profile == Profile::Quick;
         options.eras = eras;

@@ -12,7 +12,7 @@ use crate::{
     http::Url,
     judgement::Stop,
     launch::{Launch, Reach, Running},
-    probe::{self, Identity, Spoken},
+    probe::{self, Identity, ServerInfo},
     subject::Subject,
 };
 
@@ -117,7 +117,7 @@ impl Server {
     /// The server, after it has been seen to be one, in the newest era that it speaks; and what it calls itself.
     pub(super) fn probed(&self) -> Result<(Subject, Option<Identity>), Trouble> {
         let mut subject = self.subject(None)?;
-        let Spoken { eras, identity } = probe::probe(&subject).map_err(Trouble::Harness)?;
+        let ServerInfo { eras, identity } = probe::probe(&subject).map_err(Trouble::Harness)?;
         subject.era = eras.last().copied().unwrap_or(subject.era);
         Ok((subject, identity))
     }

@@ -13,7 +13,7 @@ use super::system::Entry;
 
 /// Where a call says which file it is about; the numbers are places among its arguments.
 #[derive(Debug, Clone, Copy)]
-enum Names {
+enum FileArguments {
     /// An open file.
     File(usize),
     /// A path.
@@ -44,10 +44,10 @@ const PATH_BYTES: usize = 4096;
 /// Memory is read up to such a border at a time: what comes after may not be there.
 const PAGE_BYTES: u64 = 4096;
 
-use Names::{At, File as Open, Path as Named};
+use FileArguments::{At, File as Open, Path as Named};
 use When::{Always, Cloning, Writing, WritingHow};
 
-const CALLS: &[(c_long, &str, &[Names], When)] = &[
+const CALLS: &[(c_long, &str, &[FileArguments], When)] = &[
     (libc::SYS_write, "write", &[Open(0)], Always),
     (libc::SYS_pwrite64, "pwrite64", &[Open(0)], Always),
     (libc::SYS_writev, "writev", &[Open(0)], Always),
@@ -114,7 +114,7 @@ pub(super) fn change(thread: i32, entry: &Entry) -> Option<(&'static str, Vec<Pa
         }
         Cloning(request) => [FICLONE, FICLONERANGE].contains(&entry.arguments[request]),
     };
-    let place = |names: &Names| match *names {
+    let place = |names: &FileArguments| match *names {
         Open(file) => open_file(thread, entry.arguments[file]),
         Named(path) => resolved(thread, None, entry.arguments[path]),
         At(folder, path) => resolved(thread, Some(entry.arguments[folder]), entry.arguments[path]),

@@ -121,7 +121,7 @@ fn a_server_that_refuses_fails() {
     assert!(place.read("page.html").contains("refuser") && place.read("page.md").contains("refuser"));
     place
         .says(&["report", "report.json", "report.json", "--badge", "b.svg"])
-        .is(exit::USAGE, &["about one report"]);
+        .is(exit::USAGE, &["take one report"]);
     place
         .says(&["report", "server.sh"])
         .is(exit::USAGE, &["server.sh`: not a report"]);

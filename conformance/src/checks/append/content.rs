@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Way, accepted, judge as judge_added};
+use super::{AppendEffect, accepted, judge as judge_added};
 use crate::{
     Bytes,
     check::{Bench, Case, Check, Severity},
@@ -22,7 +22,8 @@ pub(super) const CHECK: Check = Check {
         "one-entry-per-line",
         "commit-per-entry",
     ],
-    states: "After an appending the file begins with all that it was, and then has what came, once and on lines of its own.",
+    states: "After an append the file begins with all its old content, followed by the entry, once and \
+            on lines of its own.",
     explains: "Entries and texts of all kinds (line breaks in them, odd characters, nested lists, members in no order) are \
                appended to files that are missing, empty, without a final newline, with Windows' line endings, with a byte \
                order mark, large, or no text at all. Every byte of before must be there; an entry must be one line of JSON, \
@@ -36,7 +37,7 @@ pub(super) const CHECK: Check = Check {
 /// What is appended one after the other to a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Appended {
-    way: Way,
+    way: AppendEffect,
     /// What the file holds at first; `None` where there is none.
     held: Option<Bytes>,
     /// What comes.
@@ -99,7 +100,7 @@ fn contents(adds_lines: bool) -> Vec<Value> {
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    let ways = Way::all(bench.subject)?;
+    let ways = AppendEffect::all(bench.subject)?;
     for &way in &ways {
         let all = contents(way.adds_lines(bench.subject)?);
         for (number, (name, held)) in files().into_iter().enumerate() {

@@ -4,7 +4,7 @@ use std::{sync::Barrier, thread};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Way, accepted, added};
+use super::{AppendEffect, accepted, added};
 use crate::{
     check::{Bench, Case, Check, Severity},
     client::Client,
@@ -21,7 +21,8 @@ pub(super) const CHECK: Check = Check {
         "one-entry-per-line",
         "commit-per-entry",
     ],
-    states: "What several processes append at the same time all arrives, each once, whole and in the order of its process.",
+    states: "Entries that several processes append at once all arrive, each once, whole and in the \
+            order of its process.",
     explains: "Several servers over one library are each asked for appendings one after the other, all at the same time, to \
                one file or to all of the contract's. Afterwards each acknowledged entry must be in its file exactly once; \
                what was there at first is what the file begins with; those of one process stand in their order; there is one \
@@ -35,7 +36,7 @@ pub(super) const CHECK: Check = Check {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Crowd {
     /// The only file; all of them, if not given.
-    way: Option<Way>,
+    way: Option<AppendEffect>,
     servers: usize,
     appendings: usize,
 }
@@ -59,7 +60,7 @@ impl Crowd {
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let (servers, appendings) = bench.pick((3, 10), (6, 30));
-    let ways = Way::all(bench.subject)?;
+    let ways = AppendEffect::all(bench.subject)?;
     let all = ways.into_iter().map(Some).chain([None]);
     all.map(|way| {
         let crowd = Crowd {
@@ -99,7 +100,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let crowd: Crowd = case.read()?;
     let ways = match crowd.way {
         Some(way) => vec![way],
-        None => Way::all(bench.subject)?,
+        None => AppendEffect::all(bench.subject)?,
     };
     let paths: Vec<_> = ways
         .iter()

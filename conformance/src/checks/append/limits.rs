@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Way, accepted, added, judge as judge_added, refused};
+use super::{AppendEffect, accepted, added, judge as judge_added, refused};
 use crate::{
     Subject,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
@@ -20,7 +20,8 @@ pub(super) const ENTRIES: Check = Check {
     id: "append/entry-size",
     severity: Severity::Must,
     guarantees: &[LIMITS],
-    states: "An entry of as many bytes as are allowed is taken whole; a larger one is refused, and nothing changes.",
+    states: "An entry of the largest permitted size is appended whole; a larger one is refused, and \
+            nothing changes.",
     explains: "Entries and texts just below and just above the contract's limit for an entry are appended: of letters of one \
                byte, of two and of four, so that bytes and characters can't be taken for each other, and of what JSON has \
                to escape. What is taken must be there to the last byte; what is refused must have left nothing.",
@@ -33,7 +34,7 @@ pub(super) const READ: Check = Check {
     id: "append/read-size",
     severity: Severity::Must,
     guarantees: &[LIMITS],
-    states: "A file of as many bytes as may be read is read whole; of a larger one no part is told.",
+    states: "A file of the largest permitted size is read whole; no part of a larger one is returned.",
     explains: "Files just below and just above the contract's limit for files are read, of letters of one byte and of two. \
                What is told must be all that the file holds, or the call must be refused.",
     cases: read_cases,
@@ -48,7 +49,7 @@ const LIMITS: &str = "size-limits";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Size {
     /// Not used for files.
-    way: Way,
+    way: AppendEffect,
     /// What it is made of.
     letter: String,
     /// Of the entry's line or the text, or of the file.
@@ -76,7 +77,7 @@ fn around(subject: &Subject, number: usize) -> Result<(usize, usize), Stop> {
 fn entry_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let (within, beyond) = around(bench.subject, 1)?;
     let mut cases = Vec::new();
-    let ways = Way::all(bench.subject)?;
+    let ways = AppendEffect::all(bench.subject)?;
     for &way in &ways {
         let path = way.call_of(bench.subject, "x")?.path();
         for (number, letter) in ["x", "é", "\u{1f600}", "\"", "\n"].into_iter().enumerate() {
@@ -139,7 +140,7 @@ fn read_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     for letter in ["x", "é"] {
         for (bytes, is_allowed) in [(within, true), (beyond, false), (beyond * 20, false)] {
             let size = Size {
-                way: Way(0),
+                way: AppendEffect(0),
                 letter: letter.into(),
                 bytes,
                 is_allowed,
@@ -177,7 +178,7 @@ mod tests {
     fn the_limits_are_read_from_the_contracts_words() {
         let subject = super::super::tests::subject();
         assert_eq!(limits(&subject), [100, 5]);
-        for way in Way::all(&subject).unwrap() {
+        for way in AppendEffect::all(&subject).unwrap() {
             for (letter, bytes) in [("x", 5000), ("é", 5001), ("\"", 4999), ("\u{1f600}", 5000)] {
                 let size = Size {
                     way,

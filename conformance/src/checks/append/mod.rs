@@ -39,9 +39,9 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// A way to add to a file: the number of an effect among those of the contract that do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Way(usize);
+struct AppendEffect(usize);
 
-impl Way {
+impl AppendEffect {
     /// All that the server has.
     ///
     /// # Errors
@@ -195,7 +195,7 @@ mod tests {
     fn only_what_was_there_and_the_entry_pass() {
         let subject = subject();
         let way = |lines| {
-            let mut all = Way::all(&subject).unwrap().into_iter();
+            let mut all = AppendEffect::all(&subject).unwrap().into_iter();
             all.find(|way| way.adds_lines(&subject).unwrap() == lines)
                 .unwrap()
         };

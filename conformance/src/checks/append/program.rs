@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Way, accepted, content::one_commit, judge as judge_added, refused};
+use super::{AppendEffect, accepted, content::one_commit, judge as judge_added, refused};
 use crate::{
     check::{Bench, Case, Check, Severity, fewer_steps},
     judgement::{Judgement, Stop, ensure},
@@ -19,7 +19,7 @@ pub(super) const CHECK: Check = Check {
         "one-entry-per-line",
         "commit-per-entry",
     ],
-    states: "Whatever comes before it, an appending adds exactly its entry to the file as it lies there.",
+    states: "Whatever happens in between, an append adds exactly its entry to the file as it then is.",
     explains: "Programs are made at random from the seed: appendings to all files, calls that must be refused, a person who \
                edits a file, leaves its last line open, deletes it, commits or does not, and restarts of the server. After \
                each appending the file must begin with all that it was, a person's uncommitted bytes included, and have the \
@@ -34,20 +34,20 @@ pub(super) const CHECK: Check = Check {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Step {
-    Append(Way),
+    Append(AppendEffect),
     /// Of what is too large by far.
-    AppendTooMuch(Way),
+    AppendTooMuch(AppendEffect),
     /// A person adds a line, with its end or without.
-    EditLine(Way, bool),
+    EditLine(AppendEffect, bool),
     /// A person writes the file anew.
-    Rewrite(Way),
-    Delete(Way),
+    Rewrite(AppendEffect),
+    Delete(AppendEffect),
     Commit,
     Restart,
 }
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let ways = Way::all(bench.subject)?;
+    let ways = AppendEffect::all(bench.subject)?;
     let mut dice = bench.dice("append/program");
     let mut step = || {
         let way = ways[dice.usize(..ways.len())];
@@ -70,7 +70,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let steps: Vec<Step> = case.read()?;
     let scene = bench.scene(&[("README.md", "# Library\n")])?;
     let mut client = scene.start()?;
-    let path = |way: Way| Ok::<_, Stop>(way.call_of(bench.subject, "x")?.path());
+    let path = |way: AppendEffect| Ok::<_, Stop>(way.call_of(bench.subject, "x")?.path());
     for (number, step) in steps.iter().enumerate() {
         match *step {
             Step::Append(way) => {

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Way, refused};
+use super::{AppendEffect, refused};
 use crate::{
     attacks,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
@@ -20,7 +20,7 @@ pub(super) const NAMES: Check = Check {
     id: "append/other-files",
     severity: Severity::Must,
     guarantees: &["target-files-only"],
-    states: "A file that the contract does not list is refused by every name, and nothing changes.",
+    states: "A file that the contract does not list is refused under every name, and nothing changes.",
     explains: "Where a listed file's name stands, other names come: of files that are there and that are not, the listed \
                ones in capitals, with a path, an extension or a blank more, and all attacks on paths of the table. Whatever \
                stands beside it in the request, each must be refused, with not a byte changed.",
@@ -33,7 +33,7 @@ pub(super) const LINKS: Check = Check {
     id: "append/linked-file",
     severity: Severity::Must,
     guarantees: &["target-files-only"],
-    states: "Where a listed file, or its folder, is a link, nothing is written to what it leads to.",
+    states: "If a listed file, or its folder, is a link, nothing is written to the link's target.",
     explains: "A listed file is a symbolic link to a file outside of the library, or to another file in it, and its folder is \
                a link to another folder. The call is refused, or the link makes way for a file; what it leads to stays.",
     cases: link_cases,
@@ -43,14 +43,14 @@ pub(super) const LINKS: Check = Check {
 
 /// Names that are tried in the place of a listed one.
 #[derive(Debug, Serialize, Deserialize)]
-struct Names {
-    way: Way,
+struct TargetNames {
+    way: AppendEffect,
     names: Vec<String>,
 }
 
 fn name_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    for way in Way::all(bench.subject)? {
+    for way in AppendEffect::all(bench.subject)? {
         let call = way.call_of(bench.subject, "x")?;
         let listed = call.tool.path.and_then(|at| call.arguments.pointer(at)?.as_str());
         let is_listed = call.tool.effects.iter().any(|effect| effect.when.is_some());
@@ -94,7 +94,7 @@ fn name_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             let names = names.to_vec();
             cases.push(Case::new(
                 format!("instead of {listed}, {number}"),
-                Names { way, names },
+                TargetNames { way, names },
             ));
         }
     }
@@ -103,7 +103,7 @@ fn name_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 /// Each name by itself.
 fn one_name(case: &Case) -> Vec<Case> {
-    let Ok(Names { way, names }) = case.read() else {
+    let Ok(TargetNames { way, names }) = case.read() else {
         return Vec::new();
     };
     if names.len() < 2 {
@@ -112,13 +112,13 @@ fn one_name(case: &Case) -> Vec<Case> {
     let all = names.into_iter();
     all.map(|name| {
         let names = vec![name];
-        Case::new(case.name.clone(), Names { way, names })
+        Case::new(case.name.clone(), TargetNames { way, names })
     })
     .collect()
 }
 
 fn names(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Names { way, names } = case.read()?;
+    let TargetNames { way, names } = case.read()?;
     let scene = bench.scene(&[("notes/plan.md", "# Plan\n"), ("README.md", "# Library\n")])?;
     let mut client = scene.start()?;
     let before = Moment::of(&scene)?;
@@ -139,7 +139,7 @@ const LINKS_TO: [&str; 4] = ["outside", "inside", "nowhere", "another folder"];
 
 fn link_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    for way in Way::all(bench.subject)? {
+    for way in AppendEffect::all(bench.subject)? {
         let path = way.call_of(bench.subject, "x")?.path();
         for to in LINKS_TO {
             cases.push(Case::new(format!("{path}: {to}"), json!([way, to])));
@@ -149,7 +149,7 @@ fn link_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 fn links(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let (way, to): (Way, String) = case.read()?;
+    let (way, to): (AppendEffect, String) = case.read()?;
     let call = way.call_of(bench.subject, "x")?;
     let path = call.path();
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));

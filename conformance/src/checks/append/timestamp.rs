@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::ToolSpec;
 
-use super::{Way, accepted, judge as judge_added, refused};
+use super::{AppendEffect, accepted, judge as judge_added, refused};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop},
@@ -16,7 +16,8 @@ pub(super) const CHECK: Check = Check {
     id: "append/timestamp",
     severity: Severity::Must,
     guarantees: &["timestamp-required"],
-    states: "An entry without a time in the form of RFC 3339, offset included, is refused; one with it is kept as it came.",
+    states: "An entry without an RFC 3339 time, offset included, is refused; one with it is kept \
+            unchanged.",
     explains: "Wherever the contract's schema wants a date and time, every entry is given without one, with something else, \
                with times that lack their offset, days that are on no calendar, and times that are fine though unusual. A \
                refused entry must leave nothing.",
@@ -56,7 +57,7 @@ const TIMES: [(&str, bool); 24] = [
 /// What stands where a time should.
 #[derive(Debug, Serialize, Deserialize)]
 struct Time {
-    way: Way,
+    way: AppendEffect,
     /// Pointer in the arguments.
     at: String,
     /// `None` where nothing stands there.
@@ -81,7 +82,7 @@ fn places(tool: &ToolSpec) -> Vec<String> {
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    for way in Way::all(bench.subject)? {
+    for way in AppendEffect::all(bench.subject)? {
         if !way.adds_lines(bench.subject)? {
             continue;
         }

@@ -16,7 +16,8 @@ pub(super) const DECLINED: Check = Check {
     id: "approval/declined",
     severity: Severity::Must,
     guarantees: &["requires-approval", "refusals-write-nothing"],
-    states: "What a person declines, leaves, or can't be asked, is refused, and nothing changes.",
+    states: "A call that a person declines or dismisses, or that nobody can be asked about, is refused, \
+            and nothing changes.",
     explains: "Every call that needs approval is made by a client whose person says no, one whose person closes the question, \
                one that can't ask, and one that ends while the question is open. Each must be refused with every byte, commit \
                and stamp as it was. Whether the question was asked at all is looked at, too.",

@@ -19,7 +19,7 @@ pub(super) const CHECK: Check = Check {
     id: "approval/once",
     severity: Severity::Must,
     guarantees: &["requires-approval"],
-    states: "An approval is good once, for the call that it was asked for and no other.",
+    states: "An approval is valid once, and only for the call that it was requested for.",
     explains: "Since 2026-07-28: the call that was approved of is made again with the same state, also at another server; the \
                state comes with other arguments, changed, cut or left out. In sessions: the answer is given twice; two calls \
                wait at the same time, and one of them is approved of. What was approved of must be done once, and nothing \

@@ -30,7 +30,8 @@ pub(super) const STALE: Check = Check {
     id: "approval/meanwhile",
     severity: Severity::Must,
     guarantees: &["requires-approval", "append-only"],
-    states: "What happens to the file while a person decides is not lost, and they have approved of nothing else.",
+    states: "A change to the file while a person decides is not lost, and the approval covers nothing \
+            but what was shown.",
     explains: "While the question is open, a person adds a line to the file, leaves its last line open, or puts another in its \
                place. Then the question is answered with yes. Either the call is refused or asked of again, and nothing \
                changes, or exactly the text that was shown stands after what is there now.",

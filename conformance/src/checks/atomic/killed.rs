@@ -28,7 +28,7 @@ const MAX_MOMENTS: [usize; 2] = [20, 120];
 
 /// A mutation during which the server is killed.
 #[derive(Debug, Serialize, Deserialize)]
-struct Moment {
+struct KillPoint {
     mutation: Mutation,
     /// So long after the call was sent.
     microseconds: u64,
@@ -54,7 +54,7 @@ pub(super) fn moments(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let moments = (0..all).map(|number| {
         let at = number % mutations.len();
         let part = (number as f64 + dice.f64()) / all as f64 * 1.2;
-        let moment = Moment {
+        let moment = KillPoint {
             mutation: mutations[at],
             microseconds: (took[at].as_micros() as f64 * part) as u64,
         };
@@ -82,7 +82,7 @@ fn took(bench: &Bench<'_>, mutation: Mutation) -> Result<Duration, Stop> {
 
 /// Kills the server at a moment of a mutation.
 pub(super) fn at_a_moment(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let moment: Moment = case.read()?;
+    let moment: KillPoint = case.read()?;
     let call = moment.mutation.call(bench.subject)?;
     let scene = library(bench)?;
     let mut client = start(bench, &scene)?;

@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "atomic/kill",
         severity: Severity::Must,
         guarantees: WHOLE,
-        states: "A server that is killed at any step of a mutation leaves it wholly done or not done at all.",
+        states: "A server killed at any step of a mutation leaves it completely done or not done at all.",
         explains: "The server runs step by step under ptrace. Each system call of a mutation that would change something \
                    in the library is a point at which it is killed, with its children. The document must be old or new, \
                    and nothing else changed; after a restart folder, index, HEAD and log must agree, git must find the \
@@ -43,7 +43,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "atomic/disk-full",
         severity: Severity::Must,
         guarantees: WHOLE,
-        states: "A disk that is full at any step of a mutation leaves it wholly done or not done at all.",
+        states: "A disk that is full at any step of a mutation leaves it completely done or not done at all.",
         explains: "As atomic/kill, but at each point the call fails with ENOSPC: once, or with all calls after it until \
                    the mutation is answered. A call that is refused must have left nothing, one that is acknowledged \
                    must be there, and the same server must make the next mutation.",
@@ -55,7 +55,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "atomic/io-error",
         severity: Severity::Must,
         guarantees: WHOLE,
-        states: "A disk that fails at any step of a mutation leaves it wholly done or not done at all.",
+        states: "A disk that fails at any step of a mutation leaves it completely done or not done at all.",
         explains: "As atomic/disk-full, with EIO: also fsync, rename and the other calls that a full disk seldom hits \
                    must have their errors seen.",
         cases: |bench| points::cases(bench, &[Happening::BrokenOnce, Happening::BrokenFromThenOn]),
@@ -66,7 +66,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "atomic/kill-observed",
         severity: Severity::Must,
         guarantees: WHOLE,
-        states: "A server that is killed at any moment of a mutation leaves it wholly done or not done at all.",
+        states: "A server killed at any moment of a mutation leaves it completely done or not done at all.",
         explains: "As atomic/kill, but from outside and at full speed, which works on every system: mutations are sent, \
                    and the server's whole process group is killed a little later each time.",
         cases: killed::moments,
@@ -85,7 +85,7 @@ pub(super) const CHECKS: &[Check] = &[
             "atomic-mutation",
             "commit-per-edit",
         ],
-        states: "What was acknowledged is there after a kill and a restart: the change, its commit and its log entry.",
+        states: "An acknowledged change survives a kill and a restart, with its commit and its log entry.",
         explains: "The server is killed as soon as it has answered, and another one is started, again and again. Each \
                    finds all that was acknowledged, and starting changes nothing.",
         cases: killed::lives,
@@ -96,7 +96,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "atomic/full-disk-really",
         severity: Severity::Should,
         guarantees: WHOLE,
-        states: "On a disk that is really full, mutations are refused or whole, and work again when there is room.",
+        states: "On a full disk, mutations are refused or complete, and work again when there is space.",
         explains: "The library lies on a small file system in memory, which takes root to mount. It is filled but for a \
                    few bytes; a mutation of 100 KB is made; then the room is given back, and everything must agree.",
         cases: full_disk::cases,
@@ -107,7 +107,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "atomic/torn-reads",
         severity: Severity::Must,
         guarantees: &["no-partial-application"],
-        states: "Whoever reads a document from the disk while it is overwritten finds the old or the new one, whole.",
+        states: "A program that reads a document's file while it is overwritten finds the old or the new \
+            version, complete.",
         explains: "The server overwrites a document with one of two versions of 1 MB again and again, while its file is read \
                    over and over: it must always be there, and be one of both to the last byte.",
         cases: torn::cases,

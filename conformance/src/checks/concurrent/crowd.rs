@@ -24,7 +24,7 @@ pub(super) struct Crowd {
     servers: usize,
     /// Of each server.
     edits: usize,
-    what: What,
+    what: Activity,
     /// Whether they are clients of one server instead.
     #[serde(default)]
     is_one: bool,
@@ -33,7 +33,7 @@ pub(super) struct Crowd {
 /// What they all do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum What {
+pub(super) enum Activity {
     /// They append to one document.
     Append,
     /// Each edit replaces a section of its own in one document.
@@ -48,10 +48,10 @@ impl Crowd {
     fn case(self) -> Case {
         let Self { servers, edits, .. } = self;
         let what = match self.what {
-            What::Append => "append to one document",
-            What::Sections => "replace sections of one document",
-            What::Create => "create the same document",
-            What::Several => "append to several documents",
+            Activity::Append => "append to one document",
+            Activity::Sections => "replace sections of one document",
+            Activity::Create => "create the same document",
+            Activity::Several => "append to several documents",
         };
         let who = if self.is_one {
             "clients of one server"
@@ -63,9 +63,9 @@ impl Crowd {
 }
 
 /// A case for each of these.
-pub(super) fn cases(servers: usize, edits: usize, what: &[What]) -> Result<Vec<Case>, Stop> {
+pub(super) fn cases(servers: usize, edits: usize, what: &[Activity]) -> Result<Vec<Case>, Stop> {
     let is_one = false;
-    let case = |&what: &What| {
+    let case = |&what: &Activity| {
         Crowd {
             servers,
             edits,
@@ -85,7 +85,7 @@ pub(in crate::checks) fn cases_of_one_server(clients: usize, edits: usize) -> Re
         what,
         is_one: true,
     };
-    Ok([What::Append, What::Sections]
+    Ok([Activity::Append, Activity::Sections]
         .map(|what| crowd(what).case())
         .into())
 }
@@ -125,14 +125,14 @@ fn edits_of(bench: &Bench<'_>, crowd: Crowd) -> Result<Vec<Vec<Edit>>, Stop> {
         let token = format!("s{server}-e{number}");
         let subject = bench.subject;
         match crowd.what {
-            What::Append => Edit::append(subject, LIST, &token),
-            What::Several if number.is_multiple_of(2) => Edit::append(subject, LIST, &token),
-            What::Several => Edit::append(subject, &own(server), &token),
-            What::Sections => {
+            Activity::Append => Edit::append(subject, LIST, &token),
+            Activity::Several if number.is_multiple_of(2) => Edit::append(subject, LIST, &token),
+            Activity::Several => Edit::append(subject, &own(server), &token),
+            Activity::Sections => {
                 let target = heading(server * crowd.edits + number);
                 Edit::new(subject, EffectKind::ReplaceSection, PARTS, &target, &token)
             }
-            What::Create => Edit::new(subject, EffectKind::Write, NEW, "", &token),
+            Activity::Create => Edit::new(subject, EffectKind::Write, NEW, "", &token),
         }
     };
     let of_server = |server| (0..crowd.edits).map(move |number| edit(server, number)).collect();
@@ -148,14 +148,14 @@ fn heading(part: usize) -> String {
 }
 
 /// What was done in a library.
-struct Done<'a> {
+struct CrowdResult<'a> {
     scene: Scene<'a>,
     before: Baseline,
     edits: Vec<Edit>,
 }
 
 /// Lets them all work at the same time.
-fn crowd<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<Done<'a>, Stop> {
+fn crowd<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
     let all = edits_of(bench, crowd)?;
     let parts =
         (0..crowd.servers * crowd.edits).map(|part| format!("{}\n\n- none {part}\n\n", heading(part)));
@@ -203,19 +203,19 @@ fn crowd<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<Done<'a>, Stop> {
     ensure(refused < all, || {
         format!("all of {all} edits at the same time were refused")
     })?;
-    Ok(Done { scene, before, edits })
+    Ok(CrowdResult { scene, before, edits })
 }
 
 /// Judges the documents first, then the commits, then all that must agree.
 pub(in crate::checks) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let case: Crowd = case.read()?;
-    let Done { scene, before, edits } = crowd(bench, case)?;
+    let CrowdResult { scene, before, edits } = crowd(bench, case)?;
     let text = |path: &str| String::from_utf8_lossy(&scene.read(path).unwrap_or_default()).into_owned();
     match case.what {
-        What::Create => ensure_one_of(&edits, &text(NEW))?,
-        What::Sections => ensure_parts(&edits, &text(PARTS))?,
-        What::Append => ensure_list(&edits, LIST, &text(LIST))?,
-        What::Several => {
+        Activity::Create => ensure_one_of(&edits, &text(NEW))?,
+        Activity::Sections => ensure_parts(&edits, &text(PARTS))?,
+        Activity::Append => ensure_list(&edits, LIST, &text(LIST))?,
+        Activity::Several => {
             let paths = [LIST.to_owned()].into_iter().chain((0..case.servers).map(own));
             for path in paths {
                 let of = |edit: &&Edit| edit.call.path() == path;
@@ -242,7 +242,7 @@ pub(super) fn judge_log(bench: &Bench<'_>, case: &Case) -> Judgement {
     if settled::log_tool(bench.subject).is_none() {
         return Err(Stop::NotApplicable("the server has no log".into()));
     }
-    let Done { scene, before, edits } = crowd(bench, case.read()?)?;
+    let CrowdResult { scene, before, edits } = crowd(bench, case.read()?)?;
     let done = edits.iter().filter(|edit| edit.is_done()).count();
     let mut clients = [scene.start()?, scene.start()?];
     let mut told = Vec::new();

@@ -33,7 +33,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// An editor and servers at the same document.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Beside {
+struct PersonAtEditor {
     style: Style,
     saves: usize,
     servers: usize,
@@ -51,7 +51,7 @@ enum Style {
     Rename,
 }
 
-impl Beside {
+impl PersonAtEditor {
     fn case(self) -> Case {
         let Self {
             style,
@@ -71,7 +71,7 @@ impl Beside {
 pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let case = |(style, servers)| {
         let (saves, edits) = (40, 40 / servers);
-        Beside {
+        PersonAtEditor {
             style,
             saves,
             servers,
@@ -91,7 +91,7 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 /// Fewer saves and edits, each a few times: chance has a say in what fails.
 pub(super) fn shrink(case: &Case) -> Vec<Case> {
     const ATTEMPTS: usize = 4;
-    let Ok(beside) = case.read::<Beside>() else {
+    let Ok(beside) = case.read::<PersonAtEditor>() else {
         return Vec::new();
     };
     let all = beside.saves + beside.servers * beside.edits;
@@ -99,7 +99,7 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
         .into_iter()
         .filter(|(saves, edits)| saves + edits < all)
         .map(|(saves, edits)| {
-            Beside {
+            PersonAtEditor {
                 saves,
                 edits,
                 servers: 1,
@@ -112,7 +112,7 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
 }
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let beside: Beside = case.read()?;
+    let beside: PersonAtEditor = case.read()?;
     let scene = bench.scene(&[(NOTE, "# Note\n")])?;
     let mut editor = Editor::new(scene.path(NOTE), beside.style);
     let answers = AtomicUsize::new(0);

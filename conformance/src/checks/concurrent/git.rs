@@ -34,7 +34,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A person with a habit, and a server.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Beside {
+struct PersonAtGit {
     habit: Habit,
     /// How often the person does it.
     times: usize,
@@ -53,7 +53,7 @@ enum Habit {
     Add,
 }
 
-impl Beside {
+impl PersonAtGit {
     fn case(self) -> Case {
         let Self { habit, times, edits } = self;
         let habit = match habit {
@@ -68,7 +68,7 @@ impl Beside {
 pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let times = bench.pick(10, 20);
     let edits = 20;
-    let case = |habit| Beside { habit, times, edits }.case();
+    let case = |habit| PersonAtGit { habit, times, edits }.case();
     Ok([Habit::CommitAll, Habit::CommitOne, Habit::Add]
         .map(case)
         .to_vec())
@@ -77,14 +77,14 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 /// Fewer commands and edits, each a few times: chance has a say in what fails.
 pub(super) fn shrink(case: &Case) -> Vec<Case> {
     const ATTEMPTS: usize = 4;
-    let Ok(beside) = case.read::<Beside>() else {
+    let Ok(beside) = case.read::<PersonAtGit>() else {
         return Vec::new();
     };
     [(1, 1), (1, 2), (2, 4), (5, 10)]
         .into_iter()
         .filter(|(times, edits)| times + edits < beside.times + beside.edits)
         .map(|(times, edits)| {
-            Beside {
+            PersonAtGit {
                 times,
                 edits,
                 ..beside
@@ -96,7 +96,7 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
 }
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let beside: Beside = case.read()?;
+    let beside: PersonAtGit = case.read()?;
     let scene = bench.scene(&[(NOTE, "# Note\n"), (MINE, "# Mine\n")])?;
     let has_staged = beside.habit != Habit::CommitAll;
     if has_staged {

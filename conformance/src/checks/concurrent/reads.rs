@@ -21,14 +21,14 @@ use crate::{
 pub(super) const DOCUMENT: &str = "notes/read.md";
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Reading {
+struct ReaderCase {
     overwrites: usize,
     bytes: usize,
     /// Whether the reader has the writer's server, or another process.
     same_server: bool,
 }
 
-impl Reading {
+impl ReaderCase {
     fn case(self) -> Case {
         let Self {
             overwrites,
@@ -50,7 +50,7 @@ impl Reading {
 pub(super) fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let (overwrites, bytes) = (20, 100_000);
     let case = |same_server| {
-        Reading {
+        ReaderCase {
             overwrites,
             bytes,
             same_server,
@@ -62,7 +62,7 @@ pub(super) fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 /// Fewer overwrites.
 pub(super) fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(reading) = case.read::<Reading>() else {
+    let Ok(reading) = case.read::<ReaderCase>() else {
         return Vec::new();
     };
     let fewer = [1, 2, 5, 10]
@@ -70,7 +70,7 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
         .filter(|fewer| *fewer < reading.overwrites);
     fewer
         .map(|overwrites| {
-            Reading {
+            ReaderCase {
                 overwrites,
                 ..reading
             }
@@ -80,7 +80,7 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
 }
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let reading: Reading = case.read()?;
+    let reading: ReaderCase = case.read()?;
     let texts = ["one", "two"].map(|of| lines(of, reading.bytes));
     let request = |kind, content| {
         let with = With {

@@ -16,11 +16,16 @@ pub(super) const ANSWERS: Check = Check {
     id: "http/answers",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A request is answered with one JSON object, or with a stream of events that has its answer, and says which.",
+    states: "A request is answered with one JSON object or with an event stream that contains its \
+            answer, and the media type says which.",
     explains: "Clients choose by `Content-Type` how to read an answer. The list of tools, a good call, a refused one and a \
                method that there is not are asked for; what comes must be `application/json` with one object or \
                `text/event-stream`, and hold the answer, with the request's id.",
-    cases: |_| Ok(Asked::ALL.map(|asked| Case::new(asked.words(), asked)).into()),
+    cases: |_| {
+        Ok(RequestKind::ALL
+            .map(|asked| Case::new(asked.words(), asked))
+            .into())
+    },
     judge: answers,
     shrink: as_small_as_can_be,
 };
@@ -29,7 +34,7 @@ pub(super) const NOTIFICATIONS: Check = Check {
     id: "http/notifications",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A notification is answered with 202 and no body, or, if it is not taken, with an error's status.",
+    states: "A notification is answered with 202 and no body or, if it is refused, with an error status.",
     explains: "There is nothing to say to a notification, and clients wait for what they are told to expect. Known and unknown \
                ones are posted; in sessions also a response that nobody asked for.",
     cases: notes,
@@ -41,7 +46,7 @@ pub(super) const BAD: Check = Check {
     id: "http/bad-bodies",
     severity: Severity::Must,
     guarantees: &["errors-write-nothing"],
-    states: "A body that is no message is not served, and the next request is answered.",
+    states: "An invalid body is refused, and the next request is answered.",
     explains: "Bodies that can't be parsed, are empty, no object, a batch, not UTF-8, without a method, or 3 MB long are \
                posted. None may be answered with a result, the server must answer the next request, and nothing on the \
                disk may change.",
@@ -54,7 +59,7 @@ pub(super) const BAD_STATUS: Check = Check {
     id: "http/bad-bodies-status",
     severity: Severity::Should,
     guarantees: &[],
-    states: "A body that is no message is refused with a status that says that it is the client's fault.",
+    states: "An invalid body is refused with a client error status.",
     explains: "As http/bad-bodies; the status must be one from 400 to 499. MCP says so of notifications and responses that are \
                not taken, and shows 400; of other bodies it says nothing.",
     cases: bad,
@@ -66,7 +71,7 @@ pub(super) const UNKNOWN_METHOD: Check = Check {
     id: "http/unknown-method",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A method that the server does not have is answered with 404 and error -32601.",
+    states: "An unknown method is answered with 404 and error -32601.",
     explains: "By this a client tells a server without the method from a path without a server.",
     cases: |_| {
         let methods = ["conformance/unknown", "TOOLS/LIST", "tools"];
@@ -79,14 +84,14 @@ pub(super) const UNKNOWN_METHOD: Check = Check {
 /// What is asked for.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Asked {
+enum RequestKind {
     Tools,
     Call,
     UnknownTool,
     UnknownMethod,
 }
 
-impl Asked {
+impl RequestKind {
     const ALL: [Self; 4] = [Self::Tools, Self::Call, Self::UnknownTool, Self::UnknownMethod];
 
     fn words(self) -> &'static str {
@@ -104,10 +109,10 @@ fn answers(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut talk = Talk::open(bench.subject, &scene)?;
     let unknown = json!({ "name": "conformance-unknown", "arguments": {} });
     let message = match case.read()? {
-        Asked::Tools => message(&mut talk, "tools/list", json!({}))?,
-        Asked::Call => call(bench, &scene, &mut talk)?,
-        Asked::UnknownTool => message(&mut talk, "tools/call", unknown)?,
-        Asked::UnknownMethod => message(&mut talk, "conformance/unknown", json!({}))?,
+        RequestKind::Tools => message(&mut talk, "tools/list", json!({}))?,
+        RequestKind::Call => call(bench, &scene, &mut talk)?,
+        RequestKind::UnknownTool => message(&mut talk, "tools/call", unknown)?,
+        RequestKind::UnknownMethod => message(&mut talk, "conformance/unknown", json!({}))?,
     };
     let said = send(&talk, &post(&talk, &message)?)?;
     let is_json = said.media == "application/json" && matches!(&*said.messages, [Value::Object(_)]);

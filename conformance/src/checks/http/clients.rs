@@ -19,7 +19,8 @@ pub(super) const APART: Check = Check {
     id: "http/clients-apart",
     severity: Severity::Must,
     guarantees: &[],
-    states: "Each of many clients of one process gets the answers to its own requests, also when all use the same ids.",
+    states: "Each of many clients of one process gets the answers to its own requests, even if all use \
+            the same ids.",
     explains: "Every client numbers its requests from 1. Four clients of one process, in sessions of their own where there are \
                sessions, read a document each, again and again, at the same time and with the same ids. Each must find what \
                its own document holds. A server that keeps one connection for all has handed answers to others.",
@@ -46,7 +47,8 @@ pub(super) const AT_ONCE: Check = Check {
     id: "http/edits-at-once",
     severity: Severity::Must,
     guarantees: &["no-partial-application", "commit-per-mutation"],
-    states: "Of many edits of one document by many clients of one process, each acknowledged one is there, with a commit.",
+    states: "Many clients of one process edit one document, and each acknowledged edit is in it, with a \
+            commit.",
     explains: "As concurrent/processes, with 4 clients of one process, which make 5 edits each: appendings, then replacements \
                of one section each.",
     cases: |_| crowd::cases_of_one_server(4, 5),

@@ -16,7 +16,7 @@ pub(super) const ORIGIN: Check = Check {
     id: "http/origin",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A call that a page from elsewhere makes in somebody's browser is refused with 403.",
+    states: "A call that a web page of a foreign origin makes is refused with 403.",
     explains: "A page can have a browser send requests to a server on the same machine, also under a name of its own (DNS \
                rebinding); only the `Origin` header tells. Calls are sent with origins that have nothing to do with the \
                server, with its own address or that of the page in `Host`. Nothing on the disk may change.",
@@ -44,7 +44,7 @@ pub(super) const REVISION: Check = Check {
     id: "http/revision-header",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A revision in `MCP-Protocol-Version` that the server does not have is refused with 400.",
+    states: "An unsupported revision in `MCP-Protocol-Version` is refused with 400.",
     explains: "What a message means is a matter of the revision. Calls are sent with revisions that nobody has, in a session \
                that was opened with another one, or (2026-07-28) in header and body alike; then the error must be -32022. \
                Nothing on the disk may change.",
@@ -60,7 +60,8 @@ pub(super) const AGREE: Check = Check {
     id: "http/headers-agree",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A request whose headers do not say what its body says is refused with 400 and error -32020; one whose do is not.",
+    states: "A request whose headers contradict its body is refused with 400 and error -32020; one \
+            whose headers agree is not.",
     explains: "Gateways let through, count and route by `Mcp-Method` and `Mcp-Name`, and never look at the body: a server that \
                does not compare them lets everybody past. Calls are sent with headers that are missing or about something \
                else, and, to be served, with a name in base64 and with header names in other letters.",

@@ -62,7 +62,7 @@ fn only_in(bench: &Bench<'_>, era: Era) -> Judgement {
 }
 
 /// What came back, read to its end or, of a stream, up to the answer.
-struct Said {
+struct HttpAnswer {
     title: String,
     status: u16,
     media: String,
@@ -72,7 +72,7 @@ struct Said {
     text: String,
 }
 
-impl Said {
+impl HttpAnswer {
     fn of(mut response: Response) -> Result<Self, Stop> {
         let (title, status, media) = (response.title(), response.status, response.media_type());
         let (mut messages, mut text) = (Vec::new(), String::new());
@@ -127,8 +127,8 @@ impl Said {
 }
 
 /// Sends a request by hand.
-fn send(talk: &Talk<'_>, request: &Request) -> Result<Said, Stop> {
-    Said::of(talk.target.send_http(request)?)
+fn send(talk: &Talk<'_>, request: &Request) -> Result<HttpAnswer, Stop> {
+    HttpAnswer::of(talk.target.send_http(request)?)
 }
 
 /// The POST of a message, as it must be.

@@ -16,7 +16,8 @@ pub(super) const ENDS: Check = Check {
     id: "http/session-ends",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A session that was ended is gone: requests in it are answered with 404. Its id is made of visible ASCII.",
+    states: "Requests in an ended session are answered with 404. A session's id consists of visible \
+            ASCII.",
     explains: "A session is opened and ended with DELETE, which a server may refuse (then this does not apply); then a call is \
                made in it. With 404 a client knows that it has to open another one. Nothing on the disk may change.",
     cases: |_| Ok(Case::only()),
@@ -28,7 +29,7 @@ pub(super) const UNKNOWN: Check = Check {
     id: "http/unknown-session",
     severity: Severity::Should,
     guarantees: &[],
-    states: "A request in a session that there is not is answered with 404.",
+    states: "A request in an unknown session is answered with 404.",
     explains: "After a restart a server does not know the sessions that its clients are in. Only 404 tells them to open another \
                one; most wait or give up at anything else.",
     cases: |_| Ok(Case::only()),
@@ -40,7 +41,7 @@ pub(super) const GET: Check = Check {
     id: "http/get",
     severity: Severity::Must,
     guarantees: &[],
-    states: "GET is answered with a stream of events, or with 405.",
+    states: "GET is answered with an event stream, or with 405.",
     explains: "A client asks by GET for what the server has to say by itself, and needs to know whether there will be anything. \
                2026-07-28 has no such stream; there it does not apply.",
     cases: |_| Ok(Case::only()),
@@ -52,7 +53,8 @@ pub(super) const OTHER_METHODS: Check = Check {
     id: "http/other-methods",
     severity: Severity::Should,
     guarantees: &[],
-    states: "A message comes by POST alone: PUT, PATCH and GET with a call in them are refused, and change nothing.",
+    states: "Only POST carries messages: PUT, PATCH and GET with a call in them are refused, and change \
+            nothing.",
     explains: "What protects a server, a gateway or a browser, often looks at the method.",
     cases: |_| {
         let methods = ["PUT", "PATCH", "GET"];

@@ -5,13 +5,13 @@
 //! | [`program`] | programs, as data |
 //! | [`generate`] | makes them at random |
 //! | [`play`] | plays one against the server |
-//! | [`reference`](mod@reference) | the model: judges what is there after each step |
+//! | `library_model` | the model: judges what is there after each step |
 //! | [`shrink`] | makes a program that fails smaller |
 
 mod generate;
+mod library_model;
 mod play;
 mod program;
-mod reference;
 mod shrink;
 #[cfg(test)]
 mod tests;
@@ -32,8 +32,8 @@ pub(super) const CHECKS: &[Check] = &[
             "no-partial-application",
             "errors-write-nothing",
         ],
-        states: "In any order of calls, each accepted mutation does what it says, in one commit with one log entry; others \
-                 do nothing.",
+        states: "In any order of calls, each accepted mutation has its declared effect, in one commit with \
+            one log entry; other calls change nothing.",
         explains: "Random programs of valid calls, impossible ones (no such document, no such heading, several) and the \
                    contract's invalid examples are played on random documents. After each step the folder, git and the \
                    activity log are held against a model: an accepted mutation changes its document as its effect says and \
@@ -58,7 +58,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "model/beside-a-person",
         severity: Severity::Must,
         guarantees: &["no-implicit-edits", "commit-per-mutation"],
-        states: "What a person saves, removes, stages and commits between calls stays theirs.",
+        states: "What a person saves, deletes, stages and commits between calls is kept.",
         explains: "As model/one-client, and a person's editor and git work on the same library between the calls. What a \
                    person has not committed of other documents, or has staged, is after each call what it was before. Where \
                    it is the call's own document, the server may commit the person's bytes by themselves first, or refuse \
@@ -82,7 +82,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "model/restarts",
         severity: Severity::Must,
         guarantees: &["log-entry-per-mutation", "commit-per-mutation"],
-        states: "A server that is closed or killed between calls goes on where it was.",
+        states: "A server that is closed or killed between calls continues from the same state.",
         explains: "As model/one-client, and between the calls the server is closed, or killed without warning, and started \
                    again. Neither may change anything; whatever was answered before is there, and the activity log has it.",
         cases: |bench| {
@@ -107,7 +107,7 @@ pub(super) const CHECKS: &[Check] = &[
             "log-entry-per-mutation",
             "no-partial-application",
         ],
-        states: "Two servers over one library that are called in turn each see what the other did.",
+        states: "Two servers called in turn over one library each see the other's changes.",
         explains: "As model/one-client, but the calls go now to one process and now to another over the same library, one \
                    after the other. What one did, the other reads, builds on and lists in its log.",
         cases: |bench| {
@@ -128,7 +128,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "model/previews",
         severity: Severity::Must,
         guarantees: &["preview-equals-result"],
-        states: "Whatever happened before, a preview changes nothing, and its call does what it showed.",
+        states: "Whatever happened before, a preview changes nothing, and its call does what the preview \
+            showed.",
         explains: "In random programs calls are preceded by their previews. Git applies the diff that was shown to the bytes \
                    that the document has, and after the call the document must hold exactly what came of it. What can't be \
                    done has no preview, and what was shown is not refused, unless a person has uncommitted changes in the \

@@ -6,8 +6,8 @@ use serde_json::Value;
 use tabellion_runtime::spec::EffectKind;
 
 use super::{
+    library_model::{Entry, LibraryModel, Person},
     program::{Edit, Program, Step},
-    reference::{Entry, Person, Reference},
 };
 use crate::{
     adapter::Adapter,
@@ -16,7 +16,7 @@ use crate::{
     client::Client,
     judgement::{Judgement, Stop, ensure, fail},
     ledger::{self, git},
-    reply::{Done, Reply},
+    reply::{Reply, Success},
     request::{Call, about, examples, set},
     scene::{Scene, View},
     semantics,
@@ -43,7 +43,7 @@ pub(super) fn play<'a>(bench: &'a Bench<'a>, program: &'a Program, judged: Judge
     let mut play = Play {
         bench,
         paths: documents.iter().map(|(path, _)| *path).chain(touched).collect(),
-        reference: Reference::new(scene.view()?, bench.subject.should_commit()),
+        model: LibraryModel::new(scene.view()?, bench.subject.should_commit()),
         scene,
         judged,
         clients: [None, None],
@@ -84,7 +84,7 @@ struct Play<'a> {
     /// All that the program is about.
     paths: BTreeSet<&'a str>,
     scene: Scene<'a>,
-    reference: Reference,
+    model: LibraryModel,
     judged: Judged,
     /// Two servers over the library, of which the second is started when it is first turned to.
     clients: [Option<Client<'a>>; 2],
@@ -114,7 +114,7 @@ impl Play<'_> {
                 self.person(Person::Save(path, None))
             }
             Step::Stage { path } => {
-                if !self.reference.is_known(path) {
+                if !self.model.is_known(path) {
                     return Ok(());
                 }
                 self.scene.git(&["--literal-pathspecs", "add", "--", path])?;
@@ -180,27 +180,27 @@ impl Play<'_> {
             holds.map_err(|stop| stop.showing(&edit.path, Some(shown), found.as_deref()))?;
         }
         if let (Some(_), Reply::Refused(refusal)) = (&previewed, &reply) {
-            ensure(!self.reference.must_be_accepted(&call), || {
+            ensure(!self.model.must_be_accepted(&call), || {
                 format!("the call was refused after its preview: {}", refusal.message)
             })?;
         }
         if self.judged == Judged::Previews {
-            self.reference.view = now;
+            self.model.view = now;
             return Ok(());
         }
         match reply {
-            Reply::Refused(refusal) => self.reference.refused(&call, &refusal.message, now),
+            Reply::Refused(refusal) => self.model.refused(&call, &refusal.message, now),
             Reply::Done(_) => {
                 let changed = self.changed(&now)?;
                 let changed: Vec<_> = changed.split_terminator('\0').collect();
-                self.reference.accepted(&call, &changed, now)
+                self.model.accepted(&call, &changed, now)
             }
         }
     }
 
     /// The paths that differ between the HEAD that was seen last and the one that is seen now.
     fn changed(&self, now: &View) -> Result<String, Stop> {
-        let heads = [&self.reference.view, now].map(|view| view.library.commits.first());
+        let heads = [&self.model.view, now].map(|view| view.library.commits.first());
         let [Some(old), Some(new)] = heads else {
             return Ok(String::new());
         };
@@ -225,15 +225,15 @@ impl Play<'_> {
         let arguments = call.arguments.clone();
         let reply = self.call(&Call { tool, arguments })?;
         self.nothing()?;
-        let before = self.reference.document(&edit.path);
+        let before = self.model.document(&edit.path);
         match reply {
             Reply::Refused(refusal) => {
-                ensure(!self.reference.must_be_accepted(&call), || {
+                ensure(!self.model.must_be_accepted(&call), || {
                     format!("the preview of a valid call was refused: {}", refusal.message)
                 })?;
                 Ok(None)
             }
-            Reply::Done(Done { response, .. }) => {
+            Reply::Done(Success { response, .. }) => {
                 ensure(semantics::change(&call, before).is_ok(), || {
                     "a preview was shown of a call that is not possible".into()
                 })?;
@@ -269,7 +269,7 @@ impl Play<'_> {
             return Ok(());
         };
         let reply = self.call(&call)?;
-        let Some(bytes) = self.reference.document(path) else {
+        let Some(bytes) = self.model.document(path) else {
             return ensure(reply.done().is_none(), || {
                 "a document that is not there was read".into()
             });
@@ -318,13 +318,13 @@ impl Play<'_> {
     /// Nothing may have changed.
     fn nothing(&mut self) -> Judgement {
         let now = self.scene.view()?;
-        self.reference.nothing(now)
+        self.model.nothing(now)
     }
 
     /// A person did this, and nothing else may have changed.
     fn person(&mut self, did: Person<'_>) -> Judgement {
         let now = self.scene.view()?;
-        self.reference.person(did, now)
+        self.model.person(did, now)
     }
 
     /// Reads the activity log and judges it, where the server has one.
@@ -361,7 +361,7 @@ impl Play<'_> {
                 commit: text(entry, log.commit),
             })
             .collect();
-        self.reference.judge_log(&entries)
+        self.model.judge_log(&entries)
     }
 
     /// Closes the servers: they leave nothing behind, and the repository is sound.

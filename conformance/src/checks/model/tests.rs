@@ -6,8 +6,8 @@ use crate::contracts::CONTRACTS;
 
 use super::{
     CHECKS,
+    library_model::{Entry, LibraryModel, Person},
     program::{Kind, Program, Step},
-    reference::{Entry, Person, Reference},
     shrink::{smaller, weight},
 };
 use crate::{
@@ -204,9 +204,9 @@ const DIRTY_B: &str = "1 .M N... 100644 100644 100644 1 1 b c.md\n";
 #[track_caller]
 fn accepted(status: &str, changed: &[&str], now: View) -> Result<Vec<Entry>, String> {
     let before = view(&[("a.md", A), ("b c.md", A)], &["1"], status);
-    let mut reference = Reference::new(before, true);
-    let judged = reference.accepted(&call(Kind::Write, "a.md"), changed, now);
-    let log = reference.log;
+    let mut model = LibraryModel::new(before, true);
+    let judged = model.accepted(&call(Kind::Write, "a.md"), changed, now);
+    let log = model.log;
     judged.map(|()| log).map_err(|stop| stop.to_string())
 }
 
@@ -251,7 +251,8 @@ fn an_accepted_mutation_is_one_commit_of_its_document_alone() {
 #[test]
 fn of_a_server_that_never_commits_only_documents_are_judged() {
     let before = view(&[("a.md", A), ("b c.md", A)], &["1"], "");
-    let accepted = |now| Reference::new(before.clone(), false).accepted(&call(Kind::Write, "a.md"), &[], now);
+    let accepted =
+        |now| LibraryModel::new(before.clone(), false).accepted(&call(Kind::Write, "a.md"), &[], now);
     assert!(accepted(view(&[("a.md", "new\n"), ("b c.md", A)], &["1"], DIRTY_A)).is_ok());
     assert!(accepted(view(&[("a.md", "other"), ("b c.md", A)], &["1"], DIRTY_A)).is_err());
     assert!(accepted(view(&[("a.md", "new\n")], &["1"], DIRTY_A)).is_err());
@@ -261,7 +262,7 @@ fn of_a_server_that_never_commits_only_documents_are_judged() {
 #[test]
 fn only_what_the_contract_can_not_rule_out_is_refused() {
     let must = |kind, path, documents: &[(&str, &str)], status: &str| {
-        Reference::new(view(documents, &["1"], status), true).must_be_accepted(&call(kind, path))
+        LibraryModel::new(view(documents, &["1"], status), true).must_be_accepted(&call(kind, path))
     };
     assert!(must(Kind::Write, "a.md", &[], ""));
     assert!(!must(Kind::Write, "a.md", &[("a.md", "new\n")], ""));
@@ -276,13 +277,13 @@ fn only_what_the_contract_can_not_rule_out_is_refused() {
 
     let mut no_text = view(&[("a.md", "")], &["1"], "");
     no_text.library.files.insert("a.md".into(), (0, vec![0xff]));
-    assert!(!Reference::new(no_text, true).must_be_accepted(&call(Kind::Append, "a.md")));
+    assert!(!LibraryModel::new(no_text, true).must_be_accepted(&call(Kind::Append, "a.md")));
 }
 
 #[test]
 fn a_refused_call_and_a_reading_change_nothing() {
     let before = view(&[("a.md", A)], &["1"], "");
-    let judged = |now: View| Reference::new(before.clone(), true).nothing(now).is_ok();
+    let judged = |now: View| LibraryModel::new(before.clone(), true).nothing(now).is_ok();
     assert!(judged(before.clone()));
     assert!(!judged(view(&[("a.md", "")], &["1"], "")));
     assert!(!judged(view(&[("a.md", A), ("b.md", "")], &["1"], "")));
@@ -296,17 +297,17 @@ fn a_refused_call_and_a_reading_change_nothing() {
     assert!(!judged(around));
 
     let refused =
-        |kind| Reference::new(before.clone(), true).refused(&call(kind, "a.md"), "no", before.clone());
+        |kind| LibraryModel::new(before.clone(), true).refused(&call(kind, "a.md"), "no", before.clone());
     assert!(matches!(refused(Kind::Append), Err(Stop::Fail(_))));
     let dirty = view(&[("a.md", A)], &["1"], DIRTY_A);
-    let refused = Reference::new(dirty.clone(), true).refused(&call(Kind::Append, "a.md"), "no", dirty);
+    let refused = LibraryModel::new(dirty.clone(), true).refused(&call(Kind::Append, "a.md"), "no", dirty);
     assert!(refused.is_ok());
 }
 
 #[test]
 fn what_a_person_does_is_that_and_no_more() {
     let before = view(&[("a.md", A)], &["1"], "");
-    let judged = |did, now: View| Reference::new(before.clone(), true).person(did, now).is_ok();
+    let judged = |did, now: View| LibraryModel::new(before.clone(), true).person(did, now).is_ok();
     let save = Person::Save("a.md", Some(b"x"));
     assert!(judged(save, view(&[("a.md", "x")], &["1"], DIRTY_A)));
     assert!(!judged(save, view(&[("a.md", "x")], &["2", "1"], "")));
@@ -335,9 +336,9 @@ fn the_log_lists_each_mutation_once_and_in_order() {
         commit: commit.into(),
     };
     let (one, two) = (entry("a.md", "1"), entry("b.md", "2"));
-    let mut reference = Reference::new(view(&[], &[], ""), true);
-    reference.log = vec![one.clone(), two.clone()];
-    let judged = |entries: &[Entry]| reference.judge_log(entries).is_ok();
+    let mut model = LibraryModel::new(view(&[], &[], ""), true);
+    model.log = vec![one.clone(), two.clone()];
+    let judged = |entries: &[Entry]| model.judge_log(entries).is_ok();
     assert!(judged(&[one.clone(), two.clone()]));
     assert!(!judged(&[two.clone(), one.clone()]));
     assert!(!judged(std::slice::from_ref(&one)));

@@ -10,7 +10,7 @@ use crate::{
     documents::CHANGES,
     judgement::{Judgement, Stop, ensure, fail},
     ledger,
-    reply::{Done, Reply},
+    reply::{Reply, Success},
     request::{Call, With},
     scene::{Scene, View},
 };
@@ -32,7 +32,7 @@ pub(super) const RETURNED_ID: Check = Check {
     id: "mutation/returned-id",
     severity: Severity::Must,
     guarantees: &["returns-commit"],
-    states: "An accepted mutation returns the full id of the commit that it made.",
+    states: "An accepted mutation returns the full id of its commit.",
     explains: "The id in the response is compared with what git says HEAD is after the call.",
     cases,
     judge: returned_id,
@@ -83,18 +83,18 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 /// A mutation that was accepted, with everything before and after.
-struct Made<'a> {
+struct AcceptedMutation<'a> {
     scene: Scene<'a>,
     /// Kept, so that what the server does after its answer is not cut off.
     _client: Client<'a>,
     call: Call,
     path: String,
-    done: Done,
+    done: Success,
     before: View,
     after: View,
 }
 
-fn make<'a>(bench: &Bench<'a>, case: &Case) -> Result<Made<'a>, Stop> {
+fn make<'a>(bench: &Bench<'a>, case: &Case) -> Result<AcceptedMutation<'a>, Stop> {
     let mutation: Mutation = case.read()?;
     let scene = bench.scene(DOCUMENTS)?;
     let mut client = scene.start()?;
@@ -107,7 +107,7 @@ fn make<'a>(bench: &Bench<'a>, case: &Case) -> Result<Made<'a>, Stop> {
     let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
     let before = scene.view()?;
     match client.make(&call)? {
-        Reply::Done(done) => Ok(Made {
+        Reply::Done(done) => Ok(AcceptedMutation {
             after: scene.view()?,
             scene,
             _client: client,

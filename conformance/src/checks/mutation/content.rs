@@ -14,7 +14,8 @@ pub(super) const CONTENT: Check = Check {
     id: "mutation/content",
     severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
-    states: "After an accepted mutation the document is what the call says, and all else in it is what it was.",
+    states: "After an accepted mutation the document has the content of the call, and everything else \
+            in it is unchanged.",
     explains: "Every effect that the contract declares is had with several texts on a table of documents. A CommonMark parser \
                says where the section is; the text must stand there, with line endings around it as the server likes, and \
                every other byte must have stayed.",
@@ -27,7 +28,7 @@ pub(super) const NO_IMPLICIT_EDITS: Check = Check {
     id: "mutation/no-implicit-edits",
     severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
-    states: "The commit of a mutation changes only what the call accounts for.",
+    states: "The commit of a mutation changes only what the call requested.",
     explains: "As for `mutation/content`, but in the commit: git is asked for the blob (of a server that never commits, the \
                document is looked at). Where a document's parts begin and end \
                is known by how it was put together. What stood before and after the place must be there, byte for byte, \

@@ -17,7 +17,8 @@ pub(super) const LOG_ENTRY: Check = Check {
     id: "mutation/log-entry",
     severity: Severity::Must,
     guarantees: &["log-entry-per-mutation"],
-    states: "An accepted mutation makes exactly one entry in the log, with its path and its commit, after those before it.",
+    states: "An accepted mutation adds exactly one entry to the log, with its path and its commit, \
+            after the earlier ones.",
     explains: "Seven mutations of several kinds and documents are made, with a person's commit among them. After each the log is \
                read: it has one entry more, the last, whose path is the call's and whose commit is what git says HEAD is. \
                After a restart it must be the same.",

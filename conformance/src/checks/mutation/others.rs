@@ -22,7 +22,8 @@ pub(super) const ONLY_ITS_DOCUMENT: Check = Check {
     id: "mutation/only-its-document",
     severity: Severity::Must,
     guarantees: &["no-implicit-edits", "commit-per-mutation"],
-    states: "A mutation touches no other document: not its bytes, its mode, its stamp, nor what is staged of it.",
+    states: "A mutation touches no other document: not its bytes, its mode, its timestamp, nor its \
+            staged changes.",
     explains: "A person has staged changes, changes that are not staged, both in one document, new documents and a deletion. \
                Each mutating call is made on yet another document. Everything of all others must be what it was: files \
                with their stamps, index entries, `git status`, hooks and configuration; and the commit has none of it.",
@@ -35,7 +36,8 @@ pub(super) const PERSON_UNCOMMITTED: Check = Check {
     id: "mutation/person-uncommitted",
     severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
-    states: "What a person has changed and not committed is never lost, and never swept into a commit of another document.",
+    states: "A person's uncommitted changes are never lost, and never included in a commit of another \
+            document.",
     explains: "Each mutating call is made on a document that a person has changed, staged, both, or just made. Either the call \
                is refused and nothing changes, or the person's bytes are in the history as a version of their own. No \
                commit may have any other document in it.",

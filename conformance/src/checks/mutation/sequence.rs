@@ -17,7 +17,8 @@ pub(super) const SEQUENCE: Check = Check {
     id: "mutation/sequence",
     severity: Severity::Must,
     guarantees: &["commit-per-mutation", "log-entry-per-mutation", "returns-commit"],
-    states: "Ten mutations are ten commits in a straight line and ten entries of the log, and the repository is sound.",
+    states: "Ten mutations are ten commits in a straight line and ten log entries, and the repository \
+            is sound.",
     explains: "Ten mutations, chosen at random from the seed, are made on a few documents. After each, the document must be \
                what the call says. At the end git is asked: ten commits, each with one parent, in the order of the log's \
                entries; `git fsck --strict` and `git status` find nothing.",

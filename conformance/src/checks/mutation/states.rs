@@ -20,7 +20,8 @@ pub(super) const ODD_REPOSITORY: Check = Check {
     id: "mutation/odd-repository",
     severity: Severity::Must,
     guarantees: &["no-implicit-edits", "no-partial-application"],
-    states: "Whatever a repository is in the middle of, a mutation is wholly done or refused, and disturbs nothing of it.",
+    states: "Whatever state a repository is in, a mutation is done completely or refused, and disturbs \
+            nothing in it.",
     explains: "HEAD is detached, or on a branch without commits; a merge, a rebase or a cherry-pick waits for a person; another \
                program holds one of git's locks. Either each mutating call is refused and not a byte changes, or it is done as \
                ever: one commit on HEAD, of its document alone. What the person was at stays as it was: other documents, what \

@@ -15,7 +15,8 @@ pub(super) const CHECK: Check = Check {
     id: "outline/get-update",
     severity: Severity::Must,
     guarantees: &["get-update-identity"],
-    states: "A section that is updated with what was read of it leaves the document as it was, byte for byte.",
+    states: "Updating a section with the content that was read leaves the document unchanged, byte for \
+            byte.",
     explains: "Each section of a table of documents (line endings of all kinds, no final newline, fences, front matter, odd \
                characters) is read and updated with exactly that. What was read must be the section's own text, without its \
                heading and the sections in it, and not a byte of the document may change.",

@@ -18,7 +18,8 @@ pub(super) const CHECK: Check = Check {
     id: "outline/ids",
     severity: Severity::Must,
     guarantees: &["ids-are-stable"],
-    states: "A section keeps its id whatever else is edited, over restarts, undo and redo; no id is given twice.",
+    states: "A section keeps its id whatever else is edited, across restarts, undo and redo; no id is \
+            reused.",
     explains: "In a document with headings that stand there several times, sections are inserted, updated, moved, deleted, undone \
                and redone, the server is restarted, and a person adds text by hand. After each step every section that was \
                not deleted must have the id that it had, known by the text in it, and an id that comes must be one that never \
@@ -32,7 +33,8 @@ pub(super) const GONE: Check = Check {
     id: "outline/gone-id",
     severity: Severity::Must,
     guarantees: &["ids-are-stable", "errors-change-nothing"],
-    states: "The id of a section that is gone, or that never was, is an error in every call, and never another section's.",
+    states: "The id of a deleted or unknown section is an error in every call, and never means another \
+            section.",
     explains: "A section is deleted, by a call or by a person, and others like it take its place. Reading, updating, moving and \
                deleting by its id must be refused then, also after a restart, and so must ids of nobody; not a byte may \
                change. Once the deletion is undone, the id is that section's again.",
@@ -57,12 +59,12 @@ fn all(editor: &mut Editor<'_>) -> Result<Vec<(String, String)>, Stop> {
 
 /// What is known of ids.
 #[derive(Default)]
-struct Known {
+struct IdHistory {
     ever: HashSet<String>,
     now: Vec<(String, String)>,
 }
 
-impl Known {
+impl IdHistory {
     /// Fails unless the sections now are those that they should be: `expected` has the texts of all, in any order.
     fn look(&mut self, editor: &mut Editor<'_>, after: &str) -> Judgement {
         let found = all(editor)?;
@@ -101,7 +103,7 @@ fn stable(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = bench.scene(&[("README.md", "# Library\n")])?;
     begin(&scene, TEXT)?;
     let mut editor = Editor::start(bench.subject, &scene)?;
-    let mut known = Known::default();
+    let mut known = IdHistory::default();
     known.look(&mut editor, "the beginning")?;
     accepted(&editor.insert("Step", "step zero\n", 1)?, "an insertion")?;
     known.look(&mut editor, "an insertion of a section of the same heading")?;
@@ -152,7 +154,7 @@ fn gone(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = bench.scene(&[("README.md", "# Library\n")])?;
     begin(&scene, TEXT)?;
     let mut editor = Editor::start(bench.subject, &scene)?;
-    let mut known = Known::default();
+    let mut known = IdHistory::default();
     known.look(&mut editor, "the beginning")?;
     let (id, end) = (known.id("step two")?, known.id("end")?);
     if by == "by a call" {

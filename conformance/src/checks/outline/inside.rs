@@ -2,7 +2,7 @@
 
 use super::{
     editor::accepted,
-    samples::{self, Seen, begin, held, sections},
+    samples::{self, SectionView, begin, held, sections},
 };
 use crate::{
     check::{Bench, Case, Check, Severity},
@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
     id: "outline/inside",
     severity: Severity::Must,
     guarantees: &["edits-stay-inside"],
-    states: "An edit of a section changes that section alone: every other byte of the document stays.",
+    states: "An edit of a section changes only that section: every other byte of the document stays.",
     explains: "On a table of documents sections are updated, inserted, deleted and moved. Where the section begins and ends is \
                said by a parser of the tester. What stood before and after must be there, byte for byte, and what came must \
                stand between; line endings may be put around it. A section that moves takes all its bytes with it.",
@@ -101,7 +101,7 @@ fn spliced(
 }
 
 /// What is wrong if `after` is not `before` with another own text of the section. Blanks around the text may be kept.
-fn updated(before: &str, section: &Seen, new: &str, after: &str) -> Option<&'static str> {
+fn updated(before: &str, section: &SectionView, new: &str, after: &str) -> Option<&'static str> {
     let old = &before[section.own.clone()];
     let blanks = old.len() - old.trim().len();
     spliced(before, &section.own, after, |came| {
@@ -110,7 +110,7 @@ fn updated(before: &str, section: &Seen, new: &str, after: &str) -> Option<&'sta
 }
 
 /// What is wrong if `after` is not `before` without the section.
-fn without(before: &str, section: &Seen, after: &str) -> Option<&'static str> {
+fn without(before: &str, section: &SectionView, after: &str) -> Option<&'static str> {
     let (left, right) = (&before[..section.start], &before[section.end..]);
     let Some(rest) = after.strip_suffix(right) else {
         return Some("what stood after it is not what it was");
@@ -123,7 +123,7 @@ fn without(before: &str, section: &Seen, after: &str) -> Option<&'static str> {
 const ENDINGS: [char; 2] = ['\r', '\n'];
 
 /// What is wrong if `after` is not `before` with the section in another place.
-fn moved(before: &str, section: &Seen, after: &str) -> Option<&'static str> {
+fn moved(before: &str, section: &SectionView, after: &str) -> Option<&'static str> {
     let own = before[section.start..section.end].trim_matches(ENDINGS);
     let Some(at) = after.find(own) else {
         return Some("its bytes are not what they were");

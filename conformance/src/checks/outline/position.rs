@@ -16,7 +16,8 @@ pub(super) const CHECK: Check = Check {
     id: "outline/position",
     severity: Severity::Must,
     guarantees: &["position-is-preorder", "errors-change-nothing"],
-    states: "After an insertion or a move the section is the one at the position, and all others are in the order they were.",
+    states: "After an insertion or a move the section is at the requested position, and all others keep \
+            their order.",
     explains: "On a table of documents, sections are inserted at every position and at the one behind the last, and each \
                section is moved to every position. The list must then have the section there, with its heading and the id \
                that was returned, and the others as before; a parser of the tester must see the same headings in the \

@@ -80,7 +80,7 @@ pub(in crate::checks) fn may_refuse(document: &Document) -> bool {
 
 /// A section as the tester sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::checks) struct Seen {
+pub(in crate::checks) struct SectionView {
     /// Its heading's text.
     pub heading: String,
     /// How deep it is.
@@ -96,14 +96,14 @@ pub(in crate::checks) struct Seen {
 }
 
 /// The sections of a text.
-pub(in crate::checks) fn sections(text: &str) -> Vec<Seen> {
+pub(in crate::checks) fn sections(text: &str) -> Vec<SectionView> {
     let all = markdown::sections(text);
     let seen = |(number, section): (usize, &Section)| {
         let next = all.get(number + 1).map_or(text.len(), |next| next.heading.start);
         let inside = all[number + 1..]
             .iter()
             .take_while(|it| it.heading.start < section.end);
-        Seen {
+        SectionView {
             heading: section.text.clone(),
             level: section.level,
             start: section.heading.start,

@@ -43,35 +43,35 @@ const fn table(
 pub(super) const ESCAPE: Check = table(
     "paths/escape",
     Severity::Must,
-    "No path leads out of the library or to what is no document, whether to read or to write.",
+    "No path leads out of the library or to a file that is not a document, for reading or writing.",
     |bench| cases(bench, "escape"),
 );
 
 pub(super) const LINKS: Check = table(
     "paths/links",
     Severity::Must,
-    "No link in the library leads a call out of it, whether to read or to write.",
+    "No link in the library leads a call out of it, for reading or writing.",
     |bench| cases(bench, "links"),
 );
 
 pub(super) const SPECIAL_FILES: Check = table(
     "paths/special-files",
     Severity::Must,
-    "What is no regular file is refused, at once, and stops nothing else.",
+    "A file that is not regular is refused immediately, and blocks no other call.",
     |bench| cases(bench, "special-files"),
 );
 
 pub(super) const NAMES: Check = table(
     "paths/names",
     Severity::Should,
-    "A document has one name, which means the same on every system, and names that do are all accepted.",
+    "A document has one name, which means the same on every system; all such names are accepted.",
     |bench| cases(bench, "names"),
 );
 
 pub(super) const GIT_INTERNALS: Check = table(
     "paths/git-internals",
     Severity::Must,
-    "No path reaches git's own files, in whatever disguise and at whatever depth.",
+    "No path reaches git's own files, in any disguise and at any depth.",
     |bench| cases(bench, "git-internals"),
 );
 
@@ -83,7 +83,7 @@ const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
 
 /// An attack, with all calls or only one of them.
 #[derive(Debug, Serialize, Deserialize)]
-struct Tried {
+struct AttackCase {
     attack: String,
     only: Option<usize>,
 }
@@ -91,7 +91,7 @@ struct Tried {
 fn cases(_: &Bench<'_>, check: &str) -> Result<Vec<Case>, Stop> {
     let attacks = attacks::all().iter().filter(|attack| attack.check == check);
     let case = |attack: &Attack| {
-        let tried = Tried {
+        let tried = AttackCase {
             attack: attack.id.clone(),
             only: None,
         };
@@ -104,10 +104,10 @@ fn cases(_: &Bench<'_>, check: &str) -> Result<Vec<Case>, Stop> {
 const MAX_CALLS: usize = 40;
 
 fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(Tried { attack, only: None }) = case.read() else {
+    let Ok(AttackCase { attack, only: None }) = case.read() else {
         return Vec::new();
     };
-    let alone = |only| Tried {
+    let alone = |only| AttackCase {
         attack: attack.clone(),
         only: Some(only),
     };
@@ -117,13 +117,13 @@ fn shrink(case: &Case) -> Vec<Case> {
 }
 
 /// A call about the document, or of a tool that works on folders.
-struct Try {
+struct AttackCall {
     call: Call,
     is_of_folder: bool,
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let tried: Tried = case.read()?;
+    let tried: AttackCase = case.read()?;
     let attack = attacks::find(&tried.attack);
     let attack = attack.ok_or_else(|| Stop::Harness(format!("there is no attack `{}`", tried.attack)))?;
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT), ("README.md", "# Library\n")])?;
@@ -148,7 +148,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 /// All calls, the changing ones last.
-fn tries(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> Vec<Try> {
+fn tries(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> Vec<AttackCall> {
     let with = With {
         path,
         content: "## Scope\n\nattacked\n",
@@ -163,7 +163,7 @@ fn tries(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> V
         let calls = effects.filter_map(move |effect| with_effect(tool, effect, with));
         // Some tools choose among documents of their own.
         let calls = calls.filter(|call| call.path() == with.path);
-        calls.map(move |call| Try {
+        calls.map(move |call| AttackCall {
             call: Call {
                 tool: named,
                 arguments: call.arguments,
@@ -172,7 +172,7 @@ fn tries(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> V
         })
     };
     let contract = bench.subject.contract;
-    let mut tries: Vec<Try> = Vec::new();
+    let mut tries: Vec<AttackCall> = Vec::new();
     for tool in bench.subject.tools().filter(|tool| tool.path.is_some()) {
         let pair = contract.previews.iter().find(|pair| pair.preview == tool.name);
         if let Some(applies) = pair.and_then(|pair| contract.tool(pair.applies)) {
@@ -190,7 +190,7 @@ fn tries(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> V
 }
 
 /// Calls of a tool that works on folders; where it takes another text, that is a word of the secret.
-fn of_folder(tool: &'static ToolSpec, folder: &str) -> impl Iterator<Item = Try> {
+fn of_folder(tool: &'static ToolSpec, folder: &str) -> impl Iterator<Item = AttackCall> {
     request::examples(tool).map(move |mut arguments| {
         let texts = arguments.as_object_mut().into_iter().flatten();
         texts
@@ -199,7 +199,7 @@ fn of_folder(tool: &'static ToolSpec, folder: &str) -> impl Iterator<Item = Try>
         tool.path
             .into_iter()
             .for_each(|at| request::set(&mut arguments, at, folder));
-        Try {
+        AttackCall {
             call: Call { tool, arguments },
             is_of_folder: true,
         }
@@ -212,11 +212,11 @@ fn hostile(
     client: &mut Client<'_>,
     attack: &Attack,
     path: &str,
-    tries: &[Try],
+    tries: &[AttackCall],
 ) -> Judgement {
     debug_assert!(SECRET.contains(TOLD) && SECRET.contains(SEARCHED));
     let before = Moment::of(scene)?;
-    for Try { call, is_of_folder } in tries {
+    for AttackCall { call, is_of_folder } in tries {
         let Some(message) = client.attempt(call.tool, &call.arguments)? else {
             continue;
         };
@@ -279,10 +279,10 @@ fn ordinary(
     scene: &Scene<'_>,
     client: &mut Client<'_>,
     path: &str,
-    tries: &[Try],
+    tries: &[AttackCall],
 ) -> Judgement {
     let before = Moment::of(scene)?;
-    for Try { call, .. } in tries {
+    for AttackCall { call, .. } in tries {
         let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
         let found = scene.read(path);
         let is_new = found.is_none() && kind == Some(EffectKind::Write);

@@ -22,7 +22,8 @@ pub(super) const ENVIRONMENT: Check = Check {
     id: "paths/environment",
     severity: Severity::Must,
     guarantees: &[],
-    states: "Variables for git in the server's environment lead no call to another repository, and run no program.",
+    states: "Git variables in the server's environment lead no call to another repository, and run no \
+            program.",
     explains: "A server is started with `GIT_DIR`, `GIT_INDEX_FILE` and so on, as one is that an editor or a hook starts, \
                pointing to another repository. The library must be read and changed all the same: the commit is in its \
                history, its index is its own, and the other repository stays as it is. `attacks/hostile.toml` has the \

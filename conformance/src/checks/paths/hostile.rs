@@ -17,7 +17,8 @@ pub(super) const CONFIG: Check = Check {
     id: "paths/hostile-config",
     severity: Severity::Must,
     guarantees: &[],
-    states: "No call runs a program that the library brings along: by its configuration, its attributes or its hooks.",
+    states: "No call runs a program that the library configures, by git's configuration, attributes or \
+            hooks.",
     explains: "A library that was copied from elsewhere comes with `.git/config` and hooks, which name programs that git runs \
                for fsmonitor, filters, diffs, signatures, connections and so on. Each of them is set to a program that \
                leaves a mark; then every tool is called, on a clean document, on one that a person has changed, and on a \

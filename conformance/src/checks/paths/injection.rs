@@ -20,7 +20,7 @@ pub(super) const INJECTION: Check = Check {
     id: "paths/injection",
     severity: Severity::Must,
     guarantees: &[],
-    states: "No path, text, heading or client's name forges a part of a commit's message, or another commit.",
+    states: "No path, text, heading or client name forges part of a commit's message, or another commit.",
     explains: "A message may tell the path, a summary or the client. Each is given lines that look like trailers \
                (`Co-authored-by:`), among them those that the server itself writes, as a first, plain change shows. A call \
                may be refused; if it is not, there is one commit, whose trailers and author say nothing of what was to be \

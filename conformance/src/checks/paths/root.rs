@@ -25,7 +25,7 @@ pub(super) const SWAPPED_FOLDER: Check = Check {
     id: "paths/swapped-folder",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A folder that becomes a link to elsewhere while calls run leads none of them out of the library.",
+    states: "A folder that is replaced by a link while calls run leads none of them out of the library.",
     explains: "While a client reads and changes a document, its folder is exchanged with a symbolic link to a folder outside, \
                back and forth, as fast as the disk can. A server that checks a path and then opens it by its name is caught \
                between both. Calls may be refused; no answer may hold what lies outside, where nothing may change.",
@@ -38,7 +38,7 @@ pub(super) const LINKED_ROOT: Check = Check {
     id: "paths/linked-root",
     severity: Severity::Should,
     guarantees: &[],
-    states: "A library that is named by a symbolic link is served as any other.",
+    states: "A library that is named by a symbolic link is served like any other.",
     explains: "The server is started over a symbolic link to the library, as `/tmp` is on macOS. Every effect that the \
                contract declares must be had.",
     cases: |_| Ok(Case::only()),
@@ -50,7 +50,7 @@ pub(super) const INNER_ROOT: Check = Check {
     id: "paths/inner-root",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A library that is a folder of a larger repository is all that calls reach of it.",
+    states: "If the library is a folder of a larger repository, calls reach nothing outside that folder.",
     explains: "The server is started over a folder of a repository. Every effect is tried in it; documents beside the \
                folder, also one that has the same path there, must stay as they are, and no commit may have what a person \
                has staged there.",

@@ -19,7 +19,7 @@ pub(super) const VALID: Check = Check {
     id: "schema/valid-accepted",
     severity: Severity::Must,
     guarantees: &[],
-    states: "Arguments that the contract finds valid are not refused as invalid.",
+    states: "Arguments that are valid by the contract are not refused as invalid.",
     explains: "From each tool's schema and examples valid arguments are made: optional members in and out, every value of an \
                enumeration, values at limits, texts of all kinds. A call may fail for what the library holds, but not with \
                -32602, which says that the arguments are wrong.",
@@ -36,7 +36,8 @@ pub(super) const INVALID: Check = Check {
         "refusals-write-nothing",
         "errors-change-nothing",
     ],
-    states: "Arguments that break the contract's schema or one of its rules are refused, and nothing changes.",
+    states: "Arguments that break the contract's schema or one of its rules are refused, and nothing \
+            changes.",
     explains: "From each tool's schema and examples arguments are made that are valid but for one thing: a member is missing, \
                of a wrong type at any depth, unknown, out of its limits, or breaks a rule of the contract; the contract's \
                own invalid examples are among them. Each must be refused, and afterwards the library with its index \
@@ -53,7 +54,7 @@ const INVALID_PARAMS: i64 = -32602;
 
 /// Inputs of a tool.
 #[derive(Debug, Serialize, Deserialize)]
-struct Tried {
+struct InputBatch {
     tool: String,
     inputs: Vec<Input>,
 }
@@ -73,14 +74,14 @@ fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, S
                 number * INPUTS_PER_SESSION + 1
             );
             let (tool, inputs) = (tool.name.to_owned(), inputs.to_vec());
-            cases.push(Case::new(name, Tried { tool, inputs }));
+            cases.push(Case::new(name, InputBatch { tool, inputs }));
         }
     }
     Ok(cases)
 }
 
 fn valid(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let tried: Tried = case.read()?;
+    let tried: InputBatch = case.read()?;
     let tool = tool(bench, &tried)?;
     let scene = library(bench, tool)?;
     let mut client = scene.start()?;
@@ -101,7 +102,7 @@ fn valid(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 fn invalid(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let tried: Tried = case.read()?;
+    let tried: InputBatch = case.read()?;
     let tool = tool(bench, &tried)?;
     let scene = library(bench, tool)?;
     let mut client = scene.start()?;
@@ -144,7 +145,7 @@ fn is_beyond(tool: &ToolSpec, arguments: &Value) -> bool {
     position.is_some_and(|position| position > sections as u64)
 }
 
-fn tool(bench: &Bench<'_>, tried: &Tried) -> Result<&'static ToolSpec, Stop> {
+fn tool(bench: &Bench<'_>, tried: &InputBatch) -> Result<&'static ToolSpec, Stop> {
     let tool = bench.subject.contract.tool(&tried.tool);
     tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool `{}`", tried.tool)))
 }
@@ -167,7 +168,7 @@ fn library<'a>(bench: &Bench<'a>, tool: &'static ToolSpec) -> Result<Scene<'a>, 
 
 /// Each input by itself.
 fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(Tried { tool, inputs }) = case.read() else {
+    let Ok(InputBatch { tool, inputs }) = case.read() else {
         return Vec::new();
     };
     if inputs.len() < 2 {
@@ -177,7 +178,7 @@ fn shrink(case: &Case) -> Vec<Case> {
         let (tool, name) = (tool.clone(), format!("{tool}: {}", input.what));
         Case::new(
             name,
-            Tried {
+            InputBatch {
                 tool,
                 inputs: vec![input],
             },

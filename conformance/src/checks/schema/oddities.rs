@@ -22,7 +22,8 @@ pub(super) const CHECK: Check = Check {
         "refusals-write-nothing",
         "errors-change-nothing",
     ],
-    states: "Odd JSON is refused or handled: the server stays up, and what is refused or ignored changes nothing.",
+    states: "Odd JSON is refused or handled: the server stays up, and a refused or ignored message \
+            changes nothing.",
     explains: "Into the text of a valid write odd JSON is put: members that stand twice, 10,000 nested lists, numbers that \
                are too large for any type, minus zero, halves of surrogate pairs, NUL, and what only looks like JSON. A \
                server may take it as its parser does. It must answer the next request, and where it does not say that the \
@@ -35,7 +36,7 @@ pub(super) const CHECK: Check = Check {
 /// Where the text of the call is changed.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Place {
+enum InputPlace {
     /// Instead of the content that is to be written.
     Content,
     /// Instead of the path.
@@ -50,7 +51,7 @@ enum Place {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Odd {
-    place: Place,
+    place: InputPlace,
     text: String,
 }
 
@@ -104,25 +105,25 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         "",
     ];
     let twice = [
-        (Place::Arguments, r#""path":"README.md""#),
-        (Place::Arguments, r#""content":"other""#),
-        (Place::Arguments, r#""p\u0061th":"README.md""#),
-        (Place::Arguments, r#""\ud800":1"#),
-        (Place::Arguments, r#""":1"#),
-        (Place::Params, r#""arguments":{}"#),
-        (Place::Params, r#""name":"conformance-unknown""#),
-        (Place::Message, r#""method":"conformance/unknown""#),
-        (Place::Message, r#""params":{}"#),
-        (Place::Message, r#""jsonrpc":"2.0""#),
-        (Place::Message, r#""id":2"#),
+        (InputPlace::Arguments, r#""path":"README.md""#),
+        (InputPlace::Arguments, r#""content":"other""#),
+        (InputPlace::Arguments, r#""p\u0061th":"README.md""#),
+        (InputPlace::Arguments, r#""\ud800":1"#),
+        (InputPlace::Arguments, r#""":1"#),
+        (InputPlace::Params, r#""arguments":{}"#),
+        (InputPlace::Params, r#""name":"conformance-unknown""#),
+        (InputPlace::Message, r#""method":"conformance/unknown""#),
+        (InputPlace::Message, r#""params":{}"#),
+        (InputPlace::Message, r#""jsonrpc":"2.0""#),
+        (InputPlace::Message, r#""id":2"#),
     ];
-    let at = |place: Place| {
+    let at = |place: InputPlace| {
         move |text: &str| Odd {
             place,
             text: text.to_owned(),
         }
     };
-    let member = |place: Place| {
+    let member = |place: InputPlace| {
         let deep = [&deep, &objects].map(|value| format!(r#""deep":{value}"#));
         deep.map(|text| Odd { place, text })
     };
@@ -130,23 +131,26 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(vec![
         list(
             "odd content",
-            values.into_iter().map(at(Place::Content)).collect(),
+            values.into_iter().map(at(InputPlace::Content)).collect(),
         ),
-        list("an odd path", values.into_iter().map(at(Place::Path)).collect()),
+        list(
+            "an odd path",
+            values.into_iter().map(at(InputPlace::Path)).collect(),
+        ),
         list(
             "members that stand twice",
             twice.into_iter().map(|(place, text)| at(place)(text)).collect(),
         ),
         list(
             "deep content",
-            [&deep, &objects].map(|text| at(Place::Content)(text)).into(),
+            [&deep, &objects].map(|text| at(InputPlace::Content)(text)).into(),
         ),
-        list("a deep argument", member(Place::Arguments).into()),
-        list("a deep parameter", member(Place::Params).into()),
-        list("a deep message", member(Place::Message).into()),
+        list("a deep argument", member(InputPlace::Arguments).into()),
+        list("a deep parameter", member(InputPlace::Params).into()),
+        list("a deep message", member(InputPlace::Message).into()),
         list(
             "a depth without an end",
-            vec![at(Place::Content)(&deep[..NESTING_DEPTH])],
+            vec![at(InputPlace::Content)(&deep[..NESTING_DEPTH])],
         ),
     ])
 }
@@ -203,14 +207,14 @@ fn answer<'a>(heard: &'a [Value], id: &Value) -> Option<&'a Value> {
 }
 
 /// The arguments of the call, with a mark where they are to be changed.
-fn marked(call: &Call, place: Place) -> Result<Value, Stop> {
+fn marked(call: &Call, place: InputPlace) -> Result<Value, Stop> {
     let mut arguments = call.arguments.clone();
     let effects = call.tool.effects.iter();
     let written = effects.filter(|effect| effect.kind == EffectKind::Write);
     let at = match place {
-        Place::Content => written.filter_map(|effect| effect.content).next(),
-        Place::Path => call.tool.path,
-        Place::Arguments | Place::Params | Place::Message => return Ok(arguments),
+        InputPlace::Content => written.filter_map(|effect| effect.content).next(),
+        InputPlace::Path => call.tool.path,
+        InputPlace::Arguments | InputPlace::Params | InputPlace::Message => return Ok(arguments),
     };
     let value = at.and_then(|at| arguments.pointer_mut(at));
     *value.ok_or_else(|| Stop::NotApplicable("the contract's writes have no such place".into()))? =
@@ -226,13 +230,13 @@ fn line_with(line: &str, odd: &Odd) -> Option<String> {
         Some(format!("{}{text},{}", &line[..at], &line[at..]))
     };
     match odd.place {
-        Place::Content | Place::Path => {
+        InputPlace::Content | InputPlace::Path => {
             let mark = format!("\"{HERE}\"");
             line.contains(&mark).then(|| line.replacen(&mark, text, 1))
         }
-        Place::Arguments => before("\"arguments\":{"),
-        Place::Params => before("\"params\":{"),
-        Place::Message => before("{"),
+        InputPlace::Arguments => before("\"arguments\":{"),
+        InputPlace::Params => before("\"params\":{"),
+        InputPlace::Message => before("{"),
     }
 }
 

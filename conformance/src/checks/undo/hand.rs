@@ -19,7 +19,7 @@ pub(super) const CHECK: Check = Check {
     id: "undo/hand-edit",
     severity: Severity::Must,
     guarantees: &["hand-edits-are-kept", "errors-change-nothing"],
-    states: "What a person has done to the document since is never undone or redone over: the call is refused.",
+    states: "A person's later edits are never overwritten by undo or redo: the call is refused.",
     explains: "After an edit, or after its undo, a person adds a line to the document, puts another text in its place, or \
                deletes it, and commits that or does not; the server goes on or is restarted. The undo, or the redo, must be \
                refused, and every byte, what is not committed included, must be as the person left it.",
@@ -32,7 +32,7 @@ pub(super) const NOTHING: Check = Check {
     id: "undo/nothing",
     severity: Severity::Must,
     guarantees: &["errors-change-nothing"],
-    states: "Where there is nothing to undo or to redo, the call is refused, and nothing changes.",
+    states: "With nothing to undo or redo, the call is refused, and nothing changes.",
     explains: "Undo and redo are called on a document that only a person has edited, on none, after all has been undone and \
                after all has been redone.",
     cases: |_| {

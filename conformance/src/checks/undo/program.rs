@@ -25,7 +25,8 @@ pub(super) const CHECK: Check = Check {
         "commit-per-edit",
         "errors-change-nothing",
     ],
-    states: "In any order of edits, undo, redo, restarts and a person's edits, each undo and redo finds what it should.",
+    states: "In any order of edits, undo, redo, restarts and a person's edits, each undo and redo gives \
+            the expected document.",
     explains: "Programs are made at random from the seed, and run beside a model: the texts and lists of sections that were \
                there, and what a person did between them. An undo must bring back exactly the last one that has not been \
                undone, or be refused where a person's edit or nothing is there; a redo the same; each accepted call is one \
@@ -40,7 +41,7 @@ pub(super) const DEEP: Check = Check {
     id: "undo/levels",
     severity: Severity::Must,
     guarantees: &["undo-inverts", "redo-inverts-undo"],
-    states: "A hundred edits can be undone one by one, and done again, by other servers too.",
+    states: "A hundred edits can be undone and redone one by one, also by a restarted server.",
     explains: "So many edits are made (fewer in the quick profile), undone up to the beginning by a server that was started \
                since, and done again. After each step the document must be what it was at that place.",
     cases: |bench| Ok(vec![Case::new("levels", bench.pick(10, 100))]),

@@ -19,7 +19,8 @@ pub(super) const UNDO: Check = Check {
     id: "undo/inverts",
     severity: Severity::Must,
     guarantees: &["undo-inverts", "ids-are-stable"],
-    states: "After an undo the document is what it was before the change, byte for byte, and its sections have their ids.",
+    states: "Undo restores the document as it was before the change, byte for byte, and the ids of its \
+            sections.",
     explains: "On a table of documents, and where there is no document yet, a section is inserted, updated, moved and deleted, \
                and the change is undone. Bytes and list of sections must be what they were before it.",
     cases: samples::cases,
@@ -31,7 +32,8 @@ pub(super) const REDO: Check = Check {
     id: "undo/redo-inverts-undo",
     severity: Severity::Must,
     guarantees: &["redo-inverts-undo", "ids-are-stable"],
-    states: "After a redo the document is what it was before the undo, byte for byte, and its sections have their ids.",
+    states: "Redo restores the document as it was before the undo, byte for byte, and the ids of its \
+            sections.",
     explains: "As undo/inverts, and the undo is then undone: bytes and list of sections must be those after the change.",
     cases: samples::cases,
     judge: |bench, case| judge(bench, case, Aspect::Redo),
@@ -42,7 +44,7 @@ pub(super) const CLEARED: Check = Check {
     id: "undo/edit-clears-redo",
     severity: Severity::Must,
     guarantees: &["edit-clears-redo"],
-    states: "After an edit there is nothing to redo, whatever was undone before it.",
+    states: "After an edit there is nothing to redo, whatever was undone before.",
     explains: "A change is undone and another one is made. A redo must be refused then, and the document stay as it is; the \
                other change can be undone, and after that done again.",
     cases: samples::cases,
@@ -54,7 +56,7 @@ pub(super) const KEPT: Check = Check {
     id: "undo/history-kept",
     severity: Severity::Must,
     guarantees: &["history-is-kept", "commit-per-edit"],
-    states: "Every edit, undo and redo is one new commit of the document, on top of all that were there.",
+    states: "Every edit, undo and redo adds one commit of the document to the history.",
     explains: "Around each change, its undo and its redo git is asked: one commit more, whose only parent was HEAD, which \
                changes the document alone and has what lies in the folder; nothing is left uncommitted.",
     cases: samples::cases,
@@ -176,7 +178,7 @@ fn round(
         return Ok(());
     }
     let after = State::of(scene, editor)?;
-    let mut kept = Kept { bench, commits };
+    let mut kept = HistoryCheck { bench, commits };
     if aspect == Aspect::Kept {
         kept.one_more(scene, "an edit")?;
     }
@@ -212,13 +214,13 @@ fn round(
 }
 
 /// The history so far.
-struct Kept<'a, 'b> {
+struct HistoryCheck<'a, 'b> {
     bench: &'a Bench<'b>,
     /// Newest first.
     commits: Vec<String>,
 }
 
-impl Kept<'_, '_> {
+impl HistoryCheck<'_, '_> {
     /// Fails unless there is one commit more, of the document alone, on top of all others.
     fn one_more(&mut self, scene: &Scene<'_>, what: &str) -> Judgement {
         if !self.bench.subject.should_commit() {

@@ -16,7 +16,7 @@ pub(super) const CHECK: Check = Check {
     id: "wire/bad-lines",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A line that is no message is refused or ignored, and the next request is answered.",
+    states: "An invalid line is refused or ignored, and the next request is answered.",
     explains: "Lines that can't be parsed, are empty, no object, a batch, not UTF-8, without a version, or 3 MB long are \
                sent, alone and several at once. What the server says of them, if it says anything, must be a JSON-RPC \
                error (-32700 where nothing could be parsed, or -32600); only what is almost a request may also be \
@@ -27,7 +27,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Bad {
+struct BadLine {
     lines: Vec<Line>,
     /// Whether a server may take them for requests.
     readable: bool,
@@ -100,7 +100,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         let at_once = false;
         Case::new(
             name,
-            Bad {
+            BadLine {
                 lines,
                 readable,
                 at_once,
@@ -108,7 +108,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         )
     };
     let repeated = |letter| vec![Line::Repeated(letter, 3_000_000)];
-    let all = Bad {
+    let all = BadLine {
         lines: [lines(&unparsable), lines(&refusable)].concat(),
         readable: false,
         at_once: true,
@@ -126,7 +126,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     lines_only(bench)?;
-    let bad: Bad = case.read()?;
+    let bad: BadLine = case.read()?;
     let scene = library(bench)?;
     let before = scene.view()?;
     let mut talk = Talk::open(bench.subject, &scene)?;
@@ -165,14 +165,14 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 
 /// Each line by itself.
 fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(Bad { lines, readable, .. }) = case.read() else {
+    let Ok(BadLine { lines, readable, .. }) = case.read() else {
         return Vec::new();
     };
     if lines.len() < 2 {
         return Vec::new();
     }
     let one = |(number, line)| {
-        let bad = Bad {
+        let bad = BadLine {
             lines: vec![line],
             readable,
             at_once: false,

@@ -18,7 +18,8 @@ pub(super) const CHECK: Check = Check {
         "refusals-write-nothing",
         "errors-change-nothing",
     ],
-    states: "A call without a name, without an object of arguments or of an unknown tool is refused, and changes nothing.",
+    states: "A call without a name, without an arguments object or of an unknown tool is refused, and \
+            changes nothing.",
     explains: "Each tool is called with arguments that are no object; calls without a name or of a tool that there is not \
                are sent as well. An error must come, or a result that says that it is one, and nothing on the disk may \
                change.",
@@ -31,7 +32,8 @@ pub(super) const CODE: Check = Check {
     id: "wire/bad-params-code",
     severity: Severity::Should,
     guarantees: &[],
-    states: "A call without a name, without an object of arguments or of an unknown tool is answered with JSON-RPC error -32602.",
+    states: "A call without a name, without an arguments object or of an unknown tool is answered with \
+            JSON-RPC error -32602.",
     explains: "MCP counts unknown tools and malformed calls among protocol errors, not among results of a tool, and shows \
                -32602 for them.",
     cases,
@@ -48,7 +50,7 @@ pub(super) const CODE: Check = Check {
 /// What stands in `params` instead of a call.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Bad {
+enum BadParams {
     /// These parameters.
     Params(Value),
     /// Right ones for this tool, but these arguments.
@@ -69,11 +71,11 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         json!("x"),
         Value::Null,
     ];
-    let params: Vec<_> = params.into_iter().map(Bad::Params).collect();
+    let params: Vec<_> = params.into_iter().map(BadParams::Params).collect();
     let mut cases = vec![Case::new("parameters that name no tool", params)];
     for tool in bench.subject.tools() {
         let arguments = [json!([]), json!("{}"), json!(7), json!([{}])];
-        let bad = arguments.map(|arguments| Bad::Arguments(tool.name.into(), arguments));
+        let bad = arguments.map(|arguments| BadParams::Arguments(tool.name.into(), arguments));
         cases.push(Case::new(
             format!("arguments of {} that are no object", tool.name),
             bad,
@@ -86,11 +88,11 @@ fn judge(bench: &Bench<'_>, case: &Case, more: fn(&Value) -> Judgement) -> Judge
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let before = scene.view()?;
-    let bad: Vec<Bad> = case.read()?;
+    let bad: Vec<BadParams> = case.read()?;
     for (number, bad) in bad.into_iter().enumerate() {
         let params = match bad {
-            Bad::Params(params) => params,
-            Bad::Arguments(name, arguments) => {
+            BadParams::Params(params) => params,
+            BadParams::Arguments(name, arguments) => {
                 let tool = super::tool(bench, &name)?;
                 let call = super::valid_calls(bench, tool).into_iter().next();
                 let call = call.ok_or_else(|| Stop::NotApplicable("the tool has no valid example".into()))?;
@@ -111,7 +113,7 @@ fn judge(bench: &Bench<'_>, case: &Case, more: fn(&Value) -> Judgement) -> Judge
 
 /// Each by itself.
 fn shrink(case: &Case) -> Vec<Case> {
-    let bad: Vec<Bad> = case.read().unwrap_or_default();
+    let bad: Vec<BadParams> = case.read().unwrap_or_default();
     if bad.len() < 2 {
         return Vec::new();
     }

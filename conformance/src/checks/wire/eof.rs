@@ -23,7 +23,11 @@ pub(super) const EXIT: Check = Check {
     explains: "Clients end a server by closing its input. One that stays keeps its memory and its locks; some have left \
                hundreds of processes behind. It is tried before and after the first request, and with calls in flight.",
     cases: |_| {
-        let moments = [Moment::BeforeAnything, Moment::AtRest, Moment::InFlight(8)];
+        let moments = [
+            EndOfInput::BeforeAnything,
+            EndOfInput::AtRest,
+            EndOfInput::InFlight(8),
+        ];
         Ok(moments
             .into_iter()
             .map(|moment| Case::new(format!("{moment:?}"), moment))
@@ -37,13 +41,14 @@ pub(super) const IN_FLIGHT: Check = Check {
     id: "wire/eof-in-flight",
     severity: Severity::Must,
     guarantees: &["no-partial-application"],
-    states: "When standard input is closed with calls in flight, each is done in whole or not at all, and done if it was answered.",
+    states: "If standard input closes with calls in flight, each is done completely or not at all, and \
+            done if it was answered.",
     explains: "Several documents are written in one go, without waiting, and standard input is closed at once. What was \
                answered with success must be on the disk; what was not must be there in whole or not at all; and git must \
                find the repository sound and, where a mutation makes a commit, nothing left uncommitted.",
     cases: |bench| {
         let counts: &[usize] = bench.pick(&[1, 8], &[1, 2, 8, 40]);
-        let case = |writes: &usize| Case::new(format!("{writes} in flight"), Moment::InFlight(*writes));
+        let case = |writes: &usize| Case::new(format!("{writes} in flight"), EndOfInput::InFlight(*writes));
         Ok(counts.iter().map(case).collect())
     },
     judge: in_flight,
@@ -53,7 +58,7 @@ pub(super) const IN_FLIGHT: Check = Check {
 /// When standard input is closed.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Moment {
+enum EndOfInput {
     BeforeAnything,
     AtRest,
     /// After so many writes have been sent, and none answered.
@@ -65,12 +70,12 @@ fn exits(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = bench.scene(DOCUMENTS)?;
     let mut talk = Talk::begin(bench.subject, &scene)?;
     match case.read()? {
-        Moment::BeforeAnything => {}
-        Moment::AtRest => {
+        EndOfInput::BeforeAnything => {}
+        EndOfInput::AtRest => {
             talk.greet()?;
             talk.settle(0)?;
         }
-        Moment::InFlight(writes) => {
+        EndOfInput::InFlight(writes) => {
             talk.greet()?;
             for number in 0..writes {
                 write(bench, &scene, &mut talk, number)?;
@@ -90,7 +95,7 @@ fn exits(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 fn in_flight(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Moment::InFlight(writes) = case.read()? else {
+    let EndOfInput::InFlight(writes) = case.read()? else {
         return Ok(());
     };
     lines_only(bench)?;

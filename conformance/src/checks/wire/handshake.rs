@@ -16,7 +16,8 @@ pub(super) const CHECK: Check = Check {
     id: "wire/handshake",
     severity: Severity::Must,
     guarantees: &[],
-    states: "Client and server agree on a revision as MCP says, whichever the client asks for, and tools can be listed then.",
+    states: "Client and server agree on a revision as MCP prescribes, whichever the client requests, \
+            and tools can then be listed.",
     explains: "Sessions (2025-11-25 and older): `initialize` is sent with current, older and unknown revisions. The server \
                must answer with the revision asked for or another one that it has, never with one that nobody has, and \
                must list its tools in the session. Without sessions (2026-07-28): `server/discover` must name the \

@@ -17,7 +17,8 @@ pub(super) const CHECK: Check = Check {
     id: "wire/ids",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A response has its request's id, equal and of the same type, and each request has exactly one.",
+    states: "A response has its request's id, equal and of the same type, and each request has exactly \
+            one response.",
     explains: "Requests are sent with texts and integers of many kinds as ids, one by one and many at once without waiting. \
                Ids that MCP forbids (null, a fraction, an object) and one that is used twice may be refused, ignored or \
                served, but the server must answer the next request.",

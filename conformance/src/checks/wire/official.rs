@@ -17,7 +17,7 @@ pub(super) const CHECK: Check = Check {
     id: "wire/official-schema",
     severity: Severity::Must,
     guarantees: &[],
-    states: "Every message of the server satisfies MCP's official schema of the revision that is spoken.",
+    states: "Every message of the server validates against MCP's official schema of the revision.",
     explains: "A session with good and bad calls of every tool, and one of the other requests, is held. Every message that \
                the server sends is held against the schema, by what it answers: results, errors, notifications. Error \
                codes that the specification keeps for itself must be those that it defines.",
@@ -29,7 +29,7 @@ pub(super) const CHECK: Check = Check {
 /// What is asked in a session: methods and parameters; of calls, the contract's tool and arguments.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Asked {
+enum ValidatedRequest {
     Call(String, Value),
     Request(String, Value),
 }
@@ -39,17 +39,17 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     for tool in bench.subject.tools() {
         let mut asked: Vec<_> = valid_calls(bench, tool)
             .into_iter()
-            .map(|call| Asked::Call(tool.name.into(), call.arguments))
+            .map(|call| ValidatedRequest::Call(tool.name.into(), call.arguments))
             .collect();
         let invalid = Inputs::of(tool).invalid.into_iter();
         let some = invalid.take(bench.pick(30, usize::MAX));
-        asked.extend(some.map(|input| Asked::Call(tool.name.into(), input.arguments)));
+        asked.extend(some.map(|input| ValidatedRequest::Call(tool.name.into(), input.arguments)));
         cases.push(Case::new(format!("good and bad calls of {}", tool.name), asked));
     }
     Ok(cases)
 }
 
-fn others(era: Era) -> Vec<Asked> {
+fn others(era: Era) -> Vec<ValidatedRequest> {
     let first = match era {
         Era::Session => "ping",
         Era::Stateless => "server/discover",
@@ -69,12 +69,12 @@ fn others(era: Era) -> Vec<Asked> {
         ("prompts/get", json!({ "name": "conformance-unknown" })),
         ("logging/setLevel", json!({ "level": "conformance-unknown" })),
     ];
-    let asked = |(method, params): (&str, Value)| Asked::Request(method.into(), params);
+    let asked = |(method, params): (&str, Value)| ValidatedRequest::Request(method.into(), params);
     requests.map(asked).into()
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let asked: Vec<Asked> = case.read()?;
+    let asked: Vec<ValidatedRequest> = case.read()?;
     let era = bench.subject.era;
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
@@ -89,8 +89,8 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut applies = false;
     for (number, asked) in asked.into_iter().enumerate() {
         let (method, params) = match asked {
-            Asked::Request(method, params) => (method, params),
-            Asked::Call(name, arguments) => {
+            ValidatedRequest::Request(method, params) => (method, params),
+            ValidatedRequest::Call(name, arguments) => {
                 let Ok(params) = talk.params(&scene, tool(bench, &name)?, &arguments) else {
                     continue;
                 };
@@ -137,7 +137,7 @@ fn stateless(message: &Value) -> Judgement {
 
 /// Each request by itself.
 fn shrink(case: &Case) -> Vec<Case> {
-    let asked: Vec<Asked> = case.read().unwrap_or_default();
+    let asked: Vec<ValidatedRequest> = case.read().unwrap_or_default();
     if asked.len() < 2 {
         return Vec::new();
     }

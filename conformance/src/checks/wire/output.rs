@@ -18,7 +18,8 @@ pub(super) const CHECK: Check = Check {
     id: "wire/output-schema",
     severity: Severity::Must,
     guarantees: &[],
-    states: "What a call returns satisfies the output schema, and an error brings nothing that breaks it.",
+    states: "A call's result validates against the output schema; an error contains nothing that breaks \
+            it.",
     explains: "All tools are called in good and bad ways. A successful result's `structuredContent` must satisfy the schema \
                that `tools/list` gives, and where the server has the contract's tools as they are, also the contract's \
                own rules. A failed call has no `structuredContent`, or one that satisfies the schema: clients check it \

@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
     id: "wire/stdout-clean",
     severity: Severity::Must,
     guarantees: &[],
-    states: "Standard output carries JSON-RPC messages, one a line, and nothing else.",
+    states: "Standard output carries JSON-RPC messages, one per line, and nothing else.",
     explains: "A stray line (a banner, a log, the trace of a crash) breaks every client. All tools are called in good and \
                bad ways, lines that are no messages are sent, and standard input is closed; every line up to the end of \
                standard output must be one message.",

@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
     id: "wire/tools-list",
     severity: Severity::Must,
     guarantees: &[],
-    states: "The list of tools is the contract's, and always the same.",
+    states: "The list of tools equals the contract's, and never changes.",
     explains: "Names and their order, descriptions, input and output schemas and annotations are compared with the contract, \
                as JSON. The list must be the same when it is asked for again, after calls, and of a second server.",
     cases,

@@ -14,7 +14,8 @@ pub(super) const CHECK: Check = Check {
     id: "wire/unknown-method",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A request of an unknown method is answered with -32601, an unknown notification not at all.",
+    states: "A request with an unknown method is answered with -32601; an unknown notification is not \
+            answered.",
     explains: "JSON-RPC names the code. A notification has no id, so that an answer to it would be somebody else's.",
     cases,
     judge,

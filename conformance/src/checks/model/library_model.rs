@@ -14,7 +14,7 @@ use crate::{
 
 /// What has been explained so far.
 #[derive(Debug)]
-pub(super) struct Reference {
+pub(super) struct LibraryModel {
     /// The library as it was seen last.
     pub(super) view: View,
     /// The mutations that were accepted, the oldest first.
@@ -41,7 +41,7 @@ pub(super) enum Person<'a> {
     Commit,
 }
 
-impl Reference {
+impl LibraryModel {
     pub(super) const fn new(view: View, commits: bool) -> Self {
         let log = Vec::new();
         Self { view, log, commits }
