@@ -14,7 +14,6 @@ const NOT_YET_SWEPT: &[&str] = &[
     "server/http/",
     "server/it/",
     "server/library/",
-    "server/markdown/",
     "server/mcp/",
     "server/platform/",
     "xtask/",
