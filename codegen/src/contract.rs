@@ -1,10 +1,9 @@
-//! A contract as it was written: the Rust side of `meta/contract.schema.json` and `meta/tool.schema.json`, where
-//! each key is explained.
+//! A contract as it was written: its files, what they say, and the schemas in them.
 
-use indexmap::IndexMap;
-use serde::Deserialize;
 use serde_json::Value;
+use tabellion_runtime::FailureKind;
 
+pub use crate::keys::*;
 use crate::{document::Document, names};
 
 /// A contract with its tools, in wire order.
@@ -34,13 +33,20 @@ impl Contract {
             .tools
             .iter()
             .flat_map(|tool| Side::ALL.map(|side| tool.authored(side)));
-        let resources = self.spec.resources.iter().enumerate();
-        tools.chain(resources.map(|(i, resource)| Authored {
+        let resources = 0..self.spec.resources.len();
+        tools.chain(resources.map(|i| self.resource_schema(i)))
+    }
+
+    /// The schema of the resource with this index.
+    pub(crate) fn resource_schema(&self, i: usize) -> Authored<'_> {
+        let resource = &self.spec.resources[i];
+        Authored {
             document: &self.document,
             at: format!("/resources/{i}/schema"),
             schema: &resource.schema,
             usual_name: names::resource(&resource.name),
-        }))
+            constant: format!("{}_RESOURCE", names::constant(&resource.name)),
+        }
     }
 
     /// Name of the error that failures of `kind` become.
@@ -78,6 +84,7 @@ impl Tool {
             at: side.pointer().into(),
             schema: self.schema(side),
             usual_name: names::root(&self.spec.name, side),
+            constant: format!("{}_{}", names::constant(&self.spec.name), side.constant()),
         }
     }
 }
@@ -93,6 +100,8 @@ pub struct Authored<'a> {
     pub schema: &'a Value,
     /// The Rust type that it becomes, unless it has a name of its own.
     pub usual_name: String,
+    /// Its name in the generated `mod schema`.
+    pub constant: String,
 }
 
 /// Requests or responses.
@@ -116,490 +125,19 @@ impl Side {
         }
     }
 
+    /// The end of the name of a static with such a schema.
+    fn constant(self) -> &'static str {
+        match self {
+            Self::Input => "INPUT",
+            Self::Output => "OUTPUT",
+        }
+    }
+
     /// JSON pointer to the side's schema in a tool file.
     pub fn pointer(self) -> &'static str {
         match self {
             Self::Input => "/inputSchema",
             Self::Output => "/outputSchema",
-        }
-    }
-}
-
-/// What `contract.json` says.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContractSpec {
-    /// Id, which is the folder's name.
-    pub contract: String,
-    /// Semantic version.
-    pub version: String,
-    /// Name for people.
-    pub title: String,
-    /// What the contract is for.
-    pub description: Option<String>,
-    /// The document that the contract was taken from.
-    pub source: Source,
-    /// Names in Rust.
-    pub rust: RustNames,
-    /// Whether all of it is about one document, which the operator names.
-    #[serde(default)]
-    pub document: bool,
-    /// How errors reach clients.
-    pub error_channel: ErrorChannel,
-    /// Key in an error's data for the sentence about the case.
-    pub error_details: Option<String>,
-    /// The error table, by name.
-    pub errors: IndexMap<String, ErrorEntry>,
-    /// Clauses that tool files use by their id.
-    #[serde(default)]
-    pub rules: IndexMap<String, NamedRule>,
-    /// What an implementation promises.
-    #[serde(default)]
-    pub guarantees: Vec<Guarantee>,
-    /// Which tool shows beforehand what which other tool does.
-    #[serde(default)]
-    pub previews: Vec<PreviewPair>,
-    /// Where the record of mutations can be read.
-    pub log: Option<Log>,
-    /// How often tools may be called, by the name that they share a limit under.
-    #[serde(default)]
-    pub rate_limits: IndexMap<String, RateLimit>,
-    /// Names of the tools in wire order.
-    pub tools: Vec<String>,
-    /// The resources in wire order.
-    #[serde(default)]
-    pub resources: Vec<Resource>,
-    /// The prompts in wire order.
-    #[serde(default)]
-    pub prompts: Vec<Prompt>,
-}
-
-/// How often a caller may call the tools that share it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct RateLimit {
-    /// So many calls, all of which may be at once,
-    pub calls: u32,
-    /// in so many seconds.
-    pub seconds: u32,
-}
-
-/// Something that a client can read as a whole.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Resource {
-    /// Name on the wire.
-    pub name: String,
-    /// URI on the wire.
-    pub uri: String,
-    /// Name for people.
-    pub title: String,
-    /// Description on the wire.
-    pub description: String,
-    /// Media type of the text.
-    pub mime_type: String,
-    /// The source document's schema of the JSON that the text is, and `x-*` keys.
-    pub schema: Value,
-    /// Texts that are judged when code is generated.
-    #[serde(default)]
-    pub examples: Vec<Example>,
-}
-
-/// A text for a model, made from a template.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Prompt {
-    /// Name on the wire.
-    pub name: String,
-    /// Description on the wire.
-    pub description: String,
-    /// What a client may say.
-    #[serde(default)]
-    pub arguments: Vec<Argument>,
-    /// The source document's text, with placeholders in braces.
-    pub template: String,
-}
-
-impl Prompt {
-    /// The names in braces in the template, each once, in the order of the text.
-    pub fn placeholders(&self) -> Vec<&str> {
-        let mut found = vec![];
-        let mut rest = self.template.as_str();
-        while let Some((_, after)) = rest.split_once('{') {
-            rest = after;
-            let Some((name, after)) = rest.split_once('}') else {
-                break;
-            };
-            if is_placeholder(name) {
-                if !found.contains(&name) {
-                    found.push(name);
-                }
-                rest = after;
-            }
-        }
-        found
-    }
-}
-
-/// What in braces stands for a value, as the runtime has it (`tabellion_runtime::offer`).
-fn is_placeholder(name: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    !name.is_empty() && name.bytes().all(is_part)
-}
-
-/// An argument of a prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Argument {
-    /// Name on the wire.
-    pub name: String,
-    /// Description on the wire.
-    pub description: String,
-    /// Whether the prompt can't be made without it.
-    #[serde(default)]
-    pub required: bool,
-    /// Whether values can be offered.
-    #[serde(default)]
-    pub completes: bool,
-}
-
-/// The document that a contract was taken from.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Source {
-    /// What it is called.
-    pub document: String,
-    /// Its version.
-    pub version: String,
-    /// Its copy beside `contract.json`.
-    pub file: Option<String>,
-}
-
-/// What a contract is called in Rust.
-#[derive(Debug, Clone, Deserialize)]
-pub struct RustNames {
-    /// The generated module.
-    pub module: String,
-    /// The trait that implementations implement.
-    #[serde(rename = "trait")]
-    pub trait_name: String,
-}
-
-/// How errors reach clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ErrorChannel {
-    /// As tool results with `isError: true`.
-    Result,
-    /// As JSON-RPC errors.
-    JsonRpc,
-}
-
-/// One row of the error table.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct ErrorEntry {
-    /// JSON-RPC code.
-    pub code: i32,
-    /// What it means.
-    pub message: String,
-    /// The runtime's failures that become this error.
-    #[serde(default)]
-    pub failures: Vec<FailureKind>,
-}
-
-/// The kinds of failure that the runtime and a store know of (`tabellion_runtime::FailureKind`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureKind {
-    /// The request breaks a rule.
-    Invalid,
-    /// Something named is not there.
-    NotFound,
-    /// The documents have changed meanwhile.
-    Conflict,
-    /// The store must not be changed now.
-    Refused,
-    /// Somebody else holds a lock.
-    Busy,
-    /// Something is larger than the server handles.
-    TooLarge,
-    /// Something named must not be touched.
-    AccessDenied,
-    /// A path is named that is not among the allowed ones.
-    PathNotAllowed,
-    /// Nobody approved.
-    Declined,
-    /// The caller asks too often.
-    RateLimited,
-    /// The system failed.
-    Io,
-}
-
-impl FailureKind {
-    /// All of them, with the words that contracts and Rust have for them.
-    pub const ALL: [(Self, &'static str, &'static str); 11] = [
-        (Self::Invalid, "invalid", "Invalid"),
-        (Self::NotFound, "not_found", "NotFound"),
-        (Self::Conflict, "conflict", "Conflict"),
-        (Self::Refused, "refused", "Refused"),
-        (Self::Busy, "busy", "Busy"),
-        (Self::TooLarge, "too_large", "TooLarge"),
-        (Self::AccessDenied, "access_denied", "AccessDenied"),
-        (Self::PathNotAllowed, "path_not_allowed", "PathNotAllowed"),
-        (Self::Declined, "declined", "Declined"),
-        (Self::RateLimited, "rate_limited", "RateLimited"),
-        (Self::Io, "io", "Io"),
-    ];
-}
-
-/// A clause that tool files use by its id.
-#[derive(Debug, Clone, Deserialize)]
-pub struct NamedRule {
-    /// What is wrong when it is broken.
-    pub message: String,
-    /// What values must satisfy.
-    pub schema: Value,
-}
-
-/// A promise in the source document's words.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Guarantee {
-    /// Stable id.
-    pub id: String,
-    /// The wording.
-    pub text: String,
-}
-
-/// `preview` shows what `applies` does.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct PreviewPair {
-    /// The tool that shows.
-    pub preview: String,
-    /// JSON pointer to the diff in its response.
-    pub diff: String,
-    /// The tool that does.
-    pub applies: String,
-}
-
-/// Where the record of mutations can be read.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Log {
-    /// The tool.
-    pub tool: String,
-    /// JSON pointer to the entries in its response.
-    pub entries: String,
-    /// JSON pointer to the path in an entry.
-    pub path: String,
-    /// JSON pointer to the commit in an entry.
-    pub commit: String,
-}
-
-/// What a tool file says.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolSpec {
-    /// Name on the wire.
-    pub name: String,
-    /// Description on the wire.
-    pub description: String,
-    /// Hints for clients.
-    pub annotations: Annotations,
-    /// Whether a call makes a commit.
-    pub mutating: bool,
-    /// JSON pointer to the path in the request.
-    pub path: Option<String>,
-    /// The folder below which the path lies.
-    pub path_in: Option<String>,
-    /// Which paths may be named.
-    pub paths: Option<PathPolicy>,
-    /// JSON pointer to the commit in the response, unless there is no place for it.
-    pub commit: Option<String>,
-    /// Whether a person must approve, and of what.
-    pub approval: Option<Approval>,
-    /// Name of the limit to how often it may be called.
-    pub rate_limit: Option<String>,
-    /// Names of the errors that the tool answers with.
-    pub errors: Vec<String>,
-    /// What calls do to the document at `path`.
-    #[serde(default)]
-    pub effects: Vec<Effect>,
-    /// Requests: the source document's schema and `x-*` keys.
-    pub input_schema: Value,
-    /// Responses, likewise.
-    pub output_schema: Value,
-    /// Requests and responses that are judged when code is generated.
-    #[serde(default)]
-    pub examples: Vec<Example>,
-}
-
-/// Globs over the segments of paths.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct PathPolicy {
-    /// What may be named.
-    pub allow: Vec<String>,
-    /// What must not be, even where it is allowed.
-    #[serde(default)]
-    pub deny: Vec<String>,
-}
-
-/// A person's approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Approval {
-    /// What the person is shown.
-    pub shows: Shows,
-}
-
-/// What a person is shown who is asked for approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shows {
-    /// The text to be appended.
-    Appended,
-    /// The difference.
-    Diff,
-}
-
-impl Shows {
-    /// The words that contracts and Rust have for it.
-    pub fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Appended => ("appended", "Appended"),
-            Self::Diff => ("diff", "Diff"),
-        }
-    }
-}
-
-/// MCP's tool annotations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Annotations {
-    /// The tool changes nothing.
-    #[serde(rename = "readOnlyHint")]
-    pub read_only: bool,
-    /// The tool may remove or overwrite.
-    #[serde(rename = "destructiveHint")]
-    pub destructive: bool,
-    /// Twice is as once.
-    #[serde(rename = "idempotentHint")]
-    pub idempotent: bool,
-    /// The tool reaches beyond the server.
-    #[serde(rename = "openWorldHint")]
-    pub open_world: bool,
-}
-
-/// What a call does to the document at the tool's path.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Effect {
-    /// What is done.
-    #[serde(rename = "effect")]
-    pub kind: EffectKind,
-    /// Which requests have it, unless all.
-    pub when: Option<When>,
-    /// JSON pointer to the text.
-    pub content: Option<String>,
-    /// JSON pointer to the heading in the request.
-    pub target: Option<String>,
-    /// JSON pointer to the id of a section in the request.
-    pub section: Option<String>,
-    /// JSON pointer to a section's place in the request.
-    pub position: Option<String>,
-}
-
-/// A condition on a request.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct When {
-    /// JSON pointer in the request to a string.
-    pub at: String,
-    /// What it must be.
-    pub is: String,
-}
-
-/// What can be done to a document (`tabellion_runtime::EffectKind`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EffectKind {
-    /// It is answered with.
-    Read,
-    /// It becomes the text.
-    Write,
-    /// It goes.
-    Delete,
-    /// The text is added at its end.
-    Append,
-    /// A value is added as a line of JSON at its end.
-    AppendLine,
-    /// The text is added at its beginning.
-    Prepend,
-    /// The text takes the place of a section.
-    ReplaceSection,
-    /// The text is put before a section.
-    InsertBefore,
-    /// The text is put after a section.
-    InsertAfter,
-    /// A section's own text is answered with.
-    ReadSection,
-    /// A section comes.
-    InsertSection,
-    /// A section's own text becomes the text.
-    UpdateSection,
-    /// A section goes.
-    DeleteSection,
-    /// A section is put elsewhere.
-    MoveSection,
-    /// The last change is undone.
-    Undo,
-    /// The last change that was undone is made again.
-    Redo,
-}
-
-impl EffectKind {
-    /// Whether it changes nothing.
-    pub fn reads(self) -> bool {
-        matches!(self, Self::Read | Self::ReadSection)
-    }
-
-    /// The words that contracts and Rust have for it.
-    pub fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Read => ("read", "Read"),
-            Self::Write => ("write", "Write"),
-            Self::Delete => ("delete", "Delete"),
-            Self::Append => ("append", "Append"),
-            Self::AppendLine => ("append_line", "AppendLine"),
-            Self::Prepend => ("prepend", "Prepend"),
-            Self::ReplaceSection => ("replace_section", "ReplaceSection"),
-            Self::InsertBefore => ("insert_before", "InsertBefore"),
-            Self::InsertAfter => ("insert_after", "InsertAfter"),
-            Self::ReadSection => ("read_section", "ReadSection"),
-            Self::InsertSection => ("insert_section", "InsertSection"),
-            Self::UpdateSection => ("update_section", "UpdateSection"),
-            Self::DeleteSection => ("delete_section", "DeleteSection"),
-            Self::MoveSection => ("move_section", "MoveSection"),
-            Self::Undo => ("undo", "Undo"),
-            Self::Redo => ("redo", "Redo"),
-        }
-    }
-}
-
-/// A request or a response, and how it must be judged.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Example {
-    /// What it shows; unique in its file.
-    pub name: String,
-    /// A request.
-    pub input: Option<Value>,
-    /// A response.
-    pub output: Option<Value>,
-    /// Whether it satisfies the enforced schema.
-    pub valid: bool,
-    /// JSON pointer to the value that is wrong.
-    pub at: Option<String>,
-    /// Id of the rule, or the keyword, that it breaks.
-    pub rule: Option<String>,
-}
-
-impl Example {
-    /// Which side it is an example of, and the value.
-    pub fn instance(&self) -> Option<(Side, &Value)> {
-        match (&self.input, &self.output) {
-            (Some(value), None) => Some((Side::Input, value)),
-            (None, Some(value)) => Some((Side::Output, value)),
-            _ => None,
         }
     }
 }

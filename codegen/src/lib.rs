@@ -10,6 +10,7 @@ mod algebra;
 pub mod compat;
 pub mod contract;
 pub mod document;
+pub mod keys;
 mod lint;
 mod load;
 mod meta;

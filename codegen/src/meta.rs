@@ -58,3 +58,48 @@ fn said(error: &ValidationError<'_>) -> Vec<(String, String)> {
         _ => vec![(at.into(), error.masked_with("this value").to_string())],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tabellion_runtime::{
+        FailureKind,
+        spec::{EffectKind, ErrorChannel, GuaranteeKind, Shows},
+    };
+
+    #[test]
+    fn the_meta_schemas_list_the_words_of_the_closed_vocabularies() {
+        let contract: Value =
+            serde_json::from_str(include_str!("../../schemas/meta/contract.schema.json")).unwrap();
+        let tool: Value = serde_json::from_str(include_str!("../../schemas/meta/tool.schema.json")).unwrap();
+        for (meta, pointer, words) in [
+            (
+                &contract,
+                "/properties/errors/additionalProperties/properties/failures/items/enum",
+                json!(FailureKind::ALL),
+            ),
+            (
+                &contract,
+                "/properties/errorChannel/enum",
+                json!(ErrorChannel::ALL),
+            ),
+            (
+                &contract,
+                "/properties/guarantees/items/properties/kind/enum",
+                json!(GuaranteeKind::ALL),
+            ),
+            (
+                &tool,
+                "/properties/approval/properties/shows/enum",
+                json!(Shows::ALL),
+            ),
+            (
+                &tool,
+                "/properties/effects/items/properties/effect/enum",
+                json!(EffectKind::ALL),
+            ),
+        ] {
+            assert_eq!(meta.pointer(pointer), Some(&words), "{pointer}");
+        }
+    }
+}

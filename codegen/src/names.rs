@@ -50,6 +50,11 @@ pub(crate) fn value_name(wire: &str) -> String {
     identifier(wire.to_snake_case(), "x")
 }
 
+/// A constant for a name on the wire.
+pub(crate) fn constant(wire: &str) -> String {
+    value_name(wire).trim_end_matches('_').to_uppercase()
+}
+
 /// As typify does it: a prefix where the first character can't be one, an underscore behind a keyword.
 fn identifier(name: String, prefix: &str) -> String {
     let name = match name.chars().next() {

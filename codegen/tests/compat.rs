@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{cases, changed, golden};
+use support::{changed, check_cases};
 use tabellion_codegen::{Contract, compat, load};
 
 fn contract(change: &Value) -> Contract {
@@ -14,10 +14,9 @@ fn contract(change: &Value) -> Contract {
 #[test]
 fn each_change_is_breaking_or_not_and_shows_what_is_lost() {
     let old = contract(&json!({}));
-    let mut text = String::new();
-    for (name, change) in cases("compat/cases.json") {
-        text += &format!("== {name}\n");
-        for change in compat::compare(&old, &contract(&change)) {
+    check_cases("tests/compat", |change| {
+        let mut text = String::new();
+        for change in compat::compare(&old, &contract(change)) {
             let kind = if change.breaking { "BREAKING" } else { "ok" };
             let about = change.tool.as_deref().unwrap_or("contract");
             text += &format!("{kind} {about}: {}\n", change.what);
@@ -25,9 +24,8 @@ fn each_change_is_breaking_or_not_and_shows_what_is_lost() {
                 text += &format!("  as {example}\n");
             }
         }
-        text.push('\n');
-    }
-    golden("tests/compat/expected.txt", &text);
+        text
+    });
 }
 
 #[test]

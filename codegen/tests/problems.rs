@@ -2,21 +2,15 @@
 
 mod support;
 
-use support::{cases, changed, golden};
+use support::{changed, check_cases};
 use tabellion_codegen::{Sources, generate, generate_from};
 
 #[test]
 fn each_pitfall_is_said_with_its_place_and_what_to_do() {
-    let mut text = String::new();
-    for (name, change) in cases("problems/cases.json") {
-        text += &format!("== {name}\n");
-        match generate_from(&changed(&change)) {
-            Ok(_) => text += "fine\n",
-            Err(problems) => text += &format!("{problems}\n"),
-        }
-        text.push('\n');
-    }
-    golden("tests/problems/expected.txt", &text);
+    check_cases("tests/problems", |change| match generate_from(&changed(change)) {
+        Ok(_) => "fine\n".into(),
+        Err(problems) => format!("{problems}\n"),
+    });
 }
 
 #[test]

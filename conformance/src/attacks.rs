@@ -10,7 +10,7 @@ use std::{
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde::Deserialize;
 
-use crate::{check::Stop, documents::filled, ledger::git, scene::Scene};
+use crate::{documents::filled, judgement::Stop, ledger::git, scene::Scene};
 
 /// An attack. `attacks/paths.toml` says what the fields are.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

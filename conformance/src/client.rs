@@ -7,18 +7,18 @@ use tabellion_runtime::ToolSpec;
 
 use crate::{
     Subject, Target, WireError,
-    check::{Stop, fail},
+    era::Era,
+    judgement::{Stop, fail},
     person::{self, Pending, Person},
     reply::Reply,
     request::Call,
-    subject::Era,
 };
 
 /// Why there is no other client of the same server.
 pub(crate) const ONE_CLIENT: &str = "a server that speaks over standard input and output has one client";
 
-/// So often a call is made again because the server asks once more.
-const MOST_QUESTIONS: usize = 50;
+/// How often a call is repeated because the server asks again.
+const MAX_QUESTIONS: usize = 50;
 
 /// A client with an open session, or none in an era that has none.
 #[derive(Debug)]
@@ -135,7 +135,7 @@ impl<'a> Client<'a> {
         meta: Map<String, Value>,
     ) -> Result<Value, Stop> {
         let mut params = self.params(tool, arguments, meta)?;
-        for _ in 0..MOST_QUESTIONS {
+        for _ in 0..MAX_QUESTIONS {
             let message = self.ask("tools/call", params.clone())?;
             let Some(pending) = Pending::of(&message).filter(|_| self.person != Person::Absent) else {
                 return Ok(message);
@@ -145,7 +145,7 @@ impl<'a> Client<'a> {
             pending.repeat(&mut params, self.person);
         }
         Err(fail(format!(
-            "the server has asked {MOST_QUESTIONS} times, and asks again"
+            "the server has asked {MAX_QUESTIONS} times, and asks again"
         )))
     }
 

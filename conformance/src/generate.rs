@@ -16,9 +16,9 @@ mod tests;
 /// A name that no contract has a member or a value of.
 const UNKNOWN: &str = "conformance-unknown";
 /// The largest integer that every JSON library keeps.
-const LARGEST: i64 = (1 << 53) - 1;
-/// Longer texts than this are not made to reach a limit.
-const LONGEST: u64 = 100_000;
+const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
+/// The longest text that is generated to reach a limit.
+const MAX_TEXT_LENGTH: u64 = 100_000;
 
 /// Arguments of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -223,7 +223,7 @@ fn choices(schema: &Value) -> Vec<Value> {
 fn at_limits(schema: &Value) -> Vec<Value> {
     let mut values = Vec::new();
     if is_of(schema, "integer") || is_of(schema, "number") {
-        values.extend([-1, 0, 1, LARGEST].map(Value::from));
+        values.extend([-1, 0, 1, MAX_SAFE_INTEGER].map(Value::from));
         let limits = [
             "minimum",
             "maximum",
@@ -243,7 +243,7 @@ fn at_limits(schema: &Value) -> Vec<Value> {
     for limit in clauses(schema, "minLength").chain(clauses(schema, "maxLength")) {
         let limit = limit.as_u64().unwrap_or(0);
         for length in [limit.saturating_sub(1), limit, limit.saturating_add(1)] {
-            if length <= LONGEST {
+            if length <= MAX_TEXT_LENGTH {
                 values.push("é".repeat(usize::try_from(length).unwrap_or(0)).into());
             }
         }

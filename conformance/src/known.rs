@@ -13,10 +13,10 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::{
+    check::covers,
     checks,
+    era::Era,
     report::{CheckReport, Report, Standing},
-    run::covers,
-    subject::Era,
 };
 
 /// The entries of a file.

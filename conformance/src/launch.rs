@@ -16,10 +16,11 @@ use std::{
 
 use crate::{
     Target, WireError,
-    check::Stop,
+    era::Era,
     http::Url,
+    judgement::Stop,
+    layout::{AROUND, DOCUMENT},
     stepper::{Counting, Stepper},
-    subject::{DOCUMENT, Era},
     target::free_port,
 };
 
@@ -69,7 +70,7 @@ impl Launch {
             environment: Vec::new(),
             directory: None,
             verbose: false,
-            patience: crate::target::PATIENCE,
+            patience: crate::target::ANSWER_TIMEOUT,
             reach: Reach::Lines,
         }
     }
@@ -304,9 +305,6 @@ impl Running {
         }
     }
 }
-
-/// What lies around a library, in folders beside it.
-pub(crate) const AROUND: [&str; 2] = ["outside", "library-evil"];
 
 /// The folder of a server that somebody else runs, as long as it is ours. It is left empty.
 #[derive(Debug)]

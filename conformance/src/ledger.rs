@@ -13,8 +13,8 @@ use std::{
 
 use rustix::fs::OFlags;
 
-/// How long a person waits for an index that another git holds.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a person waits for an index that another git has locked.
+const INDEX_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Files by their path: mode and bytes (of a symbolic link: its target; of what is no file: none).
 pub type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
@@ -125,7 +125,7 @@ pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        if !said.contains("index.lock") || since.elapsed() > PATIENCE {
+        if !said.contains("index.lock") || since.elapsed() > INDEX_LOCK_TIMEOUT {
             let (command, said) = (arguments.join(" "), said.trim());
             return Err(io::Error::other(format!("git {command}: {said}")));
         }

@@ -15,33 +15,35 @@
 //! | [`semantics`], [`markdown`], [`moment`], [`settled`] | what must hold: after a call, and when nobody is at work |
 //! | [`probe`] | whether there is a server at all, and what it speaks |
 //! | [`run`](mod@run), [`trace`], [`report`], [`known`], [`replay`] | what came of it, what is put up with, and once more |
-//! | [`reference`](mod@reference) | a server to test the checks with, and mutants of it that they must tell from it |
 //!
 //! A server in Rust holds itself to a contract with one line of its tests: see [`check`](fn@check).
 //!
 //! This crate knows contracts and the disk; it never depends on a server.
 
 pub mod adapter;
+mod assert;
 pub mod attacks;
 pub mod bytes;
 pub mod check;
 pub mod checks;
 pub mod cli;
 pub mod client;
+pub mod contracts;
 pub mod documents;
+pub mod era;
 pub mod exit;
 pub mod generate;
 pub mod http;
-mod in_tests;
+pub mod judgement;
 pub mod known;
 pub mod launch;
+pub mod layout;
 pub mod ledger;
 pub mod markdown;
 pub mod moment;
 pub mod official;
 pub mod person;
 pub mod probe;
-pub mod reference;
 pub mod replay;
 pub mod reply;
 pub mod report;
@@ -57,8 +59,8 @@ pub mod target;
 pub mod trace;
 pub mod traps;
 
+pub use assert::check;
 pub use bytes::Bytes;
-pub use in_tests::check;
 pub use ledger::Ledger;
 pub use stepper::Stepper;
 pub use subject::Subject;

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    check::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail},
     ledger::{self, Files},
     scene::{Scene, View},
 };

@@ -17,16 +17,16 @@ use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    Subject, check::Stop, client::prepare, report::visible, request::With, scene::Scene, subject::Era,
+    Subject, client::prepare, era::Era, judgement::Stop, report::visible, request::With, scene::Scene,
     trace::Trace,
 };
 
 /// How long an answer to `server/discover` may come after the one to an `initialize` that was sent with it.
-const GRACE: Duration = Duration::from_secs(3);
-/// So many lines of what a server wrote are shown.
-const MOST_LINES: usize = 8;
+const DISCOVER_TIMEOUT: Duration = Duration::from_secs(3);
+/// How many lines of a server's output are shown.
+const MAX_LINES: usize = 8;
 /// A line is cut to so many characters.
-const WIDTH: usize = 160;
+const MAX_WIDTH: usize = 160;
 
 /// What a server told of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub fn probe(subject: &Subject) -> Result<Spoken, String> {
     stateless.ask(2, "initialize", initialize());
     let mut discovered = stateless.answer(&[1, 2], subject.launch.patience);
     if matches!(&discovered, Ok((2, _))) {
-        discovered = stateless.answer(&[1], GRACE);
+        discovered = stateless.answer(&[1], DISCOVER_TIMEOUT);
     }
     let mut spoken = Spoken {
         eras: Vec::new(),
@@ -210,7 +210,7 @@ fn identity(result: &Value) -> Option<Identity> {
 }
 
 fn shown(line: &str) -> String {
-    format!("`{}`", visible::cut(line, WIDTH))
+    format!("`{}`", visible::cut(line, MAX_WIDTH))
 }
 
 /// A server of which all that it writes is kept.
@@ -326,12 +326,12 @@ impl Server {
                 continue;
             }
             let _ = write!(text, "\n  on standard {name}:");
-            let skipped = lines.len().saturating_sub(MOST_LINES);
+            let skipped = lines.len().saturating_sub(MAX_LINES);
             if skipped > 0 {
                 let _ = write!(text, "\n    … {skipped} lines …");
             }
             for line in &lines[skipped..] {
-                let _ = write!(text, "\n    {}", visible::cut(line, WIDTH));
+                let _ = write!(text, "\n    {}", visible::cut(line, MAX_WIDTH));
             }
         }
         text

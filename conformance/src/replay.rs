@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Subject,
-    check::{Case, Check, Failure, Judgement, Profile},
-    checks, probe,
+    check::{Case, Check, Profile},
+    checks,
+    era::Era,
+    judgement::{Failure, Judgement},
+    probe,
     report::{CheckReport, Report, Witness},
     run,
-    subject::Era,
     trace::Trace,
 };
 

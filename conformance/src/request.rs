@@ -6,7 +6,7 @@ use tabellion_runtime::{
     spec::{Effect, EffectKind},
 };
 
-use crate::{Subject, subject::DOCUMENT};
+use crate::layout::DOCUMENT;
 
 /// A tool and a request to it.
 #[derive(Debug, Clone)]
@@ -109,31 +109,5 @@ pub fn put(value: &mut Value, pointer: &str, new: Value) {
     let name = name.replace("~1", "/").replace("~0", "~");
     if let Some(Value::Object(parent)) = value.pointer_mut(parent) {
         parent.insert(name, new);
-    }
-}
-
-impl Subject {
-    /// A request that has an effect of this kind on the document that `with` names; `None` if the server has no tool for
-    /// it, or only one for other documents.
-    pub fn request(&self, kind: EffectKind, with: With<'_>) -> Option<Call> {
-        let (tool, effect) = self.tool_with(kind)?;
-        with_effect(tool, effect, with).filter(|call| call.path() == with.path)
-    }
-
-    /// Requests of all tools, of every effect that a tool has or the plain example of one that has none, all about the
-    /// document `with` names.
-    pub fn requests(&self, with: With<'_>) -> Vec<Call> {
-        let mut calls = Vec::new();
-        for tool in self.tools() {
-            if tool.effects.is_empty() {
-                let arguments = examples(tool).next();
-                calls.extend(about(tool, with.path).or(arguments.map(|arguments| Call { tool, arguments })));
-                continue;
-            }
-            let effects = tool.effects.iter();
-            let known = effects.filter(|effect| self.adapter.has(tool, Some(effect)));
-            calls.extend(known.filter_map(|effect| with_effect(tool, effect, with)));
-        }
-        calls
     }
 }

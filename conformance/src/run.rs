@@ -1,6 +1,7 @@
 //! Running checks: which, in what order, with how many at once, and what becomes of their failures.
 
 use std::{
+    num::NonZero,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -11,21 +12,27 @@ use std::{
 
 use crate::{
     Subject,
-    check::{Bench, Case, Check, Judgement, Profile, Stop},
+    check::{Bench, Case, Check, Profile, covers},
     checks,
+    era::Era,
+    judgement::{Judgement, Stop},
     known::Known,
     probe,
-    report::{CheckReport, Report, Verdict, Witness},
-    subject::Era,
+    report::{CheckReport, Observer, Report, Verdict, Witness},
     trace::Trace,
 };
 
-/// After so many failures of a check its other cases are not tried.
-const MOST_FAILURES: usize = 3;
-/// So many smaller cases are tried to make a failing one smaller.
-const MOST_SHRINKS: usize = 200;
-/// No smaller case is looked for after so long: of a server that hangs, each takes all of one's patience.
-const LONGEST_SHRINKING: Duration = Duration::from_secs(60);
+/// After this many failures, the other cases of a check are skipped.
+const MAX_FAILURES: usize = 3;
+/// How many smaller cases are tried to shrink a failing one.
+const MAX_SHRINKS: usize = 200;
+/// When to stop shrinking: with a server that hangs, each smaller case takes the whole answer timeout.
+const SHRINK_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Returns how many cases run side by side by default: one per available core.
+pub fn available_jobs() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
 
 /// What to run, and how.
 #[derive(Debug, Clone)]
@@ -70,16 +77,6 @@ impl Default for Options {
     }
 }
 
-/// Told of what happens, from several threads.
-pub trait Observer: Sync {
-    /// A check begins, with so many cases.
-    fn begins(&self, check: &Check, era: Era, cases: usize);
-    /// One of its cases is done.
-    fn case_done(&self, check: &Check);
-    /// It is done.
-    fn ends(&self, report: &CheckReport);
-}
-
 /// Runs the checks of the subject's contract.
 pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Report {
     let since = Instant::now();
@@ -105,7 +102,7 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
         observer.ends(&report);
         reports.push(report);
     }
-    Report::new(subject, options, reports, since.elapsed())
+    Report::new(subject, options.profile, options.seed, reports, since.elapsed())
 }
 
 /// What is to be run, in order.
@@ -132,13 +129,6 @@ pub fn selected<'a>(
             && (options.only.is_empty() || is_of(&options.only, check.id))
             && !is_of(&options.skip, check.id)
     })
-}
-
-/// Whether `pattern` is the id of a check, or of its family: `family` or `family/*`.
-pub fn covers(pattern: &str, id: &str) -> bool {
-    let family = pattern.strip_suffix("/*").unwrap_or(pattern);
-    let below = id.strip_prefix(family).and_then(|rest| rest.strip_prefix('/'));
-    pattern == id || below.is_some()
 }
 
 /// Whether a check is about how things are said, which is another matter in each era.
@@ -209,7 +199,7 @@ impl Runner<'_> {
         let most = if self.options.verdicts_alone {
             1
         } else {
-            MOST_FAILURES
+            MAX_FAILURES
         };
         let work = || {
             while failures.load(Ordering::Relaxed) < most {
@@ -302,7 +292,7 @@ impl Runner<'_> {
         'smaller: loop {
             for case in (self.check.shrink)(&witness.case) {
                 tries += 1;
-                if tries > MOST_SHRINKS || since.elapsed() > LONGEST_SHRINKING || self.is_late() {
+                if tries > MAX_SHRINKS || since.elapsed() > SHRINK_TIMEOUT || self.is_late() {
                     return;
                 }
                 if let (Err(Stop::Fail(failure)), trace) = self.try_one(&case) {

@@ -16,13 +16,14 @@ use tempfile::TempDir;
 
 use crate::{
     Ledger, Subject, Target,
-    check::{Judgement, Stop, ensure},
     client::Client,
-    launch::{AROUND, Place, not_ours},
+    era::Era,
+    judgement::{Judgement, Stop, ensure},
+    launch::{Place, not_ours},
+    layout::AROUND,
     ledger::{self, git},
     person::Person,
     stepper::{Counting, Stepper},
-    subject::Era,
     trace::Trace,
 };
 
@@ -322,11 +323,11 @@ impl<'a> Scene<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference;
+    use crate::contracts::CONTRACTS;
 
     #[test]
     fn nothing_around_a_library_changes_unseen() {
-        let subject = reference::subject(Path::new("none"), None);
+        let subject = Subject::new(CONTRACTS[0], Vec::new());
         let scene = Scene::new(&subject, &Trace::default(), &[("a.md", "a\n")]).unwrap();
         let mut before = scene.view().unwrap();
         for path in [

@@ -9,13 +9,13 @@ use serde_json::Value;
 use tabellion_runtime::spec::{Effect, EffectKind};
 
 use crate::{
-    check::{Judgement, Stop, fail},
+    judgement::{Judgement, Stop, fail},
     markdown::{self, NoSection},
     request::Call,
 };
 
-/// So many bytes of line endings may be put before and after what comes.
-const MOST_BETWEEN: usize = 4;
+/// How many bytes of line endings may be added before and after new content.
+const MAX_GAP_BYTES: usize = 4;
 
 /// What a call does to its document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,11 +171,11 @@ fn middle<'a>(before: &[u8], at: &Range<usize>, after: &'a [u8]) -> Option<&'a [
 /// Whether `middle` is `content` with a few line endings around it. What is only line endings may be any few of them.
 fn is_within_line_endings(content: &[u8], middle: &[u8]) -> bool {
     let is_ending = |byte: &u8| matches!(byte, b'\n' | b'\r');
-    (0..=MOST_BETWEEN.min(middle.len())).any(|start| {
+    (0..=MAX_GAP_BYTES.min(middle.len())).any(|start| {
         middle[..start].iter().all(is_ending)
             && middle[start..]
                 .strip_prefix(content)
-                .is_some_and(|end| end.len() <= MOST_BETWEEN && end.iter().all(is_ending))
+                .is_some_and(|end| end.len() <= MAX_GAP_BYTES && end.iter().all(is_ending))
     })
 }
 
@@ -226,7 +226,7 @@ mod tests {
 
     #[track_caller]
     fn judged(kind: EffectKind, before: Option<&str>, after: Option<&str>) -> bool {
-        let tools = crate::checks::CONTRACTS[0].tools.iter();
+        let tools = crate::contracts::CONTRACTS[0].tools.iter();
         let mut effects = tools.flat_map(|tool| tool.effects.iter().map(move |effect| (tool, effect)));
         let (tool, effect) = effects.find(|(_, effect)| effect.kind == kind).expect("declared");
         let with = With {

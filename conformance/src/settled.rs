@@ -9,8 +9,9 @@ use tabellion_runtime::{ToolSpec, spec::LogSpec};
 
 use crate::{
     Subject,
-    check::{Bench, Judgement, Stop, ensure, fail},
+    check::Bench,
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     ledger::{self, Files},
     reply::Reply,
     request,

@@ -2,16 +2,15 @@
 
 use tabellion_runtime::{
     ContractSpec, ToolSpec,
-    spec::{Effect, EffectKind},
+    spec::{Effect, EffectKind, GuaranteeKind},
 };
 
-use crate::adapter::Adapter;
-pub use crate::launch::{Launch, Reach, Running};
-
-/// The guarantees that every mutation makes a commit.
-const COMMITS: [&str; 3] = ["commit-per-mutation", "commit-per-entry", "commit-per-edit"];
-/// The document of a contract that is about one: `{document}` in a server's command, below `{library}`.
-pub const DOCUMENT: &str = "notes/plan.md";
+use crate::{
+    adapter::Adapter,
+    era::Era,
+    launch::Launch,
+    request::{self, Call, With},
+};
 
 /// A server under test.
 #[derive(Debug, Clone)]
@@ -31,34 +30,20 @@ pub struct Subject {
     pub commits: bool,
 }
 
-/// A way of speaking MCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Era {
-    /// Sessions that begin with `initialize`: 2025-11-25 and older.
-    Session,
-    /// Every request by itself, with what was negotiated in its `_meta`: 2026-07-28.
-    Stateless,
-}
-
-impl Era {
-    /// Both, the older one first.
-    pub const ALL: [Self; 2] = [Self::Session, Self::Stateless];
-
-    /// The revision of the protocol that is spoken.
-    pub const fn revision(self) -> &'static str {
-        match self {
-            Self::Session => "2025-11-25",
-            Self::Stateless => "2026-07-28",
+impl Subject {
+    /// Returns a server that `command` starts and that has the contract's own tools. It is named after its program, speaks
+    /// the older era over its standard input and output, and is to commit what it changes.
+    pub fn new(contract: &'static ContractSpec, command: Vec<String>) -> Self {
+        Self {
+            name: command.first().cloned().unwrap_or_default(),
+            contract,
+            launch: Launch::of(command),
+            adapter: Adapter::Native,
+            era: Era::Session,
+            commits: true,
         }
     }
 
-    /// The era in which `revision` is spoken.
-    pub fn of(revision: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|era| era.revision() == revision)
-    }
-}
-
-impl Subject {
     /// The first tool with an effect of this kind that the server has, and the effect.
     pub fn tool_with(&self, kind: EffectKind) -> Option<(&'static ToolSpec, &'static Effect)> {
         let tools = self.contract.tools.iter();
@@ -69,12 +54,38 @@ impl Subject {
     /// Whether each mutation should be found as a commit.
     pub fn should_commit(&self) -> bool {
         let mut guarantees = self.contract.guarantees.iter();
-        self.commits && guarantees.any(|guarantee| COMMITS.contains(&guarantee.id))
+        self.commits && guarantees.any(|guarantee| guarantee.kind == Some(GuaranteeKind::Commit))
     }
 
     /// The tools that the server has, in the contract's order.
     pub fn tools(&self) -> impl Iterator<Item = &'static ToolSpec> + '_ {
         let tools = self.contract.tools.iter();
         tools.filter(|tool| self.adapter.has(tool, None))
+    }
+
+    /// A request that has an effect of this kind on the document that `with` names; `None` if the server has no tool for
+    /// it, or only one for other documents.
+    pub fn request(&self, kind: EffectKind, with: With<'_>) -> Option<Call> {
+        let (tool, effect) = self.tool_with(kind)?;
+        request::with_effect(tool, effect, with).filter(|call| call.path() == with.path)
+    }
+
+    /// Requests of all tools, of every effect that a tool has or the plain example of one that has none, all about the
+    /// document `with` names.
+    pub fn requests(&self, with: With<'_>) -> Vec<Call> {
+        let mut calls = Vec::new();
+        for tool in self.tools() {
+            if tool.effects.is_empty() {
+                let arguments = request::examples(tool).next();
+                calls.extend(
+                    request::about(tool, with.path).or(arguments.map(|arguments| Call { tool, arguments })),
+                );
+                continue;
+            }
+            let effects = tool.effects.iter();
+            let known = effects.filter(|effect| self.adapter.has(tool, Some(effect)));
+            calls.extend(known.filter_map(|effect| request::with_effect(tool, effect, with)));
+        }
+        calls
     }
 }

@@ -7,10 +7,10 @@ use tabellion_runtime::ToolSpec;
 
 use crate::{
     Subject, Target,
-    check::{Stop, fail},
     client::{ONE_CLIENT, prepare},
+    era::Era,
+    judgement::{Stop, fail},
     scene::Scene,
-    subject::Era,
 };
 
 /// A conversation over a raw connection.

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// More text than this of one event is left out.
-const MOST: usize = 4_000;
+/// The longest text of one event; the rest is left out.
+const MAX_EVENT_BYTES: usize = 4_000;
 /// More events than this are not kept: the first half, and the last.
-const MOST_EVENTS: usize = 200;
+const MAX_EVENTS: usize = 200;
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,8 +42,8 @@ impl Trace {
     /// What happened so far.
     pub fn events(&self) -> Vec<Event> {
         let events = self.lock();
-        let middle = MOST_EVENTS / 2;
-        let Some(omitted) = events.len().checked_sub(MOST_EVENTS).filter(|more| *more > 0) else {
+        let middle = MAX_EVENTS / 2;
+        let Some(omitted) = events.len().checked_sub(MAX_EVENTS).filter(|more| *more > 0) else {
             return events.clone();
         };
         let mut some = events[..middle].to_vec();
@@ -63,12 +63,12 @@ impl Trace {
 
 /// `text`, without its middle where it is long.
 fn cut(text: String) -> String {
-    if text.len() <= MOST {
+    if text.len() <= MAX_EVENT_BYTES {
         return text;
     }
     let (start, end) = (
-        text.floor_char_boundary(MOST / 2),
-        text.ceil_char_boundary(text.len() - MOST / 2),
+        text.floor_char_boundary(MAX_EVENT_BYTES / 2),
+        text.ceil_char_boundary(text.len() - MAX_EVENT_BYTES / 2),
     );
     format!("{}… {} bytes …{}", &text[..start], end - start, &text[end..])
 }

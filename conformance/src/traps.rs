@@ -9,7 +9,7 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::{attacks::placed, check::Stop, scene::Scene};
+use crate::{attacks::placed, judgement::Stop, scene::Scene};
 
 /// A configuration that has git run a program.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -173,25 +173,14 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use crate::checks::CONTRACTS;
+    use crate::contracts::CONTRACTS;
 
     use super::*;
-    use crate::{
-        adapter::Adapter,
-        subject::{Era, Launch, Subject},
-        trace::Trace,
-    };
+    use crate::{subject::Subject, trace::Trace};
 
     #[test]
     fn every_trap_springs_where_git_steps_into_it() {
-        let subject = Subject {
-            name: "none".into(),
-            contract: CONTRACTS[0],
-            launch: Launch::of(vec!["true".into()]),
-            adapter: Adapter::Native,
-            era: Era::Session,
-            commits: true,
-        };
+        let subject = Subject::new(CONTRACTS[0], vec!["true".into()]);
         for config in &TRAPS.config {
             let documents = [("notes/plan.md", "# Plan\n")];
             let scene = Scene::new(&subject, &Trace::default(), &documents).unwrap();

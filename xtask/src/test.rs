@@ -22,9 +22,6 @@ pub(crate) fn all() -> Outcome {
         run::cargo(&[&["clippy"], &ALL[..], &FIXTURES, &LINTS].concat())
     })?;
     step("tests", || run::cargo(&[&["test"], &ALL[..]].concat()))?;
-    step("tests of the fixtures", || {
-        run::cargo(&[&["test"], &ALL[..], &FIXTURES, &["--lib", "mcp::fixtures"]].concat())
-    })?;
     step("conformance checks against reference and mutants", || {
         zoo::keep(&zoo::Options::default())
     })?;

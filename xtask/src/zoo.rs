@@ -20,12 +20,12 @@ use std::{
 
 use tabellion_conformance::{
     Subject,
-    check::{Check, Severity},
-    reference::{self, mutant::ZOO, small},
-    report::{CheckReport, Verdict},
-    run::{self as conformance, Observer, covers},
-    subject::Era,
+    check::{Severity, covers},
+    era::Era,
+    report::{CheckReport, Verdict, progress::Silent},
+    run as conformance,
 };
+use tabellion_reference::{CorrectServer, mutant};
 
 use crate::{Outcome, root, run};
 
@@ -76,46 +76,47 @@ impl Default for Options {
 /// A server to try, and what is expected of it.
 struct Exhibit {
     subject: Subject,
-    /// What it breaks, in words; nothing, if it is right.
+    /// The correct server that it is, or is a mutant of.
+    server: CorrectServer,
+    /// What it breaks, in words; nothing, if it is correct.
     breaks: Option<&'static str>,
-    /// The checks that see that.
-    seen_by: Vec<&'static str>,
-    /// What else it is held to, since it is quick.
-    beside: &'static [&'static str],
-    /// The checks that it would pass if it broke nothing; all of them, if there are none here.
-    right_for: &'static [&'static str],
+    /// The checks that must detect that.
+    detected_by: &'static [&'static str],
 }
 
 impl Exhibit {
-    /// The reference and its mutants, then the small servers of the other contracts and what breaks those.
+    /// The reference, the mutants, then the small servers.
     ///
     /// The reference is the first because it takes as long as all others: what runs beside it ends with it.
     fn all(program: &Path) -> Vec<Self> {
-        let references = iter::once(None).chain(ZOO.iter().map(Some)).map(|specimen| Self {
-            subject: reference::subject(program, specimen),
-            breaks: specimen.map(|specimen| specimen.breaks),
-            seen_by: specimen.map_or_else(Vec::new, |specimen| specimen.killed_by.to_vec()),
-            beside: &EVERYWHERE,
-            right_for: &[],
+        let correct = |server: CorrectServer| Self {
+            subject: server.subject(program, None),
+            server,
+            breaks: None,
+            detected_by: &[],
+        };
+        let mutants = mutant::zoo().map(|specimen| Self {
+            subject: specimen.server.subject(program, Some(specimen)),
+            server: specimen.server,
+            breaks: Some(specimen.breaks),
+            detected_by: specimen.detected_by,
         });
-        let broken = small::breaks().map(|broken| (broken.contract, Some(broken)));
-        let right = small::contracts().map(|contract| (contract.id, None));
-        let small = broken.chain(right).map(|(contract, broken)| Self {
-            subject: small::subject(program, contract, broken),
-            breaks: broken.map(|broken| broken.does),
-            seen_by: broken.map(|broken| broken.seen_by).into_iter().collect(),
-            beside: &[],
-            right_for: small::RIGHT_FOR,
-        });
-        references.chain(small).collect()
+        let [reference, small @ ..] = CorrectServer::ALL;
+        let small = small.into_iter().map(correct);
+        iter::once(correct(reference))
+            .chain(mutants)
+            .chain(small)
+            .collect()
     }
 
-    /// The checks that it is held to; all, if there are none.
+    /// The checks and families that it is held to; all, if there are none.
     fn held_to(&self, options: &Options) -> Vec<String> {
         let only = if options.all || self.breaks.is_none() {
-            self.right_for.to_vec()
+            self.server.passes().to_vec()
+        } else if self.server == CorrectServer::Reference {
+            [self.detected_by, &EVERYWHERE].concat()
         } else {
-            [&self.seen_by, self.beside].concat()
+            self.detected_by.to_vec()
         };
         only.into_iter().map(String::from).collect()
     }
@@ -215,10 +216,10 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
             verdicts_alone: !is_right,
             ..conformance::Options::default()
         },
-        &Unseen,
+        &Silent,
     );
     let is_untried = |check: &&CheckReport| {
-        let is_named = exhibit.seen_by.contains(&check.id.as_str());
+        let is_named = exhibit.detected_by.contains(&check.id.as_str());
         is_named && check.verdict == Verdict::NotTestable && check.severity == Severity::Should
     };
     if let Some(check) = report.checks.iter().find(is_untried) {
@@ -244,7 +245,7 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
             })
             .collect(),
         Some(breaks) => exhibit
-            .seen_by
+            .detected_by
             .iter()
             .filter(|id| !failed.iter().any(|failed| covers(id, failed)))
             .map(|id| format!("{name} passes {id}, although it is broken: {breaks}"))
@@ -279,13 +280,4 @@ fn compare(options: &Options, found: &Matrix) -> Outcome<Vec<String>> {
 
 fn golden() -> PathBuf {
     root().join("conformance/zoo.golden")
-}
-
-/// Nobody looks at the single checks.
-struct Unseen;
-
-impl Observer for Unseen {
-    fn begins(&self, _: &Check, _: Era, _: usize) {}
-    fn case_done(&self, _: &Check) {}
-    fn ends(&self, _: &CheckReport) {}
 }

@@ -23,7 +23,7 @@ struct Fault {
 }
 
 /// Checks the examples of one side of a tool.
-pub(super) fn of_tool(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
+pub(crate) fn of_tool(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
     let key = match side {
         Side::Input => "input",
         Side::Output => "output",
@@ -37,7 +37,7 @@ pub(super) fn of_tool(tool: &Tool, side: Side, problems: &mut Vec<Problem>) {
 }
 
 /// Checks the examples of one resource.
-pub(super) fn of_resource(authored: &Authored<'_>, resource: &Resource, problems: &mut Vec<Problem>) {
+pub(crate) fn of_resource(authored: &Authored<'_>, resource: &Resource, problems: &mut Vec<Problem>) {
     let at = authored.at.trim_end_matches("/schema");
     let examples = resource.examples.iter().enumerate();
     let examples = examples

@@ -1,23 +1,19 @@
 //! What a contract promises about itself, checked before any Rust is written.
 //!
-//! Everything that a later pass, a client or typify would drop in silence is a problem here, with its place and
-//! what to do. Checks that need a sound schema wait until [`keywords`] has nothing to say about it.
+//! Everything that a later pass, a client or typify would drop in silence is a problem, with its place and what to do.
+//! What must hold of one key is said in the key's file; here is what concerns schemas and names, whichever key they
+//! belong to. Checks that need sound schemas wait until [`keywords`] has nothing to say about them.
 
-mod effects;
-mod errors;
-mod examples;
+pub(crate) mod examples;
 mod identifiers;
 mod keywords;
-mod limits;
-mod paths;
-mod pointers;
-mod previews;
-mod resources;
-mod rules;
-mod values;
+pub(crate) mod pointers;
+pub(crate) mod rules;
+pub(crate) mod values;
 
 use crate::{
-    contract::{Contract, Side},
+    contract::Contract,
+    keys::KEYS,
     problem::{Problem, Problems},
     types::{self, Types},
 };
@@ -30,28 +26,19 @@ pub(crate) fn contract(contract: &Contract) -> Result<Types, Problems> {
         keywords::schema(&authored, &mut problems);
     }
     let sound = problems.is_empty();
-    errors::table(contract, &mut problems);
-    limits::contract(contract, &mut problems);
     identifiers::contract(contract, &mut problems);
-    pointers::contract(contract, &mut problems);
-    paths::contract(contract, &mut problems);
+    for key in KEYS {
+        key.lint(contract, &mut problems);
+    }
     if !sound {
         return Problems::none_of(problems).map(|()| Types::default());
     }
     let (types, found) = types::lower(contract);
     problems.extend(found);
     identifiers::types(contract, &types, &mut problems);
-    for tool in &contract.tools {
-        effects::tool(contract, tool, &mut problems);
-        for side in Side::ALL {
-            let authored = tool.authored(side);
-            rules::satisfiable(&authored, &mut problems);
-            values::defaults(&authored, &mut problems);
-            examples::of_tool(tool, side, &mut problems);
-        }
+    for key in KEYS {
+        key.lint_with_schemas(contract, &mut problems);
     }
-    resources::contract(contract, &mut problems);
-    previews::pairs(contract, &mut problems);
     Problems::none_of(problems)?;
     Ok(types)
 }

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Checks that some value satisfies each part of a schema, and that clients see no less than what is enforced.
-pub(super) fn satisfiable(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
+pub(crate) fn satisfiable(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
     let Authored {
         document, at, schema, ..
     } = authored;

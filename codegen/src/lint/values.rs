@@ -32,7 +32,7 @@ pub(super) fn inexact(value: &Value, at: &str) -> Vec<String> {
 }
 
 /// A default that its own schema refuses would turn an absent value into an invalid one.
-pub(super) fn defaults(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
+pub(crate) fn defaults(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
     check(authored.schema, &authored.at, authored.document, problems);
 }
 

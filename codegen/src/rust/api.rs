@@ -3,14 +3,15 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{method, offers, text};
+use super::{method, text};
 use crate::{
     contract::{Contract, Side, Tool},
+    keys::Emitted,
     names,
 };
 
 /// The trait with one method per tool, and those of resources and prompts.
-pub(super) fn definition(contract: &Contract, trait_name: &Ident) -> TokenStream {
+pub(super) fn definition(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -> TokenStream {
     let mut docs = format!(
         "{}: the tools, one method each. Implementors write `async fn`.",
         contract.spec.title
@@ -21,12 +22,12 @@ pub(super) fn definition(contract: &Contract, trait_name: &Ident) -> TokenStream
     }
     let docs = text::docs(&docs);
     let methods = contract.tools.iter().map(signature);
-    let offers = offers::signatures(contract);
+    let others = keys.iter().flat_map(|key| &key.signatures);
     quote! {
         #docs
         pub trait #trait_name: Send + Sync + 'static {
             #(#methods)*
-            #(#offers)*
+            #(#others)*
         }
     }
 }

@@ -2,12 +2,10 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
+use tabellion_runtime::FailureKind;
 
 use super::text;
-use crate::{
-    contract::{Contract, FailureKind},
-    names,
-};
+use crate::{contract::Contract, names};
 
 /// The table, the enum, and what the runtime needs of it.
 pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
@@ -28,7 +26,7 @@ pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
         .collect();
     let rows = errors.iter().map(|(name, error)| {
         let (code, message) = (Literal::i32_unsuffixed(error.code), &error.message);
-        quote!(ErrorSpec { name: #name, code: #code, message: #message })
+        quote!(spec::ErrorSpec { name: #name, code: #code, message: #message })
     });
     let indices = (0..errors.len()).map(Literal::usize_unsuffixed);
     let count = Literal::usize_unsuffixed(errors.len());
@@ -80,16 +78,16 @@ pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
         },
         quote!(impl std::error::Error for ToolError {}),
         quote! {
-            static ERRORS: [ErrorSpec; #count] = [#(#rows),*];
+            static ERRORS: [spec::ErrorSpec; #count] = [#(#rows),*];
         },
     ]
 }
 
 /// How failures of runtime and store become errors of the contract.
 fn failures(contract: &Contract) -> TokenStream {
-    let arms = FailureKind::ALL.iter().filter_map(|(kind, _, rust)| {
+    let arms = FailureKind::ALL.iter().filter_map(|kind| {
         let error = format_ident!("{}", names::type_name(contract.error_for(*kind)?));
-        let kind = format_ident!("{rust}");
+        let kind = text::variant(kind);
         Some(quote!(FailureKind::#kind => Self::#error { detail, data },))
     });
     quote! {

@@ -5,10 +5,10 @@ mod errors;
 mod fields;
 mod imports;
 mod layout;
-mod offers;
+pub(crate) mod schemas;
 mod service;
 mod table;
-mod text;
+pub(crate) mod text;
 mod tidy;
 mod types;
 mod union;
@@ -16,7 +16,7 @@ mod union;
 pub(crate) use imports::may_import;
 use quote::{format_ident, quote};
 
-use crate::{contract::Contract, names, problem::Problem, types::Types};
+use crate::{contract::Contract, keys::KEYS, names, problem::Problem, types::Types};
 
 /// The text of `src/generated/<module>.rs`.
 pub(crate) fn module(contract: &Contract, types: &Types) -> Result<String, Problem> {
@@ -29,12 +29,13 @@ pub(crate) fn module(contract: &Contract, types: &Types) -> Result<String, Probl
             "this is a gap in the lints of tabellion-codegen; please report the contract",
         )
     })?;
-    let mut items = vec![api::definition(contract, &trait_name)];
+    let keys: Vec<_> = KEYS.iter().map(|key| key.emit(contract)).collect();
+    let mut items = vec![api::definition(contract, &trait_name, &keys)];
     items.extend(errors::items(contract));
-    items.extend(service::items(contract, &trait_name));
+    items.extend(service::items(contract, &trait_name, &keys));
     items.extend(types);
-    items.extend(offers::types(contract));
-    items.extend(table::items(contract));
+    items.extend(keys.iter().flat_map(|key| key.types.clone()));
+    items.extend(table::items(contract, &keys));
     items.insert(0, imports::of(&items));
 
     let mut docs = format!(

@@ -3,52 +3,33 @@
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{method, offers};
-use crate::contract::Contract;
+use super::method;
+use crate::{
+    contract::{Contract, Tool},
+    keys::{Emitted, KEYS, State},
+};
 
 /// The struct and its `impl Contract`.
-pub(super) fn items(contract: &Contract, trait_name: &Ident) -> Vec<TokenStream> {
-    let arms = contract.tools.iter().enumerate().map(|(i, tool)| {
-        let (name, method, i) = (
-            &tool.spec.name,
-            method(&tool.spec.name),
-            Literal::usize_unsuffixed(i),
-        );
-        let dispatch = format_ident!("{}", if tool.spec.mutating { "mutate" } else { "read" });
-        let dispatch = quote! {
-            dispatch::#dispatch(
-                &TOOLS[#i], implementation, &**store, call, arguments,
-                |service, cx, req| Box::pin(service.#method(cx, req)),
-            ).await
-        };
-        match tool.spec.rate_limit {
-            None => quote!(#name => #dispatch,),
-            Some(_) => quote! {
-                #name => {
-                    self.rate_limits.count::<ToolError>(&TOOLS[#i], call)?;
-                    #dispatch
-                }
-            },
-        }
-    });
-    let offers = offers::dispatch(contract);
-    let is_limited = !contract.spec.rate_limits.is_empty();
-    let field = is_limited.then(|| quote!(rate_limits: RateLimits,));
-    let value = is_limited.then(|| quote!(rate_limits: RateLimits::new(&RATE_LIMITS),));
+pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -> Vec<TokenStream> {
+    let arms = contract.tools.iter().enumerate().map(|(i, tool)| arm(i, tool));
+    let methods = keys.iter().flat_map(|key| &key.methods);
+    let state = || keys.iter().filter_map(|key| key.state.as_ref());
+    let fields = state().map(|State { name, of_type, .. }| quote!(#name: #of_type));
+    let values = state().map(|State { name, value, .. }| quote!(#name: #value));
     vec![
         quote! {
             /// An implementation and the store that it reads and the runtime changes.
             pub struct Service<S> {
                 implementation: S,
                 store: Arc<dyn Store>,
-                #field
+                #(#fields,)*
             }
         },
         quote! {
             impl<S: #trait_name> Service<S> {
                 /// Puts `implementation` in front of `store`.
                 pub fn new(implementation: S, store: Arc<dyn Store>) -> Self {
-                    Self { implementation, store, #value }
+                    Self { implementation, store, #(#values,)* }
                 }
             }
         },
@@ -72,8 +53,36 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident) -> Vec<TokenStream>
                         }
                     })
                 }
-                #(#offers)*
+                #(#methods)*
             }
         },
     ]
+}
+
+/// The way of one tool, which has index `i` in `TOOLS`.
+fn arm(i: usize, tool: &Tool) -> TokenStream {
+    let (name, i) = (&tool.spec.name, Literal::usize_unsuffixed(i));
+    let method = method(name);
+    let dispatch = format_ident!("{}", if tool.spec.mutating { "mutate" } else { "read" });
+    let call = |spec: TokenStream| {
+        quote! {
+            dispatch::#dispatch(
+                #spec, implementation, &**store, call, arguments,
+                |service, cx, req| Box::pin(service.#method(cx, req)),
+            ).await
+        }
+    };
+    let before: TokenStream = KEYS.iter().map(|key| key.emit_tool(tool).before).collect();
+    if before.is_empty() {
+        let call = call(quote!(&TOOLS[#i]));
+        return quote!(#name => #call,);
+    }
+    let call = call(quote!(tool));
+    quote! {
+        #name => {
+            let tool = &TOOLS[#i];
+            #before
+            #call
+        }
+    }
 }

@@ -1,14 +1,34 @@
 //! Literals and doc comments.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use std::fmt::Debug;
+
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{ToTokens, format_ident, quote};
 use serde_json::Value;
 
 /// No line of JSON is wider than this, if it can be broken.
 const WIDTH: usize = 100;
 
+/// Returns the Rust name of a word of a closed vocabulary.
+pub(crate) fn variant(word: impl Debug) -> Ident {
+    ident(&format!("{word:?}"))
+}
+
+/// Returns `name` as an identifier.
+pub(crate) fn ident(name: &str) -> Ident {
+    format_ident!("{name}")
+}
+
+/// Returns `value` as an `Option`.
+pub(crate) fn optional(value: Option<impl ToTokens>) -> TokenStream {
+    match value {
+        Some(value) => quote!(Some(#value)),
+        None => quote!(None),
+    }
+}
+
 /// `#[doc]` attributes with `text`, line by line.
-pub(super) fn docs(text: &str) -> TokenStream {
+pub(crate) fn docs(text: &str) -> TokenStream {
     let lines = doc_lines(text);
     quote!(#(#[doc = #lines])*)
 }
@@ -41,7 +61,7 @@ fn doc_lines(text: &str) -> Vec<String> {
 }
 
 /// A raw string with `value` as people would write it, so that a change of it reads well in a diff.
-pub(super) fn json(value: &Value) -> Literal {
+pub(crate) fn json(value: &Value) -> Literal {
     let mut text = String::new();
     write(value, 0, 0, &mut text);
     let mut hashes = "#".to_string();

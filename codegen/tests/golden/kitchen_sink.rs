@@ -15,9 +15,9 @@ use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
-    Annotations, Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec,
-    ErrorAnswer, ErrorChannel, ErrorSpec, Example, Failure, FailureKind, ReadCx,
-    Rejection, Rule, Schema, Store, ToolSpec, dispatch,
+    Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
+    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Store, ToolSpec, dispatch,
+    spec,
 };
 
 /// Kitchen sink: the tools, one method each. Implementors write `async fn`.
@@ -111,8 +111,8 @@ impl fmt::Display for ToolError {
 
 impl std::error::Error for ToolError {}
 
-static ERRORS: [ErrorSpec; 1] = [
-    ErrorSpec {
+static ERRORS: [spec::ErrorSpec; 1] = [
+    spec::ErrorSpec {
         name: "ERROR",
         code: -32000,
         message: "Something went wrong.",
@@ -322,17 +322,10 @@ pub static CONTRACT: ContractSpec = ContractSpec {
     id: "kitchen-sink",
     version: "0.1.0",
     title: "Kitchen sink",
-    document: false,
-    error_channel: ErrorChannel::Result,
-    error_details: None,
+    error_channel: spec::ErrorChannel::Result,
     errors: &ERRORS,
-    guarantees: &[],
-    previews: &[],
-    log: None,
-    rate_limits: &[],
     tools: &TOOLS,
-    resources: &[],
-    prompts: &[],
+    ..ContractSpec::EMPTY
 };
 
 /// The tools' names, for callers.
@@ -347,68 +340,36 @@ pub static TOOLS: [ToolSpec; 2] = [
     ToolSpec {
         name: "move",
         description: "A tool whose name is a word of Rust.\n\n```\nlet this = \"be no doctest\";\n```",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: true,
         },
         mutating: false,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["ERROR"],
-        effects: &[],
-        input: Schema::new(schema::MOVE_INPUT, schema::MOVE_INPUT, &[]),
-        output: Schema::new(schema::MOVE_OUTPUT, schema::MOVE_OUTPUT, &[]),
-        examples: &[],
+        ..ToolSpec::new(&schema::MOVE_INPUT, &schema::MOVE_OUTPUT)
     },
     ToolSpec {
         name: "kitchen.every-shape",
         description: "Everything that a schema can say, quoted \"#.",
-        annotations: Annotations {
+        annotations: spec::Annotations {
             read_only: true,
             destructive: false,
             idempotent: true,
             open_world: false,
         },
         mutating: false,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
-        approval: None,
-        rate_limit: None,
         errors: &["ERROR"],
-        effects: &[],
-        input: Schema::new(
-            schema::KITCHEN_EVERY_SHAPE_INPUT,
-            schema::KITCHEN_EVERY_SHAPE_INPUT_ENFORCED,
-            &[
-                Rule {
-                    at: "/properties/point/allOf/0",
-                    id: "y_too",
-                    message: "`y` is required where `x` is",
-                },
-            ],
-        ),
-        output: Schema::new(
-            schema::KITCHEN_EVERY_SHAPE_OUTPUT,
-            schema::KITCHEN_EVERY_SHAPE_OUTPUT,
-            &[],
-        ),
         examples: &[
-            Example {
+            spec::Example {
                 name: "the least",
                 json: r#"{ "type": "shapes", "z-last": 1, "nullable": null, "shade": null }"#,
                 valid: true,
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "everything",
                 json: r##"{
   "type": "shapes",
@@ -439,7 +400,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                 at: None,
                 rule: None,
             },
-            Example {
+            spec::Example {
                 name: "half a point",
                 json: r#"{ "type": "shapes", "z-last": 1, "nullable": null, "shade": null, "point": { "x": 1 } }"#,
                 valid: false,
@@ -447,14 +408,21 @@ pub static TOOLS: [ToolSpec; 2] = [
                 rule: Some("y_too"),
             },
         ],
+        ..ToolSpec::new(
+            &schema::KITCHEN_EVERY_SHAPE_INPUT,
+            &schema::KITCHEN_EVERY_SHAPE_OUTPUT,
+        )
     },
 ];
 
 /// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
 mod schema {
-    pub(super) const MOVE_INPUT: &str = r#"{ "type": "object" }"#;
+    use super::{Rule, Schema};
 
-    pub(super) const MOVE_OUTPUT: &str = r#"{
+    pub(super) static MOVE_INPUT: Schema = Schema::plain(r#"{ "type": "object" }"#);
+
+    pub(super) static MOVE_OUTPUT: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["kind", "of"],
   "properties": {
@@ -462,9 +430,11 @@ mod schema {
     "of": { "type": ["string", "null"] }
   },
   "additionalProperties": false
-}"#;
+}"#,
+    );
 
-    pub(super) const KITCHEN_EVERY_SHAPE_INPUT: &str = r##"{
+    pub(super) static KITCHEN_EVERY_SHAPE_INPUT: Schema = Schema::new(
+        r##"{
   "type": "object",
   "title": "Shapes",
   "required": ["type", "z-last", "nullable", "shade"],
@@ -521,8 +491,8 @@ mod schema {
     "nothing": { "type": "object", "additionalProperties": false }
   },
   "additionalProperties": false
-}"##;
-    pub(super) const KITCHEN_EVERY_SHAPE_INPUT_ENFORCED: &str = r##"{
+}"##,
+        r##"{
   "type": "object",
   "required": ["type", "z-last", "nullable", "shade"],
   "properties": {
@@ -577,8 +547,18 @@ mod schema {
     "nothing": { "type": "object", "additionalProperties": false }
   },
   "additionalProperties": false
-}"##;
-    pub(super) const KITCHEN_EVERY_SHAPE_OUTPUT: &str = r#"{
+}"##,
+        &[
+            Rule {
+                at: "/properties/point/allOf/0",
+                id: "y_too",
+                message: "`y` is required where `x` is",
+            },
+        ],
+    );
+
+    pub(super) static KITCHEN_EVERY_SHAPE_OUTPUT: Schema = Schema::plain(
+        r#"{
   "type": "object",
   "required": ["kind", "of"],
   "properties": {
@@ -586,5 +566,6 @@ mod schema {
     "of": { "type": ["string", "null"] }
   },
   "additionalProperties": false
-}"#;
+}"#,
+    );
 }

@@ -11,9 +11,11 @@ use std::{
 use serde_json::Value;
 use tabellion_codegen::Sources;
 
-/// The folder of this crate.
+/// The folder of `tabellion-codegen`, also for the crate in it.
 pub(crate) fn root() -> PathBuf {
-    env!("CARGO_MANIFEST_DIR").into()
+    let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let root = folders.find(|folder| folder.ends_with("codegen"));
+    root.expect("the crate is in `codegen`").into()
 }
 
 /// Where the contract `notes` lies, from which most cases start.
@@ -109,11 +111,24 @@ fn edit(files: &mut BTreeMap<String, String>, place: &str, value: Option<&Value>
     files.insert(file.into(), serde_json::to_string_pretty(&document).unwrap());
 }
 
-/// The named cases of a file of data.
-pub(crate) fn cases(file: &str) -> Vec<(String, Value)> {
-    let text = fs::read_to_string(root().join("tests").join(file)).unwrap();
-    let cases: serde_json::Map<String, Value> = serde_json::from_str(&text).unwrap();
-    cases.into_iter().collect()
+/// Compares what `say` says about each named case of the JSON files in `folder` with the text beside each file.
+#[track_caller]
+pub(crate) fn check_cases(folder: &str, say: impl Fn(&Value) -> String) {
+    let entries = fs::read_dir(root().join(folder)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut subjects: Vec<_> = names
+        .filter_map(|name| Some(name.strip_suffix(".json")?.to_owned()))
+        .collect();
+    subjects.sort();
+    assert!(!subjects.is_empty(), "{folder} has no cases");
+    for subject in subjects {
+        let cases = fs::read_to_string(root().join(folder).join(&subject).with_extension("json")).unwrap();
+        let cases: serde_json::Map<String, Value> = serde_json::from_str(&cases).unwrap();
+        let text = cases
+            .iter()
+            .map(|(name, case)| format!("== {name}\n{}\n", say(case)));
+        golden(&format!("{folder}/{subject}.txt"), &text.collect::<String>());
+    }
 }
 
 /// Compares `text` with a checked-in file; with `UPDATE_GOLDEN` set, writes it.

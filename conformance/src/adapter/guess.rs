@@ -8,11 +8,11 @@ use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use super::{
-    doing, effect_name,
+    doing,
     offer::{self, Offer},
     smoke::DOCUMENT,
 };
-use crate::{Subject, check::Stop, client::Client, probe::Identity, reply, scene::Scene, trace::Trace};
+use crate::{Subject, client::Client, judgement::Stop, probe::Identity, reply, scene::Scene, trace::Trace};
 
 /// Names of arguments and of tools, by what they are for.
 const PATHS: &[&str] = &[
@@ -75,7 +75,7 @@ pub fn draft(subject: &Subject, identity: Option<&Identity>) -> Result<String, S
     let trace = Trace::default();
     let scene = Scene::new(subject, &trace, &[("notes/plan.md", DOCUMENT)])?;
     let mut client = scene.start()?;
-    let offer = offer::ask(&mut client).map_err(crate::check::fail)?;
+    let offer = offer::ask(&mut client).map_err(crate::judgement::fail)?;
     let reading = reading(subject, &offer, &scene, &mut client)?;
     let path = reading.as_ref().map_or("{path}", |reading| reading.path);
     let mut toml = head(subject, identity);
@@ -134,7 +134,7 @@ fn section(
             path: &path,
             previews: does.name != tool.name,
         };
-        (effect_name(effect.kind), wish.entry(offer))
+        (effect.kind, wish.entry(offer))
     });
     let guesses: Vec<_> = guesses.collect();
     let Some(first) = guesses.iter().find_map(|(_, entry)| entry.as_ref()) else {
@@ -322,7 +322,7 @@ impl Wish<'_> {
         let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
         let kind = kind(property);
         let text = kind == Some("string");
-        let effect = effect_name(self.kind);
+        let effect = self.kind.to_string();
         let modes = property["enum"]
             .as_array()
             .into_iter()

@@ -156,9 +156,7 @@ impl Mapping {
         let doing = doing(self.contract, mapped.tool);
         let effect = doing.effect(arguments).map(|effect| effect.kind);
         let call = mapped.call(effect).ok_or_else(|| {
-            let of = effect.map_or_else(String::new, |kind| {
-                format!(" with the effect `{}`", effect_name(kind))
-            });
+            let of = effect.map_or_else(String::new, |kind| format!(" with the effect `{kind}`"));
             nothing() + &of
         })?;
         let values = values::Values::new(doing, arguments, root);
@@ -189,28 +187,6 @@ pub(crate) fn doing(contract: &ContractSpec, tool: &'static ToolSpec) -> &'stati
     previews
         .and_then(|pair| contract.tool(pair.applies))
         .unwrap_or(tool)
-}
-
-/// The name of an effect, as contracts and adapters write it.
-pub fn effect_name(kind: EffectKind) -> &'static str {
-    match kind {
-        EffectKind::Read => "read",
-        EffectKind::Write => "write",
-        EffectKind::Delete => "delete",
-        EffectKind::Append => "append",
-        EffectKind::Prepend => "prepend",
-        EffectKind::ReplaceSection => "replace_section",
-        EffectKind::InsertBefore => "insert_before",
-        EffectKind::InsertAfter => "insert_after",
-        EffectKind::AppendLine => "append_line",
-        EffectKind::ReadSection => "read_section",
-        EffectKind::InsertSection => "insert_section",
-        EffectKind::UpdateSection => "update_section",
-        EffectKind::DeleteSection => "delete_section",
-        EffectKind::MoveSection => "move_section",
-        EffectKind::Undo => "undo",
-        EffectKind::Redo => "redo",
-    }
 }
 
 /// A response of a server that has the contract's shapes.

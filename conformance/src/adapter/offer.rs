@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::{Subject, check::Stop, client::Client, scene::Scene, trace::Trace};
+use crate::{Subject, client::Client, judgement::Stop, scene::Scene, trace::Trace};
 
 /// More pages than this of a list are not asked for.
-const MOST_PAGES: usize = 100;
+const MAX_PAGES: usize = 100;
 
 /// A server's tools, by name, as its `tools/list` shows them.
 pub type Offer = BTreeMap<String, Value>;
@@ -18,7 +18,7 @@ pub type Offer = BTreeMap<String, Value>;
 /// When the server does not answer with a list of tools.
 pub fn ask(client: &mut Client<'_>) -> Result<Offer, String> {
     let (mut offer, mut params) = (Offer::new(), json!({}));
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         let response = client
             .request("tools/list", params)
             .map_err(|error| error.to_string())?;
@@ -45,7 +45,7 @@ pub fn ask(client: &mut Client<'_>) -> Result<Offer, String> {
 pub fn lacking(subject: &Subject) -> Result<Lacking, Stop> {
     let trace = Trace::default();
     let scene = Scene::new(subject, &trace, &[("README.md", "# Library\n")])?;
-    let offer = ask(&mut scene.start()?).map_err(crate::check::fail)?;
+    let offer = ask(&mut scene.start()?).map_err(crate::judgement::fail)?;
     let wanted = subject.adapter.names(subject.contract);
     let all = wanted.len();
     let names = wanted

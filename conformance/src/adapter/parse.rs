@@ -11,12 +11,12 @@ use toml::{
 };
 
 use super::{
-    Call, MappedTool, Mapping, Server, doing, effect_name,
+    Call, MappedTool, Mapping, Server, doing,
     response::{self, From, Source},
     schema,
     template::{Hole, Template},
 };
-use crate::checks::CONTRACTS;
+use crate::contracts;
 
 /// What is wrong in an adapter's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -73,14 +73,8 @@ fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Wrong> {
 
 fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Wrong> {
     table.only(&["name", "version", "package", "contract", "command", "environment"])?;
-    let contract = table.get("contract")?;
-    let id = text(contract)?;
-    let found = CONTRACTS.iter().copied().find(|contract| contract.id == id);
-    let contract = found.ok_or_else(|| {
-        let known: Vec<_> = CONTRACTS.iter().map(|contract| contract.id).collect();
-        let message = format!("there is no contract `{id}`; there is {}", known.join(", "));
-        wrong(contract, message)
-    })?;
+    let id = table.get("contract")?;
+    let contract = contracts::find(text(id)?).map_err(|message| wrong(id, message))?;
     let command = match table.find("command") {
         Some(item) => texts(item)?,
         None => Vec::new(),
@@ -114,11 +108,11 @@ fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Wrong> {
 fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> Result<MappedTool, Wrong> {
     let declared = doing(contract, tool).effects;
     let kinds: Vec<_> = declared.iter().map(|effect| effect.kind).collect();
-    let names: Vec<_> = kinds.iter().map(|kind| effect_name(*kind)).collect();
+    let names: Vec<_> = kinds.iter().map(|kind| kind.to_string()).collect();
     let mut keys = vec!["name", "arguments", "when", "response", "refused"];
-    keys.extend(&names);
+    keys.extend(names.iter().map(String::as_str));
     table.only(&keys)?;
-    let kind_of = |name: &str| kinds.iter().copied().find(|kind| effect_name(*kind) == name);
+    let kind_of = |name: &str| kinds.iter().copied().find(|kind| kind.to_string() == name);
     let edits = !kinds.is_empty() && kinds != [EffectKind::Read] && kinds != [EffectKind::Delete];
     let plain = match table.find("name") {
         Some(_) => Some(call(tool, edits, table)?),
@@ -160,7 +154,7 @@ fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> 
     })
 }
 
-fn no_effect(tool: &ToolSpec, name: &str, known: &[&str]) -> String {
+fn no_effect(tool: &ToolSpec, name: &str, known: &[String]) -> String {
     let known = if known.is_empty() {
         "none".to_owned()
     } else {

@@ -9,13 +9,13 @@ use tabellion_runtime::{
 };
 
 use super::{
-    doing, effect_name,
+    doing,
     offer::{self, Offer},
 };
 use crate::{
     Subject,
-    check::Stop,
     client::Client,
+    judgement::Stop,
     reply::Reply,
     request::{Call, With, about, examples, with_effect},
     scene::Scene,
@@ -71,7 +71,7 @@ pub fn smoke(subject: &Subject) -> Result<Vec<Tried>, Stop> {
     let trace = Trace::default();
     let scene = Scene::new(subject, &trace, &documents)?;
     let mut client = scene.start()?;
-    let offer = offer::ask(&mut client).map_err(crate::check::fail)?;
+    let offer = offer::ask(&mut client).map_err(crate::judgement::fail)?;
     let done = tries.into_iter().map(|it| {
         let mut tried = Tried {
             tool: it.tool,
@@ -99,7 +99,7 @@ fn tries(subject: &Subject) -> Vec<Try> {
             let path = format!(
                 "notes/{}-{}.md",
                 tool.name,
-                effect.map_or("call", |effect| effect_name(effect.kind))
+                effect.map_or("call".into(), |effect| effect.kind.to_string())
             );
             let with = With {
                 path: &path,
@@ -227,7 +227,7 @@ fn judge(
 impl fmt::Display for Tried {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.effect {
-            Some(kind) => format!("{} {}", self.tool.name, effect_name(kind)),
+            Some(kind) => format!("{} {kind}", self.tool.name),
             None => self.tool.name.to_owned(),
         };
         let called = self

@@ -19,7 +19,7 @@ fn adapter(tools: &str) -> Adapter {
 }
 
 fn tool(name: &str) -> &'static ToolSpec {
-    let tools = crate::checks::CONTRACTS
+    let tools = crate::contracts::CONTRACTS
         .iter()
         .flat_map(|contract| contract.tools);
     tools.into_iter().find(|tool| tool.name == name).expect("a tool")
@@ -138,7 +138,7 @@ fn an_entry_is_for_the_tool_or_for_one_effect_of_it() {
             expected,
             "{name} {kind}"
         );
-        let effect = doing(crate::checks::CONTRACTS[0], tool(name)).effect(&request);
+        let effect = doing(crate::contracts::CONTRACTS[0], tool(name)).effect(&request);
         if effect.is_some() {
             assert_eq!(
                 adapter.has(tool(name), effect),
@@ -150,7 +150,7 @@ fn an_entry_is_for_the_tool_or_for_one_effect_of_it() {
     assert!(adapter.has(tool("edit_markdown"), None));
     assert!(!adapter.has(tool("read_markdown"), None));
     assert_eq!(
-        adapter.names(crate::checks::CONTRACTS[0]),
+        adapter.names(crate::contracts::CONTRACTS[0]),
         ["own", "plain", "shows"]
     );
 }

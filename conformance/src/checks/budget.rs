@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Stop, ensure},
     launch::not_ours,
     reply,
     request::{With, examples},
@@ -69,18 +70,18 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-const HANDSHAKE: Duration = Duration::from_secs(1);
-const LIST_TOKENS: usize = 20_000;
-const ANSWER_TOKENS: usize = 25_000;
-const MEMORY_MB: u64 = 200;
+const MAX_HANDSHAKE_TIME: Duration = Duration::from_secs(1);
+const MAX_LIST_TOKENS: usize = 20_000;
+const MAX_ANSWER_TOKENS: usize = 25_000;
+const MAX_MEMORY_MB: u64 = 200;
 
-/// Documents in a library where nothing is to take long.
-const SOME: usize = 2_000;
+/// How many documents are in a library where every call must be quick.
+const DOCUMENT_COUNT: usize = 2_000;
 /// A document that every library has.
 const DOCUMENT: &str = "notes/0/plan.md";
 
 fn handshake(bench: &Bench<'_>, _: &Case) -> Judgement {
-    let scene = library(bench, SOME, "Nothing of interest.\n")?;
+    let scene = library(bench, DOCUMENT_COUNT, "Nothing of interest.\n")?;
     let mut best = Duration::MAX;
     for _ in 0..3 {
         let since = Instant::now();
@@ -88,7 +89,7 @@ fn handshake(bench: &Bench<'_>, _: &Case) -> Judgement {
         talk.ask(&json!(1), "tools/list", json!({}))?;
         best = best.min(since.elapsed());
     }
-    ensure(best <= HANDSHAKE, || {
+    ensure(best <= MAX_HANDSHAKE_TIME, || {
         format!(
             "the first list of tools took {:.1} s, the best of three",
             best.as_secs_f64()
@@ -101,7 +102,7 @@ fn list_tokens(bench: &Bench<'_>, _: &Case) -> Judgement {
     let mut talk = Talk::open(bench.subject, &scene)?;
     let answer = talk.ask(&json!(1), "tools/list", json!({}))?;
     let tokens = answer["result"]["tools"].to_string().len() / 4;
-    ensure(tokens <= LIST_TOKENS, || {
+    ensure(tokens <= MAX_LIST_TOKENS, || {
         format!("the list of tools has some {tokens} tokens")
     })
 }
@@ -182,7 +183,7 @@ fn largest_answer(bench: &Bench<'_>, case: &Case) -> Judgement {
     } else {
         text.len()
     } / 4;
-    ensure(tokens <= ANSWER_TOKENS, || {
+    ensure(tokens <= MAX_ANSWER_TOKENS, || {
         format!(
             "one answer of `{}` has some {tokens} tokens, on {documents} documents",
             tool.name
@@ -211,7 +212,7 @@ fn mutate(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<(
 }
 
 fn memory(bench: &Bench<'_>, _: &Case) -> Judgement {
-    let scene = library(bench, SOME, "Nothing of interest.\n")?;
+    let scene = library(bench, DOCUMENT_COUNT, "Nothing of interest.\n")?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let with = With {
         path: DOCUMENT,
@@ -227,7 +228,7 @@ fn memory(bench: &Bench<'_>, _: &Case) -> Judgement {
     let resident =
         resident.ok_or_else(|| Stop::NotTestable("this machine does not report memory in /proc".into()))?;
     let megabytes = resident / 1024;
-    ensure(megabytes <= MEMORY_MB, || {
+    ensure(megabytes <= MAX_MEMORY_MB, || {
         format!("at rest the server uses {megabytes} MB of memory")
     })
 }
@@ -265,7 +266,7 @@ fn resident_kb(root: u32) -> Option<u64> {
 /// less to store. In memory unless they are many.
 fn library<'a>(bench: &Bench<'a>, documents: usize, text: &str) -> Result<Scene<'a>, Stop> {
     let first = [(DOCUMENT, format!("# Plan\n\n{text}"))];
-    let scene = if documents > SOME {
+    let scene = if documents > DOCUMENT_COUNT {
         bench.scene(&first)?
     } else {
         Scene::in_memory(bench.subject, &bench.trace, &first)?

@@ -7,14 +7,15 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     bytes::Bytes,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::{self, CHANGES, Document},
+    judgement::{Judgement, Stop, ensure, fail},
+    layout::DOCUMENT,
     moment::Moment,
     reply::Reply,
     request::With,
     semantics,
-    subject::DOCUMENT,
 };
 
 use super::table::{self, Row};

@@ -1,7 +1,7 @@
 //! All checks, by family.
 //!
-//! A check names no tool: it asks the contract which tool has which effect. A contract is judged once it stands in
-//! [`CONTRACTS`], which this crate does not compile with as long as one of its guarantees has no check.
+//! A check names no tool: it asks the contract which tool has which effect. This module does not compile while a guarantee
+//! of one of the [`CONTRACTS`] has no check.
 
 mod append;
 mod approval;
@@ -26,15 +26,10 @@ mod wire;
 
 use tabellion_runtime::ContractSpec;
 
-use crate::check::{Check, Severity};
-
-/// The contracts that this suite judges: those of whose guarantees each has a check. What another one promises is not
-/// tried, and the suite does not offer to.
-pub static CONTRACTS: &[&ContractSpec] = &[
-    &tabellion_contracts::braindrive_markdown::CONTRACT,
-    &tabellion_contracts::learning_os::CONTRACT,
-    &tabellion_contracts::safe_markdown_editor::CONTRACT,
-];
+use crate::{
+    check::{Check, Severity},
+    contracts::CONTRACTS,
+};
 
 /// The checks, in the order in which they run.
 pub const FAMILIES: &[&[Check]] = &[

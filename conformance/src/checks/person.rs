@@ -1,9 +1,6 @@
 //! A library that a person is at work in: with changes that are staged, changes that are not, and new files.
 
-use crate::{
-    check::{Bench, Stop},
-    scene::Scene,
-};
+use crate::{check::Bench, judgement::Stop, scene::Scene};
 
 /// Where the document lies that nobody is at work at.
 pub(super) const DOCUMENT: &str = "notes/plan.md";

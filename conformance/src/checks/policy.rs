@@ -11,7 +11,8 @@ use tabellion_runtime::{PathPolicy, ToolSpec};
 
 use crate::{
     Bytes, Subject,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
+    judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     reply::Reply,
     request::{self, Call},

@@ -12,8 +12,9 @@ use tabellion_runtime::{
 use crate::{
     attacks::{self, Expected, Setup, placed},
     bytes::Bytes,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     documents::{CHANGES, on_section},
+    judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     reply::Reply,
     request::{Call, With, with_effect},

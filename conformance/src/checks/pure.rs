@@ -6,8 +6,9 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     attacks,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     documents::on_section,
+    judgement::{Judgement, Stop, ensure},
     moment::Moment,
     reply::Reply,
     request::{self, Call, With, with_effect},

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Stop},
+    check::{Bench, Case},
     documents::{self, CHANGES, Content, Document},
+    judgement::Stop,
     request::With,
     scene::Scene,
 };

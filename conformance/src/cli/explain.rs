@@ -5,14 +5,10 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::{Trouble, run::print};
-use crate::{
-    check::Severity,
-    checks::{self, CONTRACTS},
-    exit,
-};
+use crate::{check::Severity, checks, contracts::CONTRACTS, exit};
 
-/// Text is wrapped at so many characters.
-const WIDTH: usize = 88;
+/// The width at which text is wrapped.
+const MAX_WIDTH: usize = 88;
 
 /// Which check.
 #[derive(Debug, clap::Args)]
@@ -55,7 +51,7 @@ fn wrapped(text: &str) -> String {
     let (mut lines, mut width) = (String::new(), 0);
     for word in text.split_whitespace() {
         let long = word.chars().count();
-        if width > 0 && width + 1 + long > WIDTH {
+        if width > 0 && width + 1 + long > MAX_WIDTH {
             lines.push('\n');
             width = 0;
         }
@@ -76,7 +72,7 @@ mod tests {
     #[test]
     fn lines_are_not_too_long() {
         let text = wrapped(&"word ".repeat(50));
-        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        assert!(text.lines().all(|line| line.len() <= MAX_WIDTH), "{text}");
         assert_eq!(text.split_whitespace().count(), 50);
     }
 }

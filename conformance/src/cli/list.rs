@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::{Trouble, run::print};
-use crate::{check::Severity, checks, exit, in_tests};
+use crate::{check::Severity, checks, contracts, exit};
 
 /// Which checks to print, and how.
 #[derive(Debug, clap::Args)]
@@ -19,11 +19,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn list(arguments: &Arguments) -> Result<u8, Trouble> {
-    let contract = arguments
-        .contract
-        .as_deref()
-        .map(in_tests::contract)
-        .transpose()?;
+    let contract = arguments.contract.as_deref().map(contracts::find).transpose()?;
     let mut checks: Vec<_> = checks::all().collect();
     if let Some(contract) = contract {
         checks.retain(|check| checks::of(contract).any(|of| of.id == check.id));

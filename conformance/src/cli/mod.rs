@@ -16,7 +16,7 @@ use clap::{Parser, Subcommand};
 
 use crate::exit;
 
-/// Prove or break the guarantees of any implementation of a contract, on the disk
+/// Test which of a contract's guarantees an MCP server keeps, by what it leaves on the disk and in git
 #[derive(Debug, Parser)]
 #[command(version, about, max_term_width = 100)]
 pub struct Cli {
@@ -26,28 +26,28 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Try a server
+    /// Run the checks against a server
     Run(Box<run::Arguments>),
-    /// Try a saved case again
+    /// Run one saved failing case again
     Replay(Box<replay::Arguments>),
-    /// Show reports that `run --json` wrote, several servers side by side
+    /// Show reports written by `run --json`, several servers side by side
     Report(report::Arguments),
-    /// Tell a wrong adapter from a wrong server: call each tool once
+    /// Call each tool once, to tell a wrong adapter from a wrong server
     Smoke(smoke::Arguments),
-    /// Print the first draft of an adapter, for a server that has other tools than the contract
+    /// Print a draft of an adapter, for a server whose tools differ from the contract's
     Template(template::Arguments),
-    /// Print the checks
+    /// List the checks
     List(list::Arguments),
-    /// Print what a check states, why, and how it is tried
+    /// Explain what a check requires, why, and how it is tested
     Explain(explain::Arguments),
 }
 
-/// Why a command does not do what it should.
+/// Why a command failed.
 #[derive(Debug)]
 enum Trouble {
-    /// It can't be understood, or names what is not there.
+    /// The command line is invalid, or names something that does not exist.
     Usage(String),
-    /// The tester can't do its work.
+    /// The suite itself failed.
     Harness(String),
 }
 
@@ -57,7 +57,7 @@ impl From<String> for Trouble {
     }
 }
 
-/// Does what the command line asks for.
+/// Runs the command.
 pub fn main(cli: Cli) -> ExitCode {
     let done = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
@@ -77,7 +77,7 @@ pub fn main(cli: Cli) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// The text of a file.
+/// Reads a text file.
 fn read(file: &Path) -> Result<String, Trouble> {
     fs::read_to_string(file).map_err(|error| Trouble::Usage(format!("`{}`: {error}", file.display())))
 }

@@ -12,13 +12,13 @@ use crate::report::{Report, badge, compare::Comparison, html, junit, markdown};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Reports")]
 pub(super) struct Outputs {
-    /// Write JUnit's XML
+    /// Write JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write Markdown, for a comment on a pull request
+    /// Write Markdown, for a pull request comment
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write one self-contained page
+    /// Write a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Write an SVG badge
@@ -35,7 +35,7 @@ impl Outputs {
         let only = || match reports {
             [only] => Ok(only),
             _ => Err(Trouble::Usage(
-                "`--junit` and `--badge` are about one report".to_owned(),
+                "`--junit` and `--badge` take one report".to_owned(),
             )),
         };
         write(self.junit.as_deref(), || Ok(junit::junit(only()?)))?;
@@ -62,5 +62,5 @@ pub(super) fn write(
     let Some(file) = file else { return Ok(()) };
     let text = text()?;
     fs::write(file, text)
-        .map_err(|error| Trouble::Harness(format!("`{}` can't be written: {error}", file.display())))
+        .map_err(|error| Trouble::Harness(format!("can't write `{}`: {error}", file.display())))
 }

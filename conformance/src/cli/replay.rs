@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use super::{Trouble, run::print, server::Server};
 use crate::{
-    check::{Failure, Stop},
-    exit, probe,
+    exit,
+    judgement::{Failure, Stop},
+    probe,
     replay::Saved,
     report::{Witness, terminal},
 };
@@ -13,7 +14,7 @@ use crate::{
 /// Which case, and against which server.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// A file that `run --save` wrote
+    /// A file written by `run --save`
     file: PathBuf,
     #[command(flatten)]
     server: Server,

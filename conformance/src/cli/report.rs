@@ -11,7 +11,7 @@ use crate::{
 /// Which reports, and in which formats.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Files that `run --json` wrote, one for each server
+    /// Files written by `run --json`, one for each server
     #[arg(required = true, value_name = "FILE")]
     reports: Vec<PathBuf>,
     /// Print only failures and the summaries

@@ -8,8 +8,10 @@ use super::{
     server::Server,
 };
 use crate::{
-    check::Profile,
-    checks, exit, in_tests,
+    check::{Profile, covers},
+    checks,
+    era::Era,
+    exit,
     known::Known,
     probe::{self, Spoken},
     replay,
@@ -18,45 +20,44 @@ use crate::{
         progress::Progress,
         terminal::{self, Again, With},
     },
-    run::{self, Options, covers},
-    subject::Era,
+    run::{self, Options},
 };
 
-/// What to try, and how.
+/// Which checks to run, and how.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// How much to try
+    /// How many cases to run
     #[arg(long, value_enum, default_value = "quick")]
     profile: Profile,
-    /// Only these checks, or families of checks
+    /// Run only these checks or families
     #[arg(long, value_delimiter = ',', value_name = "ID")]
     only: Vec<String>,
-    /// All but these checks, or families of checks
+    /// Skip these checks or families
     #[arg(long, value_delimiter = ',', value_name = "ID")]
     skip: Vec<String>,
-    /// Revisions of the protocol to speak; those that the server speaks, if not given (the quick profile then tries in the
-    /// older ones only what is said on the wire)
+    /// Protocol revisions to test; by default all that the server speaks (in the quick profile, older ones with the wire checks
+    /// only)
     #[arg(long, value_delimiter = ',', value_name = "REVISION")]
     era: Vec<String>,
-    /// Where all that is chosen at random comes from
+    /// The seed of all random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many cases to try at the same time; as many as there are cores, if not given
+    /// How many cases to run in parallel; by default one per core
     #[arg(long)]
     jobs: Option<NonZero<usize>>,
-    /// Begin nothing new after so long; what is not reached counts as not testable
+    /// Start no case after this time; checks not reached count as not testable
     #[arg(long, value_name = "SECONDS")]
     time_budget: Option<u64>,
-    /// What is known to fail: a TOML file of `[[known]]` with `check`, `reason` and perhaps `revision`
+    /// A TOML file of known failures: `[[known]]` with `check`, `reason` and optionally `revision`
     #[arg(long, value_name = "FILE")]
     known_failing: Option<PathBuf>,
-    /// Save each failing case in this folder, for `replay`
+    /// Save failing cases in this folder, for `replay`
     #[arg(long, value_name = "FOLDER")]
     save: Option<PathBuf>,
     /// Print only failures and the summary
     #[arg(long, short)]
     quiet: bool,
-    /// Write the report as data, for `report`
+    /// Write the report as JSON, for `report`
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     json: Option<PathBuf>,
     #[command(flatten)]
@@ -112,7 +113,7 @@ impl Arguments {
         let era = |revision: &String| {
             Era::of(revision).ok_or_else(|| {
                 let known = Era::ALL.map(Era::revision).join(", ");
-                format!("there are no checks for revision `{revision}`, but for {known}")
+                format!("there are no checks for revision `{revision}`; there are for {known}")
             })
         };
         let known = match &self.known_failing {
@@ -122,7 +123,7 @@ impl Arguments {
         Ok(Options {
             profile: self.profile,
             seed: self.seed,
-            jobs: self.jobs.map_or_else(in_tests::jobs, NonZero::get),
+            jobs: self.jobs.map_or_else(run::available_jobs, NonZero::get),
             only: self.only.clone(),
             skip: self.skip.clone(),
             eras: self.era.iter().map(era).collect::<Result<_, _>>()?,
@@ -173,7 +174,7 @@ impl Arguments {
 pub(super) fn print(text: &str) -> Result<(), Trouble> {
     let mut out = anstream::stdout().lock();
     let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    done.map_err(|error| Trouble::Harness(format!("the report can't be printed: {error}")))
+    done.map_err(|error| Trouble::Harness(format!("can't print the report: {error}")))
 }
 
 fn exit_code(report: &Report) -> u8 {

@@ -7,51 +7,52 @@ use tabellion_runtime::ContractSpec;
 use super::Trouble;
 use crate::{
     adapter::{Adapter, Mapping, offer},
-    check::Stop,
-    checks::CONTRACTS,
+    contracts::{self, CONTRACTS},
+    era::Era,
     http::Url,
-    in_tests,
+    judgement::Stop,
+    launch::{Launch, Reach, Running},
     probe::{self, Identity, Spoken},
-    subject::{Era, Launch, Reach, Running, Subject},
+    subject::Subject,
 };
 
-/// Which server, and how it is started.
+/// The server under test, and how to start it.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(super) struct Server {
-    /// The contract that the server is held to; braindrive-markdown, if not given
+    /// The contract to test; `braindrive-markdown` by default
     #[arg(long)]
     contract: Option<String>,
-    /// How the server's tools are named and shaped where they are not the contract's: a TOML file, which `template` begins
+    /// A TOML file that maps the server's tools to the contract's; `template` prints a draft
     #[arg(long, value_name = "FILE")]
     adapter: Option<PathBuf>,
-    /// What reports call the server; the name that it gives itself, if not given
+    /// The server's name in reports; by default the name it reports itself
     #[arg(long)]
     name: Option<String>,
-    /// A variable for its environment; `{library}` in it is the folder of the library
+    /// An environment variable for the server; `{library}` is replaced
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
-    /// Its working directory; may be `{library}`
+    /// The server's working directory; may be `{library}`
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Speak MCP's Streamable HTTP at this URL. `{port}` in it, in the command and in `--env` is a free port for each server;
-    /// without a command the server is one that runs already
+    /// Test over Streamable HTTP at this URL. In the URL, the command and `--env`, `{port}` is replaced by a free port; without
+    /// a command, the server must already run
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// The folder that the server at `--url` serves, if it runs already: an empty one, in which each case puts its own library
+    /// The folder that a server already running at `--url` serves; must be empty, each case puts its library there
     #[arg(long, value_name = "FOLDER", requires_all = ["url", "reset"], conflicts_with = "command")]
     library: Option<PathBuf>,
-    /// A shell command that has that server begin anew with what is in the folder (`$TABELLION_LIBRARY`), run before each case
+    /// A shell command that restarts that server on the folder (`$TABELLION_LIBRARY`); runs before each case
     #[arg(long, value_name = "COMMAND", requires = "library")]
     reset: Option<String>,
-    /// How long it may take for an answer, the first one included
-    #[arg(long, value_name = "SECONDS", default_value_t = crate::target::PATIENCE.as_secs(), value_parser = clap::value_parser!(u64).range(1..))]
+    /// How long to wait for an answer, including the first
+    #[arg(long, value_name = "SECONDS", default_value_t = crate::target::ANSWER_TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..))]
     patience: u64,
-    /// Show what it writes to standard error
+    /// Show the server's standard error
     #[arg(long, short)]
     verbose: bool,
-    /// The command that serves a library, which `{library}` in it stands for, as `{document}` does for the path in it of a
-    /// contract's one document; the adapter's, if not given
+    /// The command that starts the server. `{library}` is replaced by the folder of the library, `{document}` by a document's
+    /// path in it. By default the adapter's command
     #[arg(last = true, required_unless_present_any = ["adapter", "library"])]
     command: Vec<String>,
 }
@@ -79,7 +80,7 @@ impl Server {
             (_, Some(program)) => program.clone(),
             (_, None) => {
                 return Err(Trouble::Usage(
-                    "the adapter has no command: give one after `--`".to_owned(),
+                    "the adapter has no command; add one after `--`".to_owned(),
                 ));
             }
         };
@@ -167,14 +168,14 @@ impl Server {
         let (all, names) = (lacking.all, lacking.names.join(", "));
         let said = if self.adapter.is_some() {
             format!(
-                "of the {all} tools that the adapter names, the server has {found}; it lacks {names}. This tells more:\n\n    {}\n",
+                "of the {all} tools that the adapter names, the server has {found}; it lacks {names}. For details:\n\n    {}\n",
                 self.line("smoke")
             )
         } else {
             format!(
-                "of the {all} tools of {}, the server has {found}; it lacks {names}. If it has others for the same, give an \
-                 adapter; if it keeps another contract, name that with `--contract`. This begins an \
-                 adapter:\n\n    {} > adapter.toml\n\nLook at it, then run again with `--adapter adapter.toml`.",
+                "of the {all} tools of {}, the server has {found}; it lacks {names}. If it implements another contract, name it with \
+                 `--contract`. If its tools have other names, map them with an adapter. To draft \
+                 one:\n\n    {} > adapter.toml\n\nReview it, then run again with `--adapter adapter.toml`.",
                 subject.contract.id,
                 self.line("template")
             )
@@ -188,7 +189,7 @@ impl Server {
 
     fn contract(&self, other: Option<&str>) -> Result<&'static ContractSpec, Trouble> {
         match self.contract.as_deref().or(other) {
-            Some(id) => Ok(in_tests::contract(id)?),
+            Some(id) => Ok(contracts::find(id)?),
             None => Ok(CONTRACTS[0]),
         }
     }
@@ -247,13 +248,13 @@ fn told_all(launch: &Launch, contract: &ContractSpec) -> Result<(), Trouble> {
     let command = launch.command.join(" ");
     if !launch.names_library() {
         return Err(Trouble::Usage(format!(
-            "nothing tells the server which library to serve; put `{{library}}` into the command, as in \
+            "the server is not told which library to serve; put `{{library}}` into the command, as in \
              `-- {command} {{library}}`, or into `--env` or `--dir`"
         )));
     }
     if contract.document && !launch.names("{document}") {
         return Err(Trouble::Usage(format!(
-            "{} is about one document, and nothing tells the server which; put `{{document}}`, its path in the library, into \
+            "`{}` is about one document, and the server is not told which; put `{{document}}`, its path in the library, into \
              the command, as in `-- {command} --document {{document}}`, or into `--env`",
             contract.id
         )));

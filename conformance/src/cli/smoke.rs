@@ -3,8 +3,8 @@
 use super::{Trouble, server::Server};
 use crate::{
     adapter::smoke::{self, Outcome},
-    check::Stop,
     exit,
+    judgement::Stop,
 };
 
 /// Which server.

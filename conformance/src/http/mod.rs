@@ -14,8 +14,8 @@ use std::{
 
 pub use url::Url;
 
-/// A header or the line of a chunk may be so long, and there may be as many headers as this has kilobytes.
-const MOST_LINE: u64 = 64 << 10;
+/// The longest header or chunk line; the number of headers is limited to this in kilobytes.
+const MAX_LINE_BYTES: u64 = 64 << 10;
 
 /// What is sent. `Host`, `Content-Length` and `Connection` are added, unless they are given.
 #[derive(Debug, Clone)]
@@ -267,7 +267,7 @@ fn headers(stream: &mut impl BufRead) -> io::Result<Vec<(String, String)>> {
         let Some((name, value)) = line.split_once(':') else {
             return Err(malformed("a header", &line));
         };
-        if headers.len() as u64 > MOST_LINE >> 10 {
+        if headers.len() as u64 > MAX_LINE_BYTES >> 10 {
             return Err(malformed("one header too many", &line));
         }
         headers.push((name.trim().to_owned(), value.trim().to_owned()));
@@ -277,7 +277,7 @@ fn headers(stream: &mut impl BufRead) -> io::Result<Vec<(String, String)>> {
 /// A line, without its end.
 fn line(stream: &mut impl BufRead) -> io::Result<String> {
     let mut line = Vec::new();
-    stream.take(MOST_LINE).read_until(b'\n', &mut line)?;
+    stream.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
     if line.pop() != Some(b'\n') {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -298,7 +298,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
     /// What comes of it when a server says `said` to a POST with this body.
     fn answered(said: &'static str) -> io::Result<(u16, String)> {
@@ -314,7 +314,7 @@ mod tests {
         let url = Url::parse(&format!("http://127.0.0.1:{port}/mcp?a=b")).unwrap();
         let mut request = Request::new("POST").with("Accept", "x").with("accept", "y");
         request.body = b"{}".to_vec();
-        let response = request.send(&url, PATIENCE);
+        let response = request.send(&url, READ_TIMEOUT);
         let head = server.join().unwrap();
         assert!(
             head.starts_with("POST /mcp?a=b HTTP/1.1\r\nHost: 127.0.0.1:"),

@@ -2,10 +2,10 @@
 
 use similar::{Algorithm, DiffTag};
 
-use crate::check::Difference;
+use crate::judgement::Difference;
 
-/// So many equal lines are shown around a difference.
-const CONTEXT: usize = 3;
+/// How many equal lines are shown around a difference.
+const CONTEXT_LINES: usize = 3;
 
 /// A line of a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub fn lines<'a>(difference: &'a Difference, most: usize) -> Vec<Line<'a>> {
     let (expected, found) = (split(&difference.expected), split(&difference.found));
     let ops = similar::capture_diff_slices(Algorithm::Myers, &expected, &found);
     let mut all = Vec::new();
-    for group in similar::group_diff_ops(ops, CONTEXT) {
+    for group in similar::group_diff_ops(ops, CONTEXT_LINES) {
         if let Some(first) = group.first() {
             let (old, new) = (first.old_range().start, first.new_range().start);
             if old > 0 || new > 0 {

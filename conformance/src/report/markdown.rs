@@ -13,12 +13,12 @@ use crate::{
     },
 };
 
-/// After so many bytes no more failures are shown: comments are limited to 65,536 characters.
-const MOST_OF_ALL: usize = 48_000;
-/// More characters than this of one block are not shown.
-const MOST: usize = 3_000;
-/// More lines of a diff than this are not shown.
-const MOST_LINES: usize = 60;
+/// After this many bytes no more failures are shown: comments are limited to 65,536 characters.
+const MAX_BYTES: usize = 48_000;
+/// The longest block that is shown.
+const MAX_BLOCK_CHARS: usize = 3_000;
+/// The longest diff that is shown.
+const MAX_DIFF_LINES: usize = 60;
 
 /// The document.
 pub fn markdown(comparison: &Comparison<'_>) -> String {
@@ -125,7 +125,7 @@ fn failures(text: &mut String, report: &Report, is_one: bool) {
         let _ = writeln!(text, "### {}\n", plain(&report.server.name));
     }
     for (number, finding) in shown.iter().enumerate() {
-        if text.len() > MOST_OF_ALL {
+        if text.len() > MAX_BYTES {
             let more = shown.len() - number;
             let _ = writeln!(text, "… and {more} more, for which there is no room.\n");
             return;
@@ -185,7 +185,7 @@ fn witness(text: &mut String, witness: &Witness) {
     for difference in &witness.failure.differences {
         let remark = diff::remark(difference).unwrap_or("`-` expected, `+` found");
         let _ = writeln!(text, "{}: {remark}\n", code(&difference.path));
-        let lines = diff::lines(difference, MOST_LINES);
+        let lines = diff::lines(difference, MAX_DIFF_LINES);
         let lines: Vec<_> = lines.iter().map(line).collect();
         fence(text, "diff", &lines.join("\n"));
     }
@@ -209,7 +209,7 @@ fn line(line: &Line<'_>) -> String {
 /// A code block that nothing in it can close.
 fn fence(text: &mut String, language: &str, content: &str) {
     let content = visible::lines(content);
-    let content = match content.char_indices().nth(MOST) {
+    let content = match content.char_indices().nth(MAX_BLOCK_CHARS) {
         Some((at, _)) => format!("{}…", &content[..at]),
         None => content.into_owned(),
     };

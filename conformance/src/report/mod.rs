@@ -22,9 +22,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Subject,
-    check::{Case, Check, Failure, Profile, Severity, Stop},
-    run::Options,
-    subject::Era,
+    check::{Case, Check, Profile, Severity},
+    era::Era,
+    judgement::{Failure, Stop},
     trace::Event,
 };
 
@@ -182,10 +182,21 @@ impl CheckReport {
     }
 }
 
+/// Told of what happens, from several threads.
+pub trait Observer: Sync {
+    /// A check begins, with so many cases.
+    fn begins(&self, check: &Check, era: Era, cases: usize);
+    /// One of its cases is done.
+    fn case_done(&self, check: &Check);
+    /// It is done.
+    fn ends(&self, report: &CheckReport);
+}
+
 impl Report {
     pub(crate) fn new(
         subject: &Subject,
-        options: &Options,
+        profile: Profile,
+        seed: u64,
         checks: Vec<CheckReport>,
         took: Duration,
     ) -> Self {
@@ -220,8 +231,8 @@ impl Report {
                 command: subject.launch.words(),
             },
             contract: format!("{} {}", subject.contract.id, subject.contract.version),
-            profile: options.profile,
-            seed: options.seed,
+            profile,
+            seed,
             guarantees: guarantees.collect(),
             checks,
             seconds: took.as_secs_f64(),

@@ -8,13 +8,12 @@ use std::{
 
 use crate::{
     check::Check,
-    report::{CheckReport, terminal, visible},
-    run::Observer,
-    subject::Era,
+    era::Era,
+    report::{CheckReport, Observer, terminal, visible},
 };
 
-/// The moving line is not drawn more often than this.
-const PAUSE: Duration = Duration::from_millis(80);
+/// The shortest time between two redraws of the progress line.
+const REDRAW_INTERVAL: Duration = Duration::from_millis(80);
 
 /// Shows checks as they come: lines on standard output, and progress on standard error if that is a terminal.
 #[derive(Debug)]
@@ -61,7 +60,7 @@ impl Progress {
     }
 
     fn draw(&self, state: &mut State) {
-        if self.moves && state.drawn.is_none_or(|drawn| drawn.elapsed() > PAUSE) {
+        if self.moves && state.drawn.is_none_or(|drawn| drawn.elapsed() > REDRAW_INTERVAL) {
             state.drawn = Some(Instant::now());
             let seconds = state.since.elapsed().as_secs();
             let line = format!(

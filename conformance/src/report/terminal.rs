@@ -7,7 +7,8 @@ use std::{fmt::Write as _, path::Path};
 use anstyle::{AnsiColor, Style};
 
 use crate::{
-    check::{Difference, Severity},
+    check::Severity,
+    judgement::Difference,
     replay,
     report::{
         CheckReport, Finding, Report, Standing, Verdict, Witness,
@@ -18,11 +19,11 @@ use crate::{
 };
 
 /// More steps than this are not shown: the first half, and the last.
-const MOST_STEPS: usize = 16;
+const MAX_STEPS: usize = 16;
 /// A step is cut to so many characters.
-const STEP_WIDTH: usize = 150;
-/// More lines of a diff than this are not shown.
-const MOST_LINES: usize = 40;
+const MAX_STEP_WIDTH: usize = 150;
+/// The longest diff that is shown.
+const MAX_DIFF_LINES: usize = 40;
 
 /// What to show besides the report itself.
 #[derive(Debug, Clone, Copy, Default)]
@@ -253,7 +254,7 @@ fn witness(text: &mut String, case: &str, witness: &Witness) {
     field(text, "found", &witness.failure.what);
     let steps = steps::of(&witness.trace);
     for (number, step) in steps.iter().enumerate() {
-        let (half, left) = (MOST_STEPS / 2, steps.len().saturating_sub(MOST_STEPS));
+        let (half, left) = (MAX_STEPS / 2, steps.len().saturating_sub(MAX_STEPS));
         if left > 0 && number == half {
             field(text, "", &format!("… {left} more …"));
         }
@@ -265,7 +266,7 @@ fn witness(text: &mut String, case: &str, witness: &Witness) {
                 step.by.sign(),
                 visible::line(&step.what)
             );
-            field(text, name, &visible::cut(&step, STEP_WIDTH));
+            field(text, name, &visible::cut(&step, MAX_STEP_WIDTH));
         }
     }
     witness
@@ -289,7 +290,7 @@ fn differs(text: &mut String, difference: &Difference) {
     let sides = format!("{}  {}", paint(EXPECTED, "- expected"), paint(FOUND, "+ found"));
     let said = diff::remark(difference).map_or(sides, |remark| paint(DIM, remark));
     let _ = writeln!(text, "  {} {path}  {said}", paint(DIM, "document"));
-    for line in diff::lines(difference, MOST_LINES) {
+    for line in diff::lines(difference, MAX_DIFF_LINES) {
         let shown = match line {
             Line::Gap(old, _) => paint(DIM, &format!("@@ line {old} @@")),
             Line::More(more) => paint(DIM, &format!("… {more} more lines …")),

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::{Counting, Effect, Errno, Fault, Pipes, Stepper, StepperError, system};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A finished command, what it changed, and how it ended.
 struct Run {
@@ -65,7 +65,7 @@ fn start(command: Command, dir: &TempDir, counting: Counting) -> Option<(Stepper
 fn run(script: &str, fault: Option<Fault>) -> Option<Run> {
     let dir = TempDir::new().expect("a folder");
     let (stepper, _) = shell(&dir, script, Counting::FromStart(fault))?;
-    let status = stepper.wait(PATIENCE).expect("it ends");
+    let status = stepper.wait(EXIT_TIMEOUT).expect("it ends");
     let calls = stepper.disarm().iter().map(ToString::to_string).collect();
     Some(Run { dir, calls, status })
 }
@@ -182,7 +182,7 @@ fn counting_begins_when_it_is_armed() {
         ["openat g", "write g"]
     );
     stdin.write_all(b"\n").expect("sent");
-    assert!(stepper.wait(PATIENCE).expect("it ends").success());
+    assert!(stepper.wait(EXIT_TIMEOUT).expect("it ends").success());
     assert_eq!(stepper.disarm(), []);
 }
 
@@ -195,7 +195,7 @@ fn a_kill_from_outside_ends_it() {
     assert!(stepper.status().is_none());
     stepper.kill();
     assert_eq!(
-        stepper.wait(PATIENCE).expect("it ends").signal(),
+        stepper.wait(EXIT_TIMEOUT).expect("it ends").signal(),
         Some(libc::SIGKILL)
     );
 }
@@ -209,7 +209,7 @@ fn again(name: &str, fault: Option<Fault>) -> Option<(TempDir, Stepper)> {
         .env(AGAIN, dir.path())
         .stdout(Stdio::null());
     let stepper = start(command, &dir, Counting::FromStart(fault))?.0;
-    assert!(stepper.wait(PATIENCE).expect("it ends").success());
+    assert!(stepper.wait(EXIT_TIMEOUT).expect("it ends").success());
     Some((dir, stepper))
 }
 

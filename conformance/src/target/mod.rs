@@ -27,18 +27,18 @@ use rustix::{
 use serde_json::{Map, Value, json};
 
 use crate::{
+    era::Era,
     http::{Request, Response, Url},
     stepper::{Counting, Stepper, StepperError},
-    subject::Era,
     trace::Trace,
 };
 use process::Process;
 use streamable::{Heard, Streamable};
 
-/// How long a target may take for an answer or its exit before it counts as hung.
-pub const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a server that listens may take to end when it is asked to; then it is killed.
-const END: Duration = Duration::from_secs(10);
+/// How long a target may take to answer or exit before it counts as hung.
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a listening server may take to exit when asked to; then it is killed.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The ports that servers are given: below those that systems give to clients.
 const PORTS: std::ops::Range<u32> = 10_000..32_000;
 
@@ -75,7 +75,7 @@ pub struct Target {
     wire: Wire,
     incoming: Receiver<Heard>,
     next_id: i64,
-    /// How long it may take for an answer or its exit before it counts as hung: [`PATIENCE`] unless set.
+    /// How long it may take for an answer or its exit before it counts as hung: [`ANSWER_TIMEOUT`] unless set.
     pub patience: Duration,
     /// Where to note what is said, if anywhere.
     pub trace: Option<Trace>,
@@ -185,7 +185,7 @@ impl Target {
             wire: Wire::Http(http),
             incoming,
             next_id: 0,
-            patience: PATIENCE,
+            patience: ANSWER_TIMEOUT,
             trace: None,
         }
     }
@@ -214,7 +214,7 @@ impl Target {
             wire: Wire::Lines(stdin),
             incoming,
             next_id: 0,
-            patience: PATIENCE,
+            patience: ANSWER_TIMEOUT,
             trace: None,
         })
     }
@@ -390,7 +390,7 @@ impl Target {
         };
         if is_http {
             process.ask_to_end();
-            process.wait(END)?;
+            process.wait(EXIT_TIMEOUT)?;
             return Ok(None);
         }
         let ended = process.wait(self.patience)?;

@@ -9,7 +9,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::PATIENCE;
+use super::ANSWER_TIMEOUT;
 use crate::stepper::Stepper;
 
 /// A server that we started.
@@ -92,7 +92,7 @@ impl Process {
             }
             Self::Stepped(stepper) => {
                 stepper.kill();
-                let _ = stepper.wait(PATIENCE);
+                let _ = stepper.wait(ANSWER_TIMEOUT);
             }
         }
     }

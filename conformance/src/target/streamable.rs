@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 
 use super::WireError;
 use crate::{
+    era::Era,
     http::{Request, Response, Url, events::Events},
     report::visible,
-    subject::Era,
 };
 
 /// What a message of this transport comes as.
@@ -39,13 +39,13 @@ pub const NAME: &str = "Mcp-Name";
 const REVISION_IN_BODY: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
 
 /// How long a server may take to end a session.
-const END: Duration = Duration::from_secs(5);
-/// How long to wait before a stream that was interrupted is asked for again, unless the server says.
-const RETRY: Duration = Duration::from_millis(500);
+const SESSION_END_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long to wait before resuming an interrupted stream, unless the server says.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 /// A stream is asked for again so often.
-const MOST_RETRIES: usize = 20;
-/// So much of an answer that is none is shown.
-const SHOWN: usize = 300;
+const MAX_RETRIES: usize = 20;
+/// The longest part of an invalid answer that is shown.
+const MAX_SHOWN_CHARS: usize = 300;
 
 /// A client's side of a conversation.
 #[derive(Debug, Clone)]
@@ -163,7 +163,7 @@ impl Streamable {
         let request = revision
             .iter()
             .fold(request, |request, it| request.with(REVISION, it));
-        let _ = request.send(&self.shared.url, END);
+        let _ = request.send(&self.shared.url, SESSION_END_TIMEOUT);
     }
 
     fn session(&self) -> MutexGuard<'_, Session> {
@@ -250,7 +250,7 @@ impl Exchange {
             // Before the answer is handed on: what is said next is said in the session.
             self.wire.session().id = response.header(SESSION).map(str::to_owned);
         }
-        for _ in 0..MOST_RETRIES {
+        for _ in 0..MAX_RETRIES {
             if response.media_type() != "text/event-stream" {
                 return self.whole(response, answered);
             }
@@ -263,7 +263,7 @@ impl Exchange {
                 ended?;
                 return Ok(Unanswered::new(format!("{title}, with a stream that ended")));
             };
-            thread::sleep(events.retry.unwrap_or(RETRY));
+            thread::sleep(events.retry.unwrap_or(RETRY_INTERVAL));
             let again = Request::new("GET")
                 .with("Accept", "text/event-stream")
                 .with("Last-Event-ID", &id);
@@ -306,7 +306,7 @@ impl Exchange {
         if is_mine || (is_fine && is_json) {
             self.hand_on(text.clone(), answered);
         }
-        let said = visible::cut(text.trim(), SHOWN);
+        let said = visible::cut(text.trim(), MAX_SHOWN_CHARS);
         let said = if said.is_empty() {
             "nothing".to_owned()
         } else {

@@ -1,6 +1,5 @@
 //! What people and programs get to see: reports in each format, and the command line.
 
-mod adapters;
 mod cli;
 mod http;
 mod reports;

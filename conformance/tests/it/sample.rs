@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use tabellion_conformance::{
-    check::{Case, Difference, Failure, Profile, Severity},
+    check::{Case, Profile, Severity},
+    judgement::{Difference, Failure},
     report::{CheckReport, GuaranteeReport, Report, Server, Verdict, Witness},
     trace::Event,
 };

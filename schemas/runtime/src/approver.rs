@@ -1,4 +1,4 @@
-//! Who decides where a call needs approval, on what, and how.
+//! Approvers, the proposals that they are shown, and their decisions.
 
 use std::fmt::Debug;
 

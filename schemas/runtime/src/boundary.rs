@@ -10,7 +10,7 @@ use crate::{
     spec::ToolSpec,
 };
 
-/// Validates the arguments, judges the path in them, and decodes them.
+/// Validates the arguments, checks their path against the policy, and decodes them.
 pub(crate) fn decode<Request: DeserializeOwned, Error: ContractError>(
     tool: &'static ToolSpec,
     mut arguments: Value,

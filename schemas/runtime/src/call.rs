@@ -34,23 +34,22 @@ impl<'a, G: Ground> ReadCx<'a, G> {
         Self { call, view, notes }
     }
 
-    /// What the method reads through.
+    /// Returns the view that the method reads through.
     pub fn view(&self) -> G::View<'a> {
         self.view
     }
 
-    /// Who calls, and under which conditions.
+    /// Returns the call's context: caller and conditions.
     pub fn call(&self) -> &CallContext {
         self.call
     }
 
-    /// Whether the caller has given up waiting: whatever takes long should end, its answer is not sent.
+    /// Returns whether the caller has cancelled the call. Long work should then stop; its answer is not sent.
     pub fn is_cancelled(&self) -> bool {
         self.call.is_cancelled()
     }
 
-    /// Tells the caller that `done` of `total`, where that is known, is done. May be called often: what a
-    /// caller hears of it, if it wants to hear anything, is limited elsewhere.
+    /// Reports that `done` of `total`, if that is known, is done. Can be called often: the transport limits what it sends.
     pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<Cow<'static, str>>) {
         self.call.progress(Progress {
             done,
@@ -66,26 +65,26 @@ impl<'a, G: Ground> ReadCx<'a, G> {
 }
 
 impl ReadCx<'_> {
-    /// The document at `path`, or `None` where there is none.
+    /// Reads the document at `path`; `None` if there is none.
     ///
     /// # Errors
-    /// When `path` is not one of the store's, or the document can't be read.
+    /// If `path` is invalid, or the document can't be read.
     pub fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
         self.view.read(path)
     }
 
-    /// The document at `path` and how it became what it is; see [`Snapshot::history`](crate::Snapshot::history).
+    /// Returns the document at `path` and its history; see [`Snapshot::history`](crate::Snapshot::history).
     ///
     /// # Errors
-    /// When the store keeps no history, or it can't be read.
+    /// If the store keeps no history, or it can't be read.
     pub fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
         self.view.history(path, known)
     }
 
-    /// The bytes of one of the contents that the document at `path` has had.
+    /// Returns the bytes of an earlier content of the document at `path`.
     ///
     /// # Errors
-    /// When there is no such content, or it can't be read.
+    /// If there is no such content, or it can't be read.
     pub fn past_content(&self, path: &str, id: &str) -> Result<Vec<u8>, Failure> {
         self.view.past_content(path, id)
     }
@@ -130,7 +129,7 @@ impl<'a, G: Ground> Deref for WriteCx<'a, G> {
     }
 }
 
-/// A change that a method wants made, and the response that is true once it is.
+/// A change that a method returned and that is not yet published, with the response to give once it is.
 #[must_use = "a change that is not returned is not made"]
 pub struct Staged<T, G: Ground = Documents> {
     pub(crate) change: G::Change,
@@ -139,7 +138,7 @@ pub struct Staged<T, G: Ground = Documents> {
 }
 
 impl<T, G: Ground> Staged<T, G> {
-    /// The same, with details that the log keeps for programs; [`ReadCx::history`] has them again.
+    /// Adds details that the log keeps for programs; [`ReadCx::history`] returns them.
     pub fn with_details(mut self, details: Map<String, Value>) -> Self {
         self.details = details;
         self
@@ -154,7 +153,7 @@ impl<T, G: Ground> fmt::Debug for Staged<T, G> {
     }
 }
 
-/// The commit of a staged change. Only the runtime makes one.
+/// The commit of a staged change. Only the runtime creates one.
 #[derive(Debug)]
 pub struct Receipt {
     commit: CommitId,
@@ -165,13 +164,13 @@ impl Receipt {
         Self { commit }
     }
 
-    /// Id of the commit.
+    /// Returns the commit's id.
     pub fn commit(&self) -> &CommitId {
         &self.commit
     }
 }
 
-/// What a handler wants said in the answer's `_meta`.
+/// The members that a method adds to the answer's `_meta`.
 #[derive(Debug, Default)]
 pub(crate) struct Notes(Mutex<BTreeMap<&'static str, Value>>);
 

@@ -12,10 +12,10 @@ pub struct Change {
     pub summary: String,
 }
 
-/// What becomes of one document.
+/// The edit of one document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// The document's path, as the store names it.
+    /// Path of the document.
     pub path: String,
     /// The document after the change.
     pub content: Content,
@@ -30,13 +30,13 @@ pub enum Content {
     Delete,
 }
 
-/// Edits that do not make a change.
+/// Why edits are not a change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
     /// There are none.
     #[error("a change needs at least one edit")]
     Empty,
-    /// Two of them are of one document.
+    /// Two edits are of the same document.
     #[error("a change has two edits of `{0}`")]
     Twice(String),
 }
@@ -45,7 +45,7 @@ impl Change {
     /// Creates a change of several documents. The first one is what the caller's `tabellion/ifBase` is compared with.
     ///
     /// # Errors
-    /// When there is no edit, or two are of one document.
+    /// If there is no edit, or two edits of one document.
     pub fn new(
         edits: Vec<Edit>,
         operation: &'static str,
@@ -82,14 +82,14 @@ impl Change {
         }
     }
 
-    /// The edits, in the order in which they were given.
+    /// Returns the edits in their order.
     pub fn edits(&self) -> &[Edit] {
         &self.edits
     }
 }
 
 impl Content {
-    /// The bytes; `None` where the document is deleted.
+    /// Returns the bytes; `None` if the document is deleted.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Write(bytes) => Some(bytes),

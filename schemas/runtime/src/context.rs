@@ -1,4 +1,4 @@
-//! What is known of a call beside its arguments: who makes it, and under which conditions.
+//! The context of a call beside its arguments: caller, conditions, approver.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const PREFIX: &str = "tabellion/";
 /// Number of characters that are kept of a client's name.
 const MAX_CLIENT_CHARS: usize = 200;
 
-/// Somebody who is known, as commits name them.
+/// An author of commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
     /// The name.
@@ -35,43 +35,41 @@ pub struct Author {
     pub email: String,
 }
 
-/// Who calls, and under which conditions.
+/// Caller and conditions of a call.
 #[derive(Debug, Clone, Default)]
 pub struct CallContext {
-    /// Whoever makes the call, where that is known for sure. Their changes are theirs; without one, they are those of whom
-    /// the store takes for its owner.
+    /// The authenticated caller, recorded as the author of commits; without one, the store decides (git's configuration).
     pub author: Option<Author>,
-    /// Whose call it is where a contract limits how often there may be one; those of nobody in particular are counted
-    /// together.
+    /// Id of the caller for rate limits. Calls without one share a limit.
     pub counted_as: Option<Arc<str>>,
-    /// The client's name and version as it gave them.
+    /// The client's name and version, as it sent them.
     pub client: Option<String>,
-    /// What the changed document must be, if the caller has an opinion.
+    /// The content that the changed document must have, if the caller gave one.
     pub if_base: Option<Precondition>,
-    /// The caller's own name for this request.
+    /// The caller's idempotency key.
     pub idempotency_key: Option<IdempotencyKey>,
-    /// Whoever waits for the answer.
+    /// The waiting side of the call.
     pub waiting: Waiting,
-    /// Who decides where approval is needed; without one, nobody approves.
+    /// Decides on calls that need approval; without one, they are declined.
     pub approver: Option<Arc<dyn Approver>>,
 }
 
 impl CallContext {
-    /// The same, with somebody who decides where approval is needed.
+    /// Sets the approver.
     #[must_use]
     pub fn with_approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);
         self
     }
 
-    /// The same, with somebody who may give up waiting and is told how far the call is.
+    /// Sets the waiting side, which can cancel and receives progress.
     #[must_use]
     pub fn with_caller(mut self, caller: Arc<dyn Caller>) -> Self {
         self.waiting = Waiting(Some(caller));
         self
     }
 
-    /// Whether the answer is no longer wanted.
+    /// Returns whether the call was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.waiting
             .0
@@ -79,18 +77,18 @@ impl CallContext {
             .is_some_and(|caller| caller.has_cancelled())
     }
 
-    /// Tells the caller how far the call is.
+    /// Reports progress to the caller.
     pub fn progress(&self, progress: Progress) {
         if let Some(caller) = &self.waiting.0 {
             caller.hear(progress);
         }
     }
 
-    /// Reads the conditions from a request's `_meta`. Keys of others are none of our business; one of ours that
-    /// we don't know is refused, since ignoring a misspelt condition would drop it.
+    /// Reads the conditions from a request's `_meta`. Foreign keys are ignored; unknown `tabellion/` keys are rejected, since
+    /// ignoring a misspelt condition would drop it.
     ///
     /// # Errors
-    /// Every key that is unknown or has a value that it can't have.
+    /// A violation for each unknown key and each invalid value.
     pub fn from_meta(client: Option<String>, meta: &Map<String, Value>) -> Result<Self, Vec<Violation>> {
         let client = client.map(|client| client.chars().take(MAX_CLIENT_CHARS).collect());
         let mut call = Self {

@@ -1,4 +1,4 @@
-//! What a server sees of a contract: its declaration, and a way to call each part of it.
+//! A contract as a server sees it: its declaration, and the calls that it accepts.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::{
 
 /// A contract with an implementation. Generated code implements it as `Service`.
 pub trait Contract: Send + Sync {
-    /// The contract.
+    /// Returns the contract's declaration.
     fn spec(&self) -> &'static ContractSpec;
 
     /// Calls a tool.

@@ -1,9 +1,8 @@
-//! How a request reaches a method, and its answer the caller.
+//! Dispatch of calls to the methods of a contract's trait.
 //!
-//! Reading: validate → judge the path → decode → call → encode → validate. Mutating: the same, after a person's approval
-//! where it is needed, between [`Store::begin`] and [`Session::publish`](crate::Session::publish), with the commit
-//! prepared before the answer is made, so that an answer that breaks its schema has written nothing and the commit that
-//! an answer names is the one that was made.
+//! Reading: validate → check the path → decode → call → encode → validate. Mutating: the same, after a person's approval where
+//! it is required, between [`Store::begin`] and [`Session::publish`](crate::Session::publish). The commit is prepared before
+//! the answer is created: an answer that breaks its schema writes nothing, and an answer names the commit that was made.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;

@@ -1,44 +1,46 @@
-//! What can go wrong, and how it becomes one of the errors that a contract declares.
+//! Failures, and their conversion to the errors that a contract declares.
 //!
-//! The runtime and a [`Store`](crate::Store) speak of a [`Failure`] of a closed set of kinds. `contract.json` says
-//! for each kind which of its errors that is (`errors.*.failures`), and the generated error type converts.
+//! The runtime and a [`Store`](crate::Store) return a [`Failure`] of a closed set of kinds. `contract.json` maps each kind to
+//! one of its errors (`errors.*.failures`), and the generated error type converts.
 
 use std::{error::Error, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::Violation;
+use crate::{schema::Violation, vocabulary::vocabulary};
 
-/// The kinds of failure that the runtime and a store know of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureKind {
-    /// The request breaks a rule of the contract. Asking again with the same arguments can't succeed.
-    Invalid,
-    /// What the request names does not exist.
-    NotFound,
-    /// The documents are no longer what the caller took them for. Read again, then ask again.
-    Conflict,
-    /// The place that keeps the documents is in a state in which it must not be changed.
-    Refused,
-    /// Somebody else holds a lock. Ask again later.
-    Busy,
-    /// A document or an answer is larger than the server handles.
-    TooLarge,
-    /// What the request names must not be seen or touched.
-    AccessDenied,
-    /// The request names a path that is not among those that the contract allows.
-    PathNotAllowed,
-    /// A person, or whoever decides in their stead, did not approve.
-    Declined,
-    /// The caller does this more often than the contract allows. Ask again later.
-    RateLimited,
-    /// The system failed: a full disk, an unreadable file, a defect.
-    Io,
+vocabulary! {
+    /// The kinds of failure of the runtime and of stores.
+    #[serde(rename_all = "snake_case")]
+    pub enum FailureKind {
+        /// The request breaks a rule of the contract. The same arguments can't succeed.
+        Invalid,
+        /// What the request names does not exist.
+        NotFound,
+        /// A document has changed since the caller read it. Read it again, then repeat the call.
+        Conflict,
+        /// The store is in a state in which it must not be changed.
+        Refused,
+        /// Another process holds a lock. Repeat the call later.
+        Busy,
+        /// A document or an answer is larger than the server handles.
+        TooLarge,
+        /// The request names something that must not be read or changed.
+        AccessDenied,
+        /// The request names a path that the contract does not permit.
+        PathNotAllowed,
+        /// A person, or the policy that decides for them, did not approve.
+        Declined,
+        /// The caller has exceeded a rate limit. Repeat the call later.
+        RateLimited,
+        /// The system failed: a full disk, an unreadable file, a defect.
+        Io,
+    }
 }
 
 /// A failure: its kind, what happened where and what to do about it, and details for programs.
 ///
-/// Failures are equal when a caller can't tell them apart: the cause is left out.
+/// Equality ignores the cause, which callers never see.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
@@ -48,7 +50,7 @@ pub struct Failure {
     pub message: String,
     /// Details by name, for programs.
     pub data: Map<String, Value>,
-    /// The error that led to it, for the log.
+    /// The cause, for the log.
     pub source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -59,7 +61,7 @@ impl PartialEq for Failure {
 }
 
 impl Failure {
-    /// A failure of `kind` without details.
+    /// Creates a failure of `kind` without details.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -69,21 +71,21 @@ impl Failure {
         }
     }
 
-    /// The same failure with one more detail.
+    /// Adds a detail.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.data.insert(name.into(), value.into());
         self
     }
 
-    /// The same failure with the error that led to it.
+    /// Sets the cause.
     #[must_use]
     pub fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {
         self.source = Some(Arc::new(source));
         self
     }
 
-    /// A request that breaks rules: all of them are said, each with its id, where it was broken, and why.
+    /// Creates the failure for a request with violations; its details list all of them.
     pub fn violations(violations: &[Violation]) -> Self {
         let message = violations
             .iter()
@@ -94,9 +96,9 @@ impl Failure {
     }
 }
 
-/// The error type that a contract's table becomes. Generated code implements it.
+/// The error type of a contract. Generated code implements it.
 pub trait ContractError: From<Failure> + Send {
-    /// The error as the table has it, with what is particular to this case.
+    /// Returns the error's name, code, message and details.
     fn answer(self) -> ErrorAnswer;
 }
 

@@ -1,6 +1,6 @@
-//! The one kind of future that trait objects return here.
+//! The future that methods of trait objects return.
 
 use std::{future::Future, pin::Pin};
 
-/// A future on the heap.
+/// A boxed future.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

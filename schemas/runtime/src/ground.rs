@@ -11,31 +11,31 @@ use crate::{
     spec::Shows,
 };
 
-/// What a contract reads and changes: [`Documents`], say.
+/// What a contract reads and changes, such as [`Documents`].
 pub trait Ground: Sized + 'static {
-    /// What methods read through. A session borrows its store, so a view has a lifetime.
+    /// The view that methods read through. A session borrows its store, so a view has a lifetime.
     type View<'v>: Copy + Send + Sync;
-    /// What a mutating method stages.
+    /// The change that a mutating method stages.
     type Change: Debug + Send + Sync;
-    /// What a change replaces.
+    /// The state that a change replaces.
     type Before: Send + Sync;
 
-    /// Names what a change is about, for messages. The first is what `tabellion/ifBase` is compared with.
+    /// Returns the names of what a change edits, for messages. `tabellion/ifBase` is compared with the first.
     fn names(change: &Self::Change) -> Vec<&str>;
 
     /// Reads what `change` replaces.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// If it can't be read.
     fn before(view: Self::View<'_>, change: &Self::Change) -> Result<Self::Before, Failure>;
 
-    /// Returns the content id that `tabellion/ifBase` is compared with; `None` where there is nothing yet.
+    /// Returns the content id that `tabellion/ifBase` is compared with; `None` if there is none yet.
     fn base(before: &Self::Before) -> Option<&ContentId>;
 
     /// Returns the text that `change` appends.
     ///
     /// # Errors
-    /// The reason why it does not just append text.
+    /// The reason why it does more than append text.
     fn appended(before: &Self::Before, change: &Self::Change) -> Result<String, String>;
 
     /// Returns the parts of a change that an approval holds for, in a fixed order; an absent part differs from an empty one.
@@ -62,7 +62,7 @@ pub enum Documents {}
 impl Ground for Documents {
     type View<'v> = &'v (dyn Snapshot + 'v);
     type Change = Change;
-    /// The documents that are edited, in the order of the edits.
+    /// The edited documents, in the order of the edits.
     type Before = Vec<Option<Document>>;
 
     fn names(change: &Change) -> Vec<&str> {
@@ -81,7 +81,7 @@ impl Ground for Documents {
         let mut text = String::new();
         for (old, edit) in before.iter().zip(change.edits()) {
             let appended = appended(bytes(old), &edit.content)?;
-            text += str::from_utf8(appended).map_err(|_| "what is appended is no text")?;
+            text += str::from_utf8(appended).map_err(|_| "what is appended is not UTF-8")?;
         }
         Ok(text)
     }
@@ -113,14 +113,14 @@ fn bytes(document: &Option<Document>) -> Option<&[u8]> {
     document.as_ref().map(|document| document.bytes.as_slice())
 }
 
-/// Returns the bytes that are added. A line ending that only ends the last line of `old` is left out, so that they are the
-/// same whether or not that line is ended meanwhile.
+/// Returns the appended bytes, without a line ending that only ends the last line of `old`, so that they are equal whether or
+/// not that line is ended meanwhile.
 fn appended<'c>(old: Option<&[u8]>, content: &'c Content) -> Result<&'c [u8], String> {
     let old = old.unwrap_or_default();
     let added = content
         .bytes()
         .and_then(|new| new.strip_prefix(old))
-        .ok_or("a tool that may only append changes what was there")?;
+        .ok_or("a tool that may only append changes existing text")?;
     let is_open = !old.is_empty() && !old.ends_with(b"\n");
     let ending = [&b"\r\n"[..], b"\n"];
     let ended = ending.iter().find_map(|ending| added.strip_prefix(*ending));

@@ -1,4 +1,4 @@
-//! Ids that would be easy to mix up as strings.
+//! Ids as types of their own, which strings would mix up.
 
 use std::{fmt, ops::Deref};
 
@@ -72,13 +72,12 @@ assigned_id! {
 }
 
 assigned_id! {
-    /// Id of the content of a document: the same for the same bytes, wherever and whenever they occur (in a git library, the
-    /// blob's).
+    /// Id of a document's content: equal for equal bytes. In a git library it is the blob's id.
     ContentId
 }
 
 id! {
-    /// A caller's own name for a call. A repeated call with the same key is answered from the first one's commit.
+    /// A caller's name for a call. A repeated call with the same key is answered from the first one's commit.
     IdempotencyKey
 }
 
@@ -88,7 +87,7 @@ impl IdempotencyKey {
     /// Parses a key.
     ///
     /// # Errors
-    /// When it is not 1 to 255 printable ASCII characters without blanks.
+    /// If it is not 1 to 255 printable ASCII characters without spaces.
     pub fn parse(text: &str) -> Result<Self, IdempotencyKeyError> {
         let is_valid =
             (1..=Self::MAX_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -100,9 +99,9 @@ impl IdempotencyKey {
     }
 }
 
-/// An idempotency key that can't be one.
+/// A text that is not an idempotency key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be 1 to 255 printable ASCII characters without blanks")]
+#[error("must be 1 to 255 printable ASCII characters without spaces")]
 pub struct IdempotencyKeyError;
 
 /// The content that a document must have for a change to be made.
@@ -115,12 +114,12 @@ pub enum Precondition {
 }
 
 impl Precondition {
-    /// Whether a document with this content meets it; `None` where there is no document.
+    /// Returns whether a document with this content satisfies it; `None` means that there is no document.
     pub fn is_met_by(&self, found: Option<&ContentId>) -> bool {
         self.content() == found
     }
 
-    /// The content that the document must have, if it must exist.
+    /// Returns the content that the document must have, if it must exist.
     pub fn content(&self) -> Option<&ContentId> {
         match self {
             Self::Absent => None,

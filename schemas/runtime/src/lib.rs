@@ -29,8 +29,10 @@ pub mod schema;
 pub mod snapshot;
 pub mod spec;
 pub mod store;
+pub mod template;
 pub mod text;
 pub mod token_bucket;
+mod vocabulary;
 
 pub use answer::{Answer, Rejection};
 pub use approver::{Approver, Decision, Proposal};
@@ -49,6 +51,7 @@ pub use schema::{Rule, Schema, Violation};
 pub use snapshot::{Document, DocumentHistory, Snapshot, Version, VersionEntry};
 pub use spec::{
     Annotations, Approval, ArgumentSpec, ContractSpec, Effect, EffectKind, ErrorChannel, ErrorSpec, Example,
-    Guarantee, LogSpec, PreviewPair, PromptSpec, RateLimit, ResourceSpec, Shows, ToolSpec, When,
+    Guarantee, GuaranteeKind, LogSpec, PreviewPair, PromptSpec, RateLimit, ResourceSpec, Shows, ToolSpec,
+    When,
 };
 pub use store::{Entry, Prepared, Replay, Session, Store, StoreError};

@@ -17,7 +17,7 @@ use crate::{
     store::{Entry, Prepared, Replay, Session, Store, StoreError},
 };
 
-/// How often a change is worked out again after another change was published first.
+/// Maximum number of attempts when other changes are published first.
 pub const MAX_ATTEMPTS: u32 = 10;
 
 /// A call of a mutating tool.
@@ -27,14 +27,14 @@ pub(crate) struct Mutation<'a, S, Request, Response, Error, G: Ground> {
     store: &'a dyn Store<G>,
     call: &'a CallContext,
     request: Request,
-    /// The request in its normal form, where the call carries an idempotency key.
+    /// The request in normal form, if the call has an idempotency key.
     normal: Option<String>,
-    /// What a person must be shown, where the call needs approval.
+    /// What a person is shown, if the call needs approval.
     shows: Option<Shows>,
     method: MutatingMethod<S, Request, Response, Error, G>,
 }
 
-/// Why an attempt did not answer.
+/// Why an attempt failed.
 enum AttemptError {
     /// Another change was published first.
     Conflict,
@@ -111,7 +111,7 @@ where
         })
     }
 
-    /// Works out the change and has it approved. `None` where no approval is needed, or the call was made before.
+    /// Prepares a proposal and asks the approver. `None` if no approval is needed, or the call was made before.
     async fn approve(&self) -> Result<Option<Proposal>, Rejection> {
         let Some(shows) = self.shows else { return Ok(None) };
         let Some(proposal) = self.propose(shows).await? else {
@@ -119,7 +119,7 @@ where
         };
         let decision = match &self.call.approver {
             Some(approver) => approver.decide(&proposal).await,
-            None => Decision::Declined("a person must approve of this, and there is nobody to ask".into()),
+            None => Decision::Declined("a person must approve this call, and no one can be asked".into()),
         };
         match decision {
             Decision::Granted => Ok(Some(proposal)),
@@ -128,7 +128,7 @@ where
         }
     }
 
-    /// Works out what the call would change now. The session ends before anyone is asked.
+    /// Returns what the call would change now. The session ends before anyone is asked.
     async fn propose(&self, shows: Shows) -> Result<Option<Proposal>, Rejection> {
         let session = self
             .store
@@ -164,7 +164,7 @@ where
             .map_err(|error| self.store_error(error))
     }
 
-    /// Answers a repeated call as the first one was answered, on the documents that the first one found.
+    /// Answers a repeated call like the first one, on the documents that the first one found.
     async fn answer_again(&self, replay: Replay<G>) -> Result<Answer, Rejection> {
         let notes = Notes::default();
         let staged = self.stage(&*replay.before, &notes).await?;
@@ -202,7 +202,7 @@ where
         Err(self.failed(approval::outdated(&G::names(&staged.change).join(", "))))
     }
 
-    /// Works out the commit, and checks that the document is the one that the caller meant.
+    /// Prepares the commit, and checks the precondition.
     fn prepare(
         &self,
         session: &mut dyn Session<G>,
@@ -220,7 +220,7 @@ where
         Ok(prepared)
     }
 
-    /// Makes the answer and validates it. A commit that it names must be the prepared one.
+    /// Creates the answer and validates it. A commit that it names must be the prepared one.
     fn respond(
         &self,
         staged: Staged<Response, G>,
@@ -244,14 +244,14 @@ where
         session.publish().await.map_err(|error| self.store_error(error))
     }
 
-    /// Names the commit in `_meta`, where the response has no place for it.
+    /// Names the commit in `_meta` if the response has no field for it.
     fn note_commit(&self, notes: &Notes, receipt: &Receipt) {
         if self.tool.commit.is_none() {
             notes.put(COMMIT, receipt.commit().clone().into());
         }
     }
 
-    /// Checks that what is changed first has the content that the caller expects.
+    /// Checks that the first document has the content that the caller expects.
     fn check_base(&self, change: &G::Change, found: Option<&ContentId>) -> Result<(), Rejection> {
         match &self.call.if_base {
             Some(expected) if !expected.is_met_by(found) => {
@@ -290,13 +290,13 @@ where
     }
 }
 
-/// The text by which two requests are compared, independent of how their JSON was written.
+/// Returns the text by which two requests are compared, independent of how their JSON was written.
 fn normal_form(tool: &'static ToolSpec, request: &impl Serialize) -> Result<String, Rejection> {
     let request = serde_json::to_string(request).map_err(|error| Rejection::breach(tool.name, error))?;
     Ok(format!("{} {request}", tool.name))
 }
 
-/// The failure for a document whose content is not the one that the caller expects.
+/// Returns the failure for a document whose content is not the one that the caller expects.
 fn stale(path: &str, expected: &Precondition, found: Option<&ContentId>) -> Failure {
     let message = match (expected, found) {
         (Precondition::Has(_), Some(_)) => {

@@ -1,26 +1,25 @@
-//! Which paths a tool may be asked for, as its contract declares it.
+//! Path policies: the paths that a tool can name, as its contract declares them.
 //!
-//! A path is judged by its segments and never as a string, and letters of either case are the same. What no reader of
-//! paths would take for a plain one (an empty segment, `.`, `..`) matches nothing and so is not allowed. Whether a
-//! path exists, and whether a symbolic link leads elsewhere, is for a [`Store`](crate::Store) to know.
+//! Globs match segments, never the whole string, and ignore case. A path with an empty segment, `.` or `..` matches nothing and
+//! is therefore not permitted. Whether a path exists, and where symbolic links lead, is the [`Store`](crate::Store)'s subject.
 
 use crate::failure::{Failure, FailureKind};
 
-/// The paths that may be named, as globs over segments: `*` stands for any characters of one segment, a segment `**`
-/// for any number of segments.
+/// The permitted paths, as globs over segments: `*` matches any characters of one segment, a segment `**` any number of
+/// segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathPolicy {
-    /// What may be named.
+    /// Permitted paths.
     pub allow: &'static [&'static str],
-    /// What must not be, nor anything below it, even where `allow` has it.
+    /// Denied paths, including everything below them; they override `allow`.
     pub deny: &'static [&'static str],
 }
 
 impl PathPolicy {
-    /// Judges `path`, which is relative to the library's root.
+    /// Checks `path`, which is relative to the library's root.
     ///
     /// # Errors
-    /// [`FailureKind::AccessDenied`] when it is denied, [`FailureKind::PathNotAllowed`] when it is not allowed.
+    /// [`FailureKind::AccessDenied`] if it is denied, [`FailureKind::PathNotAllowed`] if it is not permitted.
     pub fn judge(&self, path: &str) -> Result<(), Failure> {
         let lower = path.to_lowercase();
         let segments: Vec<&str> = lower.split('/').collect();
@@ -42,14 +41,14 @@ impl PathPolicy {
     }
 }
 
-/// Whether `glob` matches all of `segments`, which are in lower case.
+/// Returns whether `glob` matches all of `segments`, which are in lower case.
 fn matches(glob: &str, segments: &[&str]) -> bool {
     let glob = glob.to_lowercase();
     let globs: Vec<&str> = glob.split('/').collect();
     sequence(&globs, segments, "**", &of_segment).all
 }
 
-/// Whether `glob` matches `segments`, which are in lower case, or the first of them: a folder that they are in.
+/// Returns whether `glob` matches `segments`, which are in lower case, or a prefix of them: a folder that contains the path.
 fn matches_beginning(glob: &str, segments: &[&str]) -> bool {
     let glob = glob.to_lowercase();
     let globs: Vec<&str> = glob.split('/').collect();
@@ -61,17 +60,17 @@ fn of_segment(glob: &str, segment: &str) -> bool {
     sequence(&glob, &segment, '*', &|one, other| one == other).all
 }
 
-/// How much of some items a pattern matches.
+/// How much of a sequence a pattern matches.
 #[derive(Debug, Clone, Copy)]
 struct Matched {
-    /// All of them.
+    /// All items.
     all: bool,
-    /// All of them, or the first ones, one at least.
+    /// All items, or a prefix of at least one.
     beginning: bool,
 }
 
-/// How far `items` are what `pattern` says, in which `any` stands for any number of them. Takes time in the product of
-/// the two lengths, whatever the pattern.
+/// Matches `items` against `pattern`, in which `any` stands for any number of items. Takes time proportional to the product of
+/// the two lengths, for every pattern.
 fn sequence<P: PartialEq + Copy, T: Copy>(
     pattern: &[P],
     items: &[T],

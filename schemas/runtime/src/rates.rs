@@ -27,7 +27,7 @@ impl RateLimits {
     /// Counts a call of `tool`, whether or not it succeeds.
     ///
     /// # Errors
-    /// When the caller has used up the limit of the tool.
+    /// If the caller has exceeded the tool's limit.
     pub fn count<Error: ContractError>(
         &self,
         tool: &'static ToolSpec,

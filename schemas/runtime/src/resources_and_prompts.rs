@@ -1,7 +1,6 @@
-//! What a contract offers beside tools: the way of a resource, a prompt or a completion to the trait's method and back.
+//! Dispatch of resources, prompts and completions to the trait's methods. None of them changes anything.
 //!
-//! None of them changes anything. A prompt's text is put together here and not by an implementation, so that it is the
-//! template's byte for byte.
+//! A prompt's text is rendered here, not by the implementation, so that it equals the template byte for byte.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -16,17 +15,18 @@ use crate::{
     schema::Violation,
     spec::{ContractSpec, PromptSpec, ResourceSpec},
     store::Store,
+    template,
 };
 
-/// A method without arguments on an implementation `S`, its future on the heap.
+/// A method without arguments on an implementation `S`, its future boxed.
 pub type ResourceMethod<S, Response, Error, G = Documents> =
     for<'c> fn(&'c S, &'c ReadCx<'c, G>) -> BoxFuture<'c, Result<Response, Error>>;
 
-/// A prompt's method on an implementation `S`: from what a client says to what the template lacks.
+/// A prompt's method on an implementation `S`: from the client's arguments to the template's values.
 pub type PromptMethod<S, Arguments, Values, Error, G = Documents> =
     for<'c> fn(&'c S, &'c ReadCx<'c, G>, Arguments) -> BoxFuture<'c, Result<Values, Error>>;
 
-/// A completion's method on an implementation `S`: from what has been typed to what might be meant, best first.
+/// A completion's method on an implementation `S`: from a prefix to values, best first.
 pub type CompletionMethod<S, Error, G = Documents> =
     for<'c> fn(&'c S, &'c ReadCx<'c, G>, &'c str) -> BoxFuture<'c, Result<Vec<String>, Error>>;
 
@@ -60,7 +60,7 @@ where
     })
 }
 
-/// Calls the method that tells a resource's versions apart.
+/// Calls the method that returns a resource's version tag.
 ///
 /// # Errors
 /// See [`Rejection`].
@@ -75,7 +75,7 @@ pub async fn version<S, Error: ContractError, G: Ground>(
     method(service, &cx).await.map_err(declared)
 }
 
-/// Calls a prompt's method, and puts what it answers into the template.
+/// Calls a prompt's method, and renders the template with its values.
 ///
 /// # Errors
 /// See [`Rejection`].
@@ -103,11 +103,11 @@ where
     let cx = ReadCx::new(call, store.view(), &notes);
     let values = method(service, &cx, arguments).await.map_err(declared)?;
     let values = serde_json::to_value(values).map_err(|error| Rejection::breach(prompt.name, error))?;
-    render(prompt.template, &values)
+    template::render(prompt.template, &values)
         .ok_or_else(|| Rejection::breach(prompt.name, "the template has a placeholder without a value"))
 }
 
-/// Calls the method that offers values for an argument of a prompt.
+/// Calls the method that completes an argument of a prompt.
 ///
 /// # Errors
 /// See [`Rejection`].
@@ -123,16 +123,16 @@ pub async fn completion<S, Error: ContractError, G: Ground>(
     method(service, &cx, value).await.map_err(declared)
 }
 
-/// The values of an argument that doesn't complete: none.
+/// Returns no values, for an argument without completion.
 ///
 /// # Errors
-/// When the contract has no such prompt, or it no such argument.
+/// If the contract has no such prompt, or the prompt no such argument.
 pub fn without_values(spec: &ContractSpec, prompt: &str, argument: &str) -> Result<Vec<String>, Rejection> {
     let found = spec.prompt(prompt).and_then(|prompt| prompt.argument(argument));
     found.map(|_| vec![]).ok_or(Rejection::Unknown)
 }
 
-/// What is wrong with the arguments of a prompt.
+/// Returns the violations of a prompt's arguments.
 fn violations(prompt: &PromptSpec, arguments: &Value) -> Vec<Violation> {
     let said = |rule: &'static str, pointer: String, message: String| Violation {
         rule: rule.into(),
@@ -165,34 +165,6 @@ fn violations(prompt: &PromptSpec, arguments: &Value) -> Vec<Violation> {
         }
     });
     missing.chain(wrong).collect()
-}
-
-/// `template` with each `{name}` replaced by the text that `values` has under that name; what a value has in braces
-/// stays as it is. `None` where a name has no text.
-fn render(template: &str, values: &Value) -> Option<String> {
-    let mut text = String::new();
-    let mut rest = template;
-    while let Some((before, name, after)) = placeholder(rest) {
-        text += before;
-        text += values[name].as_str()?;
-        rest = after;
-    }
-    Some(text + rest)
-}
-
-/// The first placeholder of `template`, and what stands before and after it: a name in braces, in lower case and
-/// underscores.
-fn placeholder(template: &str) -> Option<(&str, &str, &str)> {
-    let is_name = |name: &str| {
-        !name.is_empty()
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
-    };
-    template.match_indices('{').find_map(|(open, _)| {
-        let (name, after) = template[open + 1..].split_once('}')?;
-        is_name(name).then_some((&template[..open], name, after))
-    })
 }
 
 fn declared(error: impl ContractError) -> Rejection {
@@ -241,28 +213,6 @@ mod tests {
             let found = violations(&PROMPT, &arguments);
             let found: Vec<_> = found.iter().map(|it| (&*it.rule, &*it.pointer)).collect();
             assert_eq!(found, expected, "{arguments}");
-        }
-    }
-
-    #[test]
-    fn a_prompt_is_its_template_and_values_are_taken_as_they_are() {
-        for (template, values, expected) in [
-            ("no values", json!({}), Some("no values")),
-            ("one:\n{a}\n", json!({ "a": "x" }), Some("one:\nx\n")),
-            (
-                "{a}{b_2}{a}",
-                json!({ "a": "{b_2}", "b_2": "y" }),
-                Some("{b_2}y{b_2}"),
-            ),
-            (
-                "{ a } {} {A} {{a}}",
-                json!({ "a": "x" }),
-                Some("{ a } {} {A} {x}"),
-            ),
-            ("open { and {a", json!({}), Some("open { and {a")),
-            ("{missing}", json!({}), None),
-        ] {
-            assert_eq!(render(template, &values).as_deref(), expected, "{template}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Exact validation of requests and responses.
 //!
 //! A [`Schema`] has two views of one schema: *wire*, which clients see, and *enforced*, which adds the contract's
-//! `x-enforce` clauses. Each violation has a rule's id, a JSON pointer and a sentence for people; it never quotes
-//! the value, which may be a whole document.
+//! `x-enforce` rules. A violation has a rule's id, a JSON pointer and a sentence for people; it never quotes the value, which
+//! may be a whole document.
 
 use std::{borrow::Cow, fmt, sync::OnceLock};
 
@@ -10,40 +10,40 @@ use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Number of violations that are reported for one value.
+/// Maximum number of violations that are reported for one value.
 const MAX_VIOLATIONS: usize = 8;
 
 /// The two views of a schema, as JSON texts, and its validator.
 #[derive(Debug)]
 pub struct Schema {
-    /// What clients see.
+    /// The schema that clients see.
     pub wire: &'static str,
-    /// What is enforced: `wire` and the contract's own clauses.
+    /// The enforced schema: `wire` and the contract's rules.
     pub enforced: &'static str,
-    /// The contract's own clauses, and where they stand in `enforced`.
+    /// The contract's rules, and their locations in `enforced`.
     pub rules: &'static [Rule],
     validator: OnceLock<Validator>,
 }
 
-/// A clause of `x-enforce`.
+/// A rule of `x-enforce`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
-    /// JSON pointer to the clause in the enforced schema.
+    /// JSON pointer to the rule in the enforced schema.
     pub at: &'static str,
     /// Stable id.
     pub id: &'static str,
-    /// What is wrong when it is broken, for people.
+    /// What is wrong with a value that breaks it, and how to correct it.
     pub message: &'static str,
 }
 
-/// One rule broken at one place.
+/// One broken rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// Id of a contract's rule, or the JSON Schema keyword that was broken.
+    /// Id of the contract's rule, or the JSON Schema keyword.
     pub rule: Cow<'static, str>,
     /// JSON pointer to the value.
     pub pointer: String,
-    /// What is wrong and what would be right.
+    /// What is wrong, and how to correct it.
     pub message: String,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Violation {
 }
 
 impl Schema {
-    /// Wraps the texts of generated code.
+    /// Creates a schema from the texts in generated code.
     pub const fn new(wire: &'static str, enforced: &'static str, rules: &'static [Rule]) -> Self {
         Self {
             wire,
@@ -69,10 +69,15 @@ impl Schema {
         }
     }
 
-    /// The schema that clients see.
+    /// Creates a schema that enforces exactly what clients see.
+    pub const fn plain(wire: &'static str) -> Self {
+        Self::new(wire, wire, &[])
+    }
+
+    /// Returns the schema that clients see.
     ///
     /// # Panics
-    /// When `wire` is not JSON, which generated code never is.
+    /// If `wire` is not JSON; generated code always is.
     pub fn wire(&self) -> Value {
         serde_json::from_str(self.wire).expect("generated schemas are JSON")
     }
@@ -80,7 +85,7 @@ impl Schema {
     /// Checks `value` against the enforced schema.
     ///
     /// # Errors
-    /// The first violations, eight at most. A rule is violated once at one place, however many of its keywords are.
+    /// The first violations, at most eight. A rule is reported once per value, however many of its keywords are broken.
     pub fn check(&self, value: &Value) -> Result<(), Vec<Violation>> {
         let validator = self.validator.get_or_init(|| {
             let schema = serde_json::from_str(self.enforced).expect("generated schemas are JSON");
@@ -133,7 +138,7 @@ impl Schema {
 /// Compiles a schema as draft 2020-12, formats checked, patterns in linear time.
 ///
 /// # Errors
-/// When it is not a schema.
+/// If it is not a schema.
 pub fn compile(schema: &Value) -> Result<Validator, String> {
     jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)
@@ -149,7 +154,7 @@ fn is_below(pointer: &str, prefix: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A sentence for people about the keywords that contracts use; the value itself stays out of it.
+/// Returns a sentence for people about a broken keyword, without the value itself.
 fn explain(error: &ValidationError<'_>) -> String {
     match error.kind() {
         ValidationErrorKind::Required { property } => format!("{property} is missing"),

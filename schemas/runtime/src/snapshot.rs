@@ -1,4 +1,4 @@
-//! Documents as a method reads them: their bytes, and how they became what they are.
+//! Documents as a method reads them: their bytes and their history.
 
 use chrono::{DateTime, FixedOffset};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use crate::{
 /// The bytes of one document and the id of their content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// The bytes, as they are kept.
+    /// The bytes.
     pub bytes: Vec<u8>,
     /// Id of the bytes.
     pub id: ContentId,
@@ -19,26 +19,26 @@ pub struct Document {
 
 /// Documents that can be read.
 pub trait Snapshot: Send + Sync {
-    /// The document at `path`, or `None` where there is none.
+    /// Reads the document at `path`; `None` if there is none.
     ///
     /// # Errors
-    /// When `path` is not one of the store's, or the document can't be read.
+    /// If `path` is invalid, or the document can't be read.
     fn read(&self, path: &str) -> Result<Option<Document>, Failure>;
 
-    /// The document at `path` and how it became what it is, back to a commit that `known` says is known already, or to
-    /// the beginning.
+    /// Returns the document at `path` and its history, back to the first commit for which `known` returns true, or to the
+    /// beginning.
     ///
     /// # Errors
-    /// When the store keeps no history, or it can't be read.
+    /// If the store keeps no history, or it can't be read.
     fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
         let _ = known;
         Err(no_history(path))
     }
 
-    /// The bytes of one of the contents that the document at `path` has had, by its id in [`DocumentHistory`].
+    /// Returns the bytes of an earlier content of the document at `path`, by its id in [`DocumentHistory`].
     ///
     /// # Errors
-    /// When there is no such content, or it can't be read.
+    /// If there is no such content, or it can't be read.
     fn past_content(&self, path: &str, id: &str) -> Result<Vec<u8>, Failure> {
         let _ = id;
         Err(no_history(path))
@@ -48,48 +48,47 @@ pub trait Snapshot: Send + Sync {
 fn no_history(path: &str) -> Failure {
     Failure::new(
         FailureKind::Refused,
-        format!("nothing is kept of what `{path}` was before"),
+        format!("the store keeps no history of `{path}`"),
     )
 }
 
-/// How a document became what it is.
+/// The history of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentHistory {
-    /// The document; `None` where there is none.
+    /// The document; `None` if there is none.
     pub document: Option<Document>,
-    /// Id of its content, as the history would keep it: that of the newest version, unless something is not committed
-    /// yet.
+    /// Id of its content as the history would store it: that of the newest version, unless there are uncommitted bytes.
     pub now: Option<ContentId>,
     /// The newest commit of the store, whether it changed the document or not; `None` before the first one.
     pub state: Option<CommitId>,
     /// The known commit that `versions` follow; `None` when they go back to the beginning.
     pub since: Option<CommitId>,
-    /// What the document has been, oldest first.
+    /// The versions, oldest first.
     pub versions: Vec<Version>,
 }
 
-/// What a commit made of a document.
+/// A version of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     /// Id of the commit.
     pub commit: CommitId,
-    /// Who made it.
+    /// The commit's author.
     pub author: String,
-    /// When.
+    /// The commit's time.
     pub time: DateTime<FixedOffset>,
-    /// Id of the content; `None` where the commit deleted the document.
+    /// Id of the content; `None` if the commit deleted the document.
     pub content: Option<ContentId>,
-    /// The log entry, where the commit is the change of a tool and nothing else.
+    /// The log entry, if a tool made the commit.
     pub entry: Option<VersionEntry>,
 }
 
-/// What the log keeps of a tool's change.
+/// The log entry of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionEntry {
     /// Name of the tool that was called.
     pub tool: String,
-    /// What was done, in one word.
+    /// The operation, in one word.
     pub operation: String,
-    /// What the tool wanted to be kept.
+    /// The details that the tool added.
     pub details: Map<String, Value>,
 }

@@ -1,4 +1,4 @@
-//! What a store must implement, so that the runtime can change it.
+//! The traits that a store implements.
 //!
 //! A method never sees these traits: it reads through its context and returns what it wants changed. Only
 //! [`dispatch`](crate::dispatch) prepares and publishes.
@@ -15,12 +15,12 @@ use crate::{
 
 /// Keeps what contracts read and change. Its view is the newest state.
 pub trait Store<G: Ground = Documents>: HasView<G> {
-    /// Waits for the sole right to change the store.
+    /// Waits for the exclusive right to change the store.
     ///
     /// `attempt` counts from 0 for each call; a higher one follows a [`StoreError::Conflict`] and may wait a little first.
     ///
     /// # Errors
-    /// When the store can't be changed now: it is busy, broken or in a state that forbids it.
+    /// If the store can't be changed now: it is busy, damaged, or in a state that forbids it.
     fn begin<'a>(&'a self, attempt: u32) -> BoxFuture<'a, Result<Box<dyn Session<G> + 'a>, Failure>>;
 
     /// Renders `change` of `before` for a person who is asked to approve.
@@ -31,21 +31,21 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
 ///
 /// Until [`publish`](Self::publish), no reader sees a change, and dropping it leaves no trace.
 pub trait Session<G: Ground = Documents>: HasView<G> {
-    /// What an earlier call with this idempotency key did, if there was one.
+    /// Looks for an earlier call with this idempotency key.
     ///
     /// # Errors
-    /// [`Conflict`](crate::FailureKind::Conflict) when the key was used for a `request` other than this one;
-    /// [`StoreError::Conflict`] while it can't be told yet.
+    /// [`Conflict`](crate::FailureKind::Conflict) if the key was used for a different `request`; [`StoreError::Conflict`] while
+    /// that is not known yet.
     fn replay(&self, key: &IdempotencyKey, request: &str) -> Result<Option<Replay<G>>, StoreError>;
 
-    /// Works out the commit that would make `change`, and its id.
+    /// Prepares the commit of `change`, so that its id is known.
     ///
     /// # Errors
-    /// When the change can't be made.
+    /// If the change can't be made.
     fn prepare(&mut self, change: &G::Change, entry: &Entry<'_>) -> Result<Prepared, StoreError>;
 
-    /// Makes the prepared change, perhaps together with those of other callers: when the future is `Ok`, it is durable
-    /// and everybody can see it.
+    /// Publishes the prepared change, possibly in a batch with those of other callers. When the future returns `Ok`, the change
+    /// is durable and visible to all readers.
     ///
     /// # Errors
     /// After an error, nothing has changed.
@@ -57,7 +57,7 @@ pub trait Session<G: Ground = Documents>: HasView<G> {
 /// Why a change was not made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum StoreError {
-    /// Another change was published meanwhile: work this one out again on the new state.
+    /// Another change was published first; prepare this one again on the new state.
     #[error("another change was published first")]
     Conflict,
     /// The change can't be made.
@@ -65,27 +65,27 @@ pub enum StoreError {
     Failure(#[from] Failure),
 }
 
-/// What the log keeps of a call beside the change itself.
+/// The log entry of a call, beside the change itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
     /// Name of the tool that was called.
     pub tool: &'static str,
-    /// Who called it.
+    /// The call's context.
     pub call: &'a CallContext,
-    /// The request in its normal form, where the call carries an idempotency key.
+    /// The request in normal form, if the call has an idempotency key.
     pub request: Option<&'a str>,
-    /// What the tool wants to be kept; may be empty.
+    /// Details that the tool adds; may be empty.
     pub details: &'a Map<String, Value>,
 }
 
-/// A change that has been worked out and not been made.
+/// A change that is prepared and not yet published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     /// Id that the commit will have.
     pub commit: CommitId,
-    /// Id of the content that the document has now, or `None` where there is none yet.
+    /// Id of the content that the first document has now; `None` if it does not exist.
     pub base: Option<ContentId>,
-    /// Id of the content that it will have, or `None` where it is deleted.
+    /// Id of the content that it will have; `None` if it is deleted.
     pub content: Option<ContentId>,
 }
 
@@ -93,6 +93,6 @@ pub struct Prepared {
 pub struct Replay<G: Ground = Documents> {
     /// The commit that it made.
     pub commit: CommitId,
-    /// The state that it found.
+    /// The state that it was applied to.
     pub before: Box<dyn HasView<G>>,
 }

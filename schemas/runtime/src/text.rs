@@ -1,4 +1,4 @@
-//! What text may hide from a person who reads it.
+//! Characters that hide text from readers.
 
 /// Returns whether `c` is invisible or reorders the text around it: Unicode's `Default_Ignorable_Code_Point`s, which
 /// include all that HFS+ ignores in file names, and the interlinear annotation marks.

@@ -1,6 +1,6 @@
-//! A token bucket for each caller: so many tokens, refilled evenly over a time.
+//! A token bucket per caller, refilled at a constant rate (GCRA).
 //!
-//! It is kept as GCRA does, as one time per caller: the *theoretical arrival time*, at which the bucket is full again.
+//! The state of a bucket is one time, the *theoretical arrival time* at which it is full again.
 
 use std::{
     collections::HashMap,
@@ -12,10 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Number of callers that are remembered.
+/// Maximum number of callers whose state is kept.
 const CAPACITY: usize = 10_000;
 
-/// How often something may be done.
+/// Capacity and refill time of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     /// Size of the bucket.
@@ -24,9 +24,9 @@ pub struct Rate {
     pub within: Duration,
 }
 
-/// A token bucket for each caller, all at one rate.
+/// A token bucket per caller, all with one rate.
 ///
-/// Memory is bounded: over capacity, the caller whose bucket is nearest to full is forgotten.
+/// Memory is bounded: beyond the capacity, the state of the caller whose bucket is fullest is dropped.
 #[derive(Debug)]
 pub struct RateLimiter {
     rate: Rate,
@@ -68,7 +68,7 @@ impl RateLimiter {
         Ok(())
     }
 
-    /// Returns how often a caller was told to wait.
+    /// Returns how many calls were rejected.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
@@ -89,7 +89,7 @@ impl RateLimiter {
 
 type Arrivals<'a> = MutexGuard<'a, HashMap<Arc<str>, Instant>>;
 
-/// Forgets the callers with a full bucket or, if there are none, the one whose bucket is full next.
+/// Drops the callers with a full bucket or, if there are none, the one whose bucket is full next.
 fn forget(arrivals: &mut HashMap<Arc<str>, Instant>, now: Instant) {
     let before = arrivals.len();
     arrivals.retain(|_, at| *at > now);

@@ -10,27 +10,30 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    Annotations, Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, CommitId, Content,
-    ContentId, ContractError, Decision, Document, Edit, Entry, ErrorAnswer, Failure, FailureKind,
-    IdempotencyKey, PathPolicy, Prepared, Progress, Proposal, Rejection, Replay, Rule, Schema, Session,
-    Shows, Snapshot, Store, StoreError, ToolSpec, WriteCx, call,
+    Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, CommitId, Content, ContentId,
+    ContractError, Decision, Document, Edit, Entry, ErrorAnswer, Failure, FailureKind, IdempotencyKey,
+    PathPolicy, Prepared, Progress, Proposal, Rejection, Replay, Rule, Schema, Session, Shows, Snapshot,
+    Store, StoreError, ToolSpec, WriteCx, call,
     context::{BASE, COMMIT, REPLAYED},
     dispatch,
 };
 
-const INPUT: &str = r#"{ "type": "object", "required": ["path", "text"], "properties": {
+const INPUT_TEXT: &str = r#"{ "type": "object", "required": ["path", "text"], "properties": {
     "path": { "type": "string", "allOf": [{ "not": { "pattern": "\\.\\." } }] },
     "text": { "type": "string" }, "times": { "type": "integer", "default": 1 }
 }, "additionalProperties": false }"#;
-const OUTPUT: &str = r#"{ "type": "object", "required": ["commit"],
+static OUTPUT: Schema = Schema::plain(
+    r#"{ "type": "object", "required": ["commit"],
     "properties": {
     "commit": { "type": "string", "pattern": "^c[0-9]+$" }, "length": { "type": "integer", "minimum": 0 }
-} }"#;
+} }"#,
+);
 const RULES: [Rule; 1] = [Rule {
     at: "/properties/path/allOf/0",
     id: "climbs",
     message: "`path` must not climb",
 }];
+static INPUT: Schema = Schema::new(INPUT_TEXT, INPUT_TEXT, &RULES);
 
 /// A tool that appends, under these conditions.
 const fn append(
@@ -49,25 +52,14 @@ const fn named(
 ) -> ToolSpec {
     ToolSpec {
         name,
-        description: "",
-        annotations: Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: false,
-            open_world: false,
-        },
         mutating: true,
         path: Some("/path"),
         path_in: if paths.is_some() { Some("notes/") } else { None },
         paths,
         commit,
         approval,
-        rate_limit: None,
         errors: &["INVALID", "CONFLICT", "IO", "DENIED", "NOT_ALLOWED", "DECLINED"],
-        effects: &[],
-        input: Schema::new(INPUT, INPUT, &RULES),
-        output: Schema::new(OUTPUT, OUTPUT, &[]),
-        examples: &[],
+        ..ToolSpec::new(&INPUT, &OUTPUT)
     }
 }
 
@@ -143,9 +135,9 @@ impl ContractError for Error {
 #[derive(Default)]
 struct Memory {
     state: Mutex<State>,
-    /// How many publications somebody else will be faster than.
+    /// Number of publications that another change will precede.
     races: AtomicU32,
-    /// Whether somebody else appends to the document right after it is first read outside of a turn.
+    /// Whether another process appends to the document right after its first read outside of a session.
     slips: AtomicBool,
 }
 
@@ -657,7 +649,7 @@ fn nothing_is_written_without_approval_of_what_is_shown() {
     let store = holding("old");
     let arguments = json!({ "path": "a", "text": "x" });
     let answer = call_tool(&SHOWS_APPENDED, &store, GOOD, arguments, CallContext::default());
-    assert_eq!(name(answer), "DECLINED", "nobody to ask");
+    assert_eq!(name(answer), "DECLINED", "no approver");
     assert_eq!(commits(&store), 0);
 }
 
@@ -685,7 +677,7 @@ fn an_approval_holds_for_what_was_shown_and_for_nothing_else() {
 }
 
 #[test]
-fn nobody_is_asked_about_a_document_that_is_no_longer_the_one_meant() {
+fn a_failed_precondition_is_reported_before_the_approver_is_asked() {
     let store = holding("old");
     let conditions = json!({ "tabellion/ifBase": "of another text" });
     let person = Arc::new(person(Decision::Granted));

@@ -28,7 +28,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{Limits, Site, layers::ClientAddress, patient::Patient, router::router};
+use super::{Limits, Site, layers::ClientAddress, router::router, write_timeout::WriteTimeout};
 use crate::tls::Certificates;
 
 /// Pause after a failed `accept`, which mostly means that the process has no file descriptors left.
@@ -39,7 +39,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 const MAX_HEAD: usize = 64 << 10;
 /// The answer to one connection too many.
 const TOO_MANY_CONNECTIONS: &[u8] =
-    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    b"HTTP/1.1 503 Service SourceError\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 /// The answer to plain HTTP where TLS is spoken.
 const USE_HTTPS: &[u8] =
     b"HTTP/1.1 400 Bad Request\r\nContent-Length: 26\r\nConnection: close\r\n\r\nuse https, not http, here\n";
@@ -195,10 +195,10 @@ impl Server {
         }
     }
 
-    fn with_write_timeout(&self, stream: TcpStream) -> Patient<TcpStream> {
+    fn with_write_timeout(&self, stream: TcpStream) -> WriteTimeout<TcpStream> {
         // Answers are small and clients wait for them.
         let _ = stream.set_nodelay(true);
-        Patient::new(stream, self.limits.unread)
+        WriteTimeout::new(stream, self.limits.unread)
     }
 }
 

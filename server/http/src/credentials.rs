@@ -1,5 +1,5 @@
-//! Who makes a request: by an API key or an access token in a header, and never in a URL, which is written down in many
-//! places.
+//! Authentication of requests, by an API key or an access token in a header. Credentials in URLs are rejected, because URLs
+//! are logged in many places.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,56 +12,56 @@ use serde_json::{Value, json};
 use super::Mount;
 use crate::{
     keys::{ApiKey, KeyGrant, KeyRing, Principal, Scope, Validity},
-    oauth::{Denied, PublicUrl, Tokens},
+    oauth::{AuthenticationError, PublicUrl, Tokens},
 };
 use tabellion_mcp::streamable::Refusal;
 
 const API_KEY: &str = "x-api-key";
-/// What an access token would be called in a query (RFC 6750, section 2.3), where it may not be.
+/// Parameter of an access token in a query (RFC 6750, section 2.3), which is rejected.
 const IN_QUERY: &str = "access_token=";
 const SCOPES: [&str; 2] = ["read", "write"];
 
-/// How callers say who they are. Where there is no way, everybody may do everything.
+/// The credentials that are accepted. Without any, every request is permitted everything.
 #[derive(Debug, Default)]
 pub struct Credentials {
-    /// By one of these API keys.
+    /// API keys.
     pub keys: Option<Arc<KeyRing>>,
-    /// By one of these access tokens.
+    /// Access tokens.
     pub oauth: Option<OAuth>,
 }
 
-/// Access tokens, and what they are for.
+/// Access tokens and the resource they are issued for.
 #[derive(Debug)]
 pub struct OAuth {
-    /// Those that are good.
+    /// Verifies tokens.
     pub tokens: Arc<Tokens>,
-    /// How tokens call this server.
+    /// The URL of this server in tokens.
     pub url: PublicUrl,
-    /// What a client is advised to ask its authorization server for, to begin with.
+    /// The scopes that clients are advised to request first.
     pub first: Vec<Scope>,
 }
 
-/// Whoever makes a request, and for how long that is good.
+/// The authenticated caller of a request, and how long the credential is valid.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
     pub(super) principal: Arc<Principal>,
     validity: Validity,
 }
 
-/// What is served at which path.
+/// The mounts by path.
 type Mounts = BTreeMap<String, Mount>;
 
 impl Credentials {
-    /// Whether it can be known whose tokens are good.
+    /// Returns whether tokens can be verified: the issuer's keys are known.
     pub(super) fn are_ready(&self) -> bool {
         self.oauth.as_ref().is_none_or(|oauth| oauth.tokens.is_ready())
     }
 
-    /// Who makes a request; nobody where nobody is asked.
+    /// Authenticates a request; `None` if no credentials are required.
     ///
     /// # Errors
-    /// With 400 when there is more than one credential or one in the query, with 401 when there is none that is good, and
-    /// with 503 when nobody can say whether it is.
+    /// 400 if there is more than one credential, or one in the query; 401 without a valid one; 503 while the issuer's keys
+    /// are unknown.
     pub(super) async fn caller(
         &self,
         uri: &Uri,
@@ -71,12 +71,12 @@ impl Credentials {
         if self.keys.is_none() && self.oauth.is_none() {
             return Ok(None);
         }
-        // Of a path where nothing is, nothing is said.
+        // Paths without a mount are not mentioned in the challenge.
         let path = Some(uri.path()).filter(|path| mounts.contains_key(*path));
         let mut parts = uri.query().into_iter().flat_map(|query| query.split('&'));
         if parts.any(|part| part.starts_with(IN_QUERY)) {
-            let why = "a token in a URL is read by others: send it as `Authorization: Bearer TOKEN`, and a new one, since \
-                       this one is known now";
+            let why = "a token in a URL is logged in many places: get a new one, and send it as \
+                       `Authorization: Bearer TOKEN`";
             return Err(self.refused(StatusCode::BAD_REQUEST, "invalid_request", why, path));
         }
         let Some(credential) = Credential::of(headers)? else {
@@ -92,11 +92,11 @@ impl Credentials {
         }
         let bad = |why: &str| self.refused(StatusCode::UNAUTHORIZED, "invalid_token", why, path);
         let Some(oauth) = &self.oauth else {
-            return Err(bad("this key is not good, or no longer"));
+            return Err(bad("this key is invalid or was revoked"));
         };
         let token = match credential {
             Credential::Bearer(text) if ApiKey::parse(text).is_none() => text,
-            _ => return Err(bad("this key is not good, or no longer")),
+            _ => return Err(bad("this key is invalid or was revoked")),
         };
         let resources: Vec<_> = match path {
             Some(path) => vec![oauth.url.at(path)],
@@ -107,24 +107,24 @@ impl Credentials {
                 principal: bearer.principal,
                 validity: Validity::Until(bearer.until),
             })),
-            Err(Denied::Bad(why)) => Err(bad(&why.to_string())),
-            Err(error @ Denied::NoKeys) => Err(Refusal::busy(error.to_string())),
+            Err(AuthenticationError::Token(why)) => Err(bad(&why.to_string())),
+            Err(error @ AuthenticationError::NoKeys) => Err(Refusal::busy(error.to_string())),
         }
     }
 
-    /// What a caller may do in the library that is served at `path`.
+    /// Returns what a caller may do in the library mounted at `path`.
     ///
     /// # Errors
-    /// With 403 when that is nothing.
+    /// 403 if no scope covers the library.
     pub(super) fn grant(&self, caller: Caller, path: &str, library: &str) -> Result<KeyGrant, Refusal> {
         let Caller { principal, validity } = caller;
         principal.grant_at(library, validity).ok_or_else(|| {
-            let why = format!("{} may do nothing in this library", principal.name);
+            let why = format!("{} has no permission for this library", principal.name);
             self.refused(StatusCode::FORBIDDEN, "insufficient_scope", &why, Some(path))
         })
     }
 
-    /// Says in an answer that refuses a request where clients learn how to do better.
+    /// Adds the URL of the metadata (RFC 9728) to the challenge of a response that rejects a request.
     pub(super) fn complete(&self, headers: &mut HeaderMap, path: &str) {
         if let (Some(oauth), Some(challenge)) = (&self.oauth, headers.get_mut(WWW_AUTHENTICATE))
             && let Ok(text) = challenge.to_str()
@@ -136,12 +136,11 @@ impl Credentials {
         }
     }
 
-    /// The answer to who doesn't say who they are.
+    /// Returns the answer to a request without credentials.
     fn unknown(&self, path: Option<&str>) -> Refusal {
         let by_key =
             "send a key as `Authorization: Bearer KEY`; the operator makes one with `tabellion key create`";
-        let by_token =
-            "send an access token as `Authorization: Bearer TOKEN`; `WWW-Authenticate` says where to get one";
+        let by_token = "send an access token as `Authorization: Bearer TOKEN`; `WWW-Authenticate` names where to get one";
         let why = if self.oauth.is_some() { by_token } else { by_key };
         let challenge = value(&format!("Bearer realm=\"tabellion\"{}", self.advice(path)));
         Refusal::new(StatusCode::UNAUTHORIZED, why).header(WWW_AUTHENTICATE, challenge)
@@ -153,7 +152,7 @@ impl Credentials {
         Refusal::new(status, why).header(WWW_AUTHENTICATE, challenge)
     }
 
-    /// Which token a client should get, and where it learns how.
+    /// Returns the challenge's scope and metadata URL.
     fn advice(&self, path: Option<&str>) -> String {
         let Some(oauth) = &self.oauth else {
             return String::new();
@@ -177,7 +176,7 @@ impl OAuth {
     }
 }
 
-/// Whether a request says who makes it.
+/// Returns whether a request has credentials.
 pub(super) fn are_sent(headers: &HeaderMap) -> bool {
     headers.contains_key(AUTHORIZATION) || headers.contains_key(API_KEY)
 }
@@ -220,7 +219,7 @@ impl<'a> Credential<'a> {
     }
 }
 
-/// The token of `Bearer TOKEN` (RFC 6750, section 2.1).
+/// Returns the token of `Bearer TOKEN` (RFC 6750, section 2.1).
 fn bearer(value: &HeaderValue) -> Option<&str> {
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
     scheme
@@ -228,7 +227,7 @@ fn bearer(value: &HeaderValue) -> Option<&str> {
         .then(|| token.trim_start_matches(' '))
 }
 
-/// A header's value, of what is all ours and visible ASCII.
+/// Returns a header's value from visible ASCII.
 fn value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).expect("it is of visible ASCII")
 }

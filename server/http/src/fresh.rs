@@ -1,4 +1,4 @@
-//! What files say, read again when they have changed.
+//! Values that are read from files, again whenever these change.
 
 use std::{
     fs,
@@ -10,10 +10,10 @@ use std::{
 use parking_lot::Mutex;
 use tabellion_platform::{FileId, file_id};
 
-/// By what a file is told from one that has taken its place, or was changed; `None` where there is none.
+/// Identity, size and modification time of a file; `None` if it does not exist.
 type Version = Option<(Option<FileId>, u64, Option<SystemTime>)>;
 
-/// What some files say.
+/// A value read from files.
 #[derive(Debug)]
 pub(crate) struct Fresh<T> {
     paths: Vec<PathBuf>,
@@ -21,7 +21,7 @@ pub(crate) struct Fresh<T> {
 }
 
 impl<T> Fresh<T> {
-    /// What `read` makes of the files at `paths`.
+    /// Reads the value for the first time from the files at `paths`.
     ///
     /// # Errors
     /// Those of `read`.
@@ -32,7 +32,7 @@ impl<T> Fresh<T> {
         Ok(Self { paths, known })
     }
 
-    /// What the files say now: `read` reads them when they have changed. Where it has nothing, what they said before stays
+    /// Returns the current value. Calls `read` if the files have changed; if that returns `None`, the previous value stays
     /// until they change again.
     pub(crate) fn current(&self, read: impl FnOnce() -> Option<T>) -> Arc<T> {
         let mut known = self.known.lock();

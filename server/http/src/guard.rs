@@ -1,8 +1,8 @@
-//! Who may speak to the server through a browser.
+//! Checks of `Host` and `Origin`, which keep foreign web pages out.
 //!
-//! A page from anywhere can have a browser send requests to a server on the same machine, and by a name of its own that
-//! it points there (DNS rebinding) it can read the answers, too. `Host` says by which name the server was called, and
-//! `Origin` which page called it: both must be among those that are known.
+//! Any web page can make a browser send requests to a server on the same machine and, with a domain that resolves there
+//! (DNS rebinding), also read the answers. `Host` carries the name by which the server was called, `Origin` the page that
+//! called it. Both must be allowed.
 
 use std::net::SocketAddr;
 
@@ -14,18 +14,18 @@ use hyper::{
 
 use tabellion_mcp::streamable::Refusal;
 
-/// What `--allow-host` or `--allow-origin` can't mean.
+/// A value of `--allow-host` or `--allow-origin` that is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadEntry {
+pub enum GuardError {
     /// Not a host.
-    #[error("`--allow-host {0}` is no host; write a name or an address, with or without `:PORT`")]
+    #[error("`--allow-host {0}` is not a host; give a name or an address, with or without `:PORT`")]
     Host(String),
     /// Not an origin.
-    #[error("`--allow-origin {0}` is no origin; write it as browsers do, as in `https://app.example`")]
+    #[error("`--allow-origin {0}` is not an origin; write it as browsers do, such as `https://app.example`")]
     Origin(String),
 }
 
-/// The hosts and origins that are known.
+/// The allowed hosts and origins.
 #[derive(Debug)]
 pub struct Guard {
     hosts: Vec<Host>,
@@ -61,28 +61,28 @@ impl Host {
 }
 
 impl Guard {
-    /// Knows the address that a server listens on, `hosts` and `origins`; of one that is only reached from the same
-    /// machine, also the names that it has there.
+    /// Allows the address that a server listens on, `hosts` and `origins`; for a loopback address also `localhost` and the
+    /// other loopback names.
     ///
     /// # Errors
-    /// When one of them is none.
-    pub fn new(address: SocketAddr, hosts: &[String], origins: &[String]) -> Result<Self, BadEntry> {
+    /// If a host or an origin is invalid.
+    pub fn new(address: SocketAddr, hosts: &[String], origins: &[String]) -> Result<Self, GuardError> {
         let local = ["localhost", "127.0.0.1", "[::1]"].map(Host::parse);
         let local = local
             .into_iter()
             .filter(|_| address.ip().is_loopback())
-            .map(Ok::<_, BadEntry>);
+            .map(Ok::<_, GuardError>);
         let own = Some(address)
             .filter(|it| !it.ip().is_unspecified())
             .map(|it| Ok(Host::of(it)));
         let others = hosts.iter().map(|host| {
             let parsed = Host::parse(host);
-            parsed.map(Some).ok_or_else(|| BadEntry::Host(host.clone()))
+            parsed.map(Some).ok_or_else(|| GuardError::Host(host.clone()))
         });
         let known: Result<Vec<_>, _> = local.chain(own).chain(others).collect();
         let origins = origins.iter().map(|origin| {
             let parsed = normal(origin);
-            parsed.ok_or_else(|| BadEntry::Origin(origin.clone()))
+            parsed.ok_or_else(|| GuardError::Origin(origin.clone()))
         });
         Ok(Self {
             hosts: known?.into_iter().flatten().collect(),
@@ -90,11 +90,10 @@ impl Guard {
         })
     }
 
-    /// Whether a request with these headers may be served. The page that sent it, if one did, for the answer to say that
-    /// it may be read there.
+    /// Checks the headers of a request. Returns the origin of the page that sent it, if any, for CORS.
     ///
     /// # Errors
-    /// With 400 where it isn't said who is called, with 403 where that is somebody else, or the page is unknown.
+    /// 400 without exactly one valid `Host`, 403 if the host or the origin is not allowed.
     pub fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, Refusal> {
         let host = self.host(uri, headers)?;
         let mut origins = headers.get_all(ORIGIN).iter();
@@ -122,7 +121,7 @@ impl Guard {
         let host = host.ok_or_else(|| {
             Refusal::new(
                 StatusCode::BAD_REQUEST,
-                "`Host` must be there once, and name a host",
+                "send exactly one `Host` header with a valid host",
             )
         })?;
         let is_known = self
@@ -140,7 +139,7 @@ impl Guard {
     }
 }
 
-/// An origin as browsers write it: in small letters, without the port that its scheme has anyway.
+/// Returns an origin as browsers write it: in lower case, without the default port of its scheme.
 fn normal(origin: &str) -> Option<String> {
     if origin == "null" {
         return Some(origin.into());
@@ -163,7 +162,7 @@ fn usual(scheme: &str) -> Option<u16> {
     }
 }
 
-/// Whether a page of this origin came from `host` itself.
+/// Returns whether the origin is `host` itself.
 fn is_from(origin: &str, host: &Host) -> bool {
     ["http", "https"].iter().any(|scheme| {
         let port = host.port.filter(|port| Some(*port) != usual(scheme));
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_is_called_by_names_that_it_has() {
+    fn only_allowed_host_names_are_served() {
         for (address, hosts, called, expected) in [
             (LOCAL, &[][..], "127.0.0.1:8000", 200),
             (LOCAL, &[], "localhost", 200),
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_host() {
+    fn a_request_has_exactly_one_host() {
         assert_eq!(status(LOCAL, &[], &[], &[]), 400);
         let twice = [("host", "localhost"), ("host", "localhost")];
         assert_eq!(status(LOCAL, &[], &[], &twice), 400);
@@ -284,17 +283,17 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_means_nothing_is_refused() {
+    fn an_invalid_entry_is_rejected() {
         let bad = |hosts: &[&str], origins: &[&str]| {
             let owned = |texts: &[&str]| texts.iter().copied().map(String::from).collect::<Vec<_>>();
             Guard::new(LOCAL.parse().unwrap(), &owned(hosts), &owned(origins)).unwrap_err()
         };
         for host in ["", "http://notes.example", "a b", "notes.example:x", "*"] {
             let found = bad(&[host], &[]);
-            assert_eq!(found, BadEntry::Host(host.into()));
+            assert_eq!(found, GuardError::Host(host.into()));
         }
         for origin in ["", "app.example", "https://", "https://app.example/path"] {
-            assert_eq!(bad(&[], &[origin]), BadEntry::Origin(origin.into()));
+            assert_eq!(bad(&[], &[origin]), GuardError::Origin(origin.into()));
         }
     }
 }

@@ -16,7 +16,6 @@ pub mod keys;
 mod layers;
 mod metrics;
 pub mod oauth;
-mod patient;
 pub mod rates;
 mod response;
 mod router;
@@ -25,41 +24,42 @@ mod site;
 mod tests;
 pub mod tls;
 mod upload;
+mod write_timeout;
 
 use std::time::Duration;
 
-use crate::rates::Rate;
+use crate::rates::RatePerMinute;
 
 pub use connection::{listen, serve};
 pub use credentials::{Credentials, OAuth};
-pub use guard::{BadEntry, Guard};
+pub use guard::{Guard, GuardError};
 pub use metrics::LibraryCounts;
 pub use site::{Mount, Site};
 
-/// How much a server takes upon itself, and how long it waits.
+/// A server's limits and timeouts.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Connections. One more is told so, with 503, and closed.
+    /// Maximum number of connections. Further ones are answered with 503 and closed.
     pub connections: usize,
-    /// The longest body, in bytes. A longer one is refused with 413.
+    /// Maximum size of a body, in bytes. Larger ones are rejected with 413.
     pub body: usize,
-    /// Bytes of all bodies that are being received. More are refused with 503.
+    /// Maximum size of all bodies being received, in bytes. Further ones are rejected with 503.
     pub bodies: usize,
-    /// How long a connection may say nothing, or take for the head of a request.
+    /// Timeout for idle connections, TLS handshakes and the head of a request.
     pub head: Duration,
-    /// How long the body of a request may take. A slower one is refused with 408.
+    /// Timeout for the body of a request, which is then rejected with 408.
     pub upload: Duration,
-    /// How long a client may leave unread what it is sent.
+    /// Timeout for a client that does not read its answer.
     pub unread: Duration,
-    /// How often one caller may look at something.
-    pub reads: Rate,
-    /// How often one caller may change something.
-    pub writes: Rate,
-    /// How often keys and tokens from one address may be bad.
-    pub failures: Rate,
-    /// Whether that is counted for addresses of this machine, too. A proxy there speaks for everybody.
+    /// Limit of reads per caller.
+    pub reads: RatePerMinute,
+    /// Limit of writes per caller.
+    pub writes: RatePerMinute,
+    /// Limit of invalid keys and tokens per address.
+    pub failures: RatePerMinute,
+    /// Whether `failures` also applies to loopback addresses. A reverse proxy there sends the requests of all clients.
     pub local_failures: bool,
-    /// How long calls may go on when the server ends.
+    /// Timeout for calls in flight when the server shuts down.
     pub grace: Duration,
 }
 
@@ -72,9 +72,9 @@ impl Default for Limits {
             head: Duration::from_secs(30),
             upload: Duration::from_secs(60),
             unread: Duration::from_secs(30),
-            reads: Rate::OFF,
-            writes: Rate::OFF,
-            failures: Rate::a_minute(60),
+            reads: RatePerMinute::OFF,
+            writes: RatePerMinute::OFF,
+            failures: RatePerMinute::a_minute(60),
             local_failures: false,
             grace: Duration::from_secs(10),
         }

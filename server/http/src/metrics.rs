@@ -1,5 +1,5 @@
-//! What a server has done, as Prometheus reads it (text format 0.0.4). Numbers and the names of tools and libraries, and
-//! nothing that a client or a person wrote.
+//! Metrics in the text format 0.0.4 of Prometheus. Labels are names of tools and libraries only, never text from clients or
+//! documents.
 
 use std::fmt::{Display, Write as _};
 
@@ -20,7 +20,7 @@ pub struct LibraryCounts {
     pub recoveries: u64,
 }
 
-/// A text that is being made.
+/// A text under construction.
 #[derive(Default)]
 struct Text(String);
 
@@ -39,10 +39,10 @@ impl Text {
     }
 }
 
-/// A number of each library: its name and kind, what it is, and how it is read.
-type Number = (&'static str, &'static str, &'static str, fn(&Mount) -> u64);
+/// A metric of each library: name, kind, help and value.
+type LibraryMetric = (&'static str, &'static str, &'static str, fn(&Mount) -> u64);
 
-const NUMBERS: [Number; 5] = [
+const LIBRARY_METRICS: [LibraryMetric; 5] = [
     (
         "tabellion_commits_total",
         "counter",
@@ -52,13 +52,13 @@ const NUMBERS: [Number; 5] = [
     (
         "tabellion_conflicts_total",
         "counter",
-        "Changes that were planned again, since somebody else was faster.",
+        "Changes that were planned again because another change was published first.",
         |mount| (mount.counts)().conflicts,
     ),
     (
         "tabellion_recoveries_total",
         "counter",
-        "Changes of a process that died, which were finished or undone.",
+        "Interrupted changes that were completed or undone.",
         |mount| (mount.counts)().recoveries,
     ),
     (
@@ -67,15 +67,12 @@ const NUMBERS: [Number; 5] = [
         "Requests that are being answered.",
         |mount| mount.endpoint.in_flight() as u64,
     ),
-    (
-        "tabellion_sessions",
-        "gauge",
-        "Sessions that are open.",
-        |mount| mount.endpoint.sessions() as u64,
-    ),
+    ("tabellion_sessions", "gauge", "Open sessions.", |mount| {
+        mount.endpoint.sessions() as u64
+    }),
 ];
 
-/// All numbers of all `mounts`, and how often somebody was told to wait, by what for.
+/// Renders the metrics of all `mounts`, and the numbers of rate-limited requests by kind.
 pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused: &[(&str, u64)]) -> String {
     let mut text = Text::default();
     let (calls, took) = ("tabellion_calls_total", "tabellion_call_seconds");
@@ -90,7 +87,7 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
                 .map(move |it| (mount, it))
         })
     };
-    text.family(calls, "counter", "Calls of tools, by what became of them.");
+    text.family(calls, "counter", "Calls of tools, by outcome.");
     for (mount, (tool, tally)) in tallies() {
         for (outcome, count) in &tally.outcomes {
             let labels: [(_, &dyn Display); 3] =
@@ -98,7 +95,7 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
             text.sample(calls, &labels, count);
         }
     }
-    text.family(took, "histogram", "How long calls of tools took.");
+    text.family(took, "histogram", "Duration of calls of tools, in seconds.");
     for (mount, (tool, tally)) in tallies() {
         let labels: [(_, &dyn Display); 2] = [("library", &mount.name), ("tool", &tool)];
         let mut sum = 0;
@@ -119,7 +116,7 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
         text.sample(&format!("{took}_sum"), &labels, tally.total.as_secs_f64());
         text.sample(&format!("{took}_count"), &labels, all);
     }
-    for (name, kind, help, number) in NUMBERS {
+    for (name, kind, help, number) in LIBRARY_METRICS {
         text.family(name, kind, help);
         for mount in mounts.clone() {
             text.sample(name, &[("library", &mount.name)], number(mount));
@@ -129,7 +126,7 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
     text.family(
         waits,
         "counter",
-        "Requests that were refused since there were too many, by what there were too many of.",
+        "Requests that were rejected by a rate limit, by kind.",
     );
     for (what, count) in refused {
         text.sample(waits, &[("of", what)], count);

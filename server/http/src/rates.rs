@@ -1,4 +1,4 @@
-//! How often callers may do something: so many times in a minute, all of which may be at once.
+//! Rate limits per caller: reads, writes, and invalid credentials per address.
 
 use std::{net::IpAddr, num::NonZeroU32, str::FromStr, sync::Arc, time::Duration};
 
@@ -8,43 +8,43 @@ use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// How often something may be done in a minute; `None` is as often as anybody likes.
+/// A number of requests per minute, all of which can be made at once; `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate(pub Option<NonZeroU32>);
+pub struct RatePerMinute(pub Option<NonZeroU32>);
 
-/// A text that is no rate.
+/// A text that is not a rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no rate; write how often in a minute, as in `600`, or `off`")]
-pub struct BadRate(String);
+#[error("`{0}` is not a rate; give a number of requests per minute, such as `600`, or `off`")]
+pub struct RateError(String);
 
-impl Rate {
+impl RatePerMinute {
     /// No limit.
     pub const OFF: Self = Self(None);
 
-    /// So often in a minute; 0 is no limit.
+    /// Returns a limit of `times` per minute; 0 is unlimited.
     pub const fn a_minute(times: u32) -> Self {
         Self(NonZeroU32::new(times))
     }
 }
 
-impl FromStr for Rate {
-    type Err = BadRate;
+impl FromStr for RatePerMinute {
+    type Err = RateError;
 
-    fn from_str(text: &str) -> Result<Self, BadRate> {
+    fn from_str(text: &str) -> Result<Self, RateError> {
         match text.parse() {
             Ok(times) => Ok(Self(Some(times))),
             Err(_) if text == "off" => Ok(Self::OFF),
-            Err(_) => Err(BadRate(text.into())),
+            Err(_) => Err(RateError(text.into())),
         }
     }
 }
 
-/// What each caller may still do, if there is a limit.
+/// A rate limiter, or none.
 #[derive(Debug)]
-struct Left(Option<RateLimiter>);
+struct OptionalLimiter(Option<RateLimiter>);
 
-impl Left {
-    fn new(rate: Rate) -> Self {
+impl OptionalLimiter {
+    fn new(rate: RatePerMinute) -> Self {
         let within = MINUTE;
         Self(
             rate.0
@@ -52,12 +52,18 @@ impl Left {
         )
     }
 
-    fn look(&self, who: &Arc<str>) -> Result<(), Duration> {
-        self.0.as_ref().map_or(Ok(()), |left| left.check(who, now()))
+    fn check(&self, caller: &Arc<str>) -> Result<(), Duration> {
+        match &self.0 {
+            Some(limiter) => limiter.check(caller, now()),
+            None => Ok(()),
+        }
     }
 
-    fn take(&self, who: &Arc<str>) -> Result<(), Duration> {
-        self.0.as_ref().map_or(Ok(()), |left| left.take(who, now()))
+    fn take(&self, caller: &Arc<str>) -> Result<(), Duration> {
+        match &self.0 {
+            Some(limiter) => limiter.take(caller, now()),
+            None => Ok(()),
+        }
     }
 
     fn refused(&self) -> u64 {
@@ -69,28 +75,28 @@ fn now() -> std::time::Instant {
     Instant::now().into_std()
 }
 
-/// How often callers may look at something, and change something.
+/// The limits of reads and of writes, per caller.
 #[derive(Debug)]
 pub struct Rates {
-    reads: Left,
-    writes: Left,
+    reads: OptionalLimiter,
+    writes: OptionalLimiter,
 }
 
 impl Rates {
-    /// These rates, for each caller.
-    pub fn new(reads: Rate, writes: Rate) -> Self {
+    /// Creates limiters with these rates.
+    pub fn new(reads: RatePerMinute, writes: RatePerMinute) -> Self {
         Self {
-            reads: Left::new(reads),
-            writes: Left::new(writes),
+            reads: OptionalLimiter::new(reads),
+            writes: OptionalLimiter::new(writes),
         }
     }
 
-    /// How often somebody was told to wait before they do this.
+    /// Returns how many requests for `access` were rejected.
     pub fn refused(&self, access: Access) -> u64 {
         self.of(access).refused()
     }
 
-    fn of(&self, access: Access) -> &Left {
+    fn of(&self, access: Access) -> &OptionalLimiter {
         match access {
             Access::Read => &self.reads,
             Access::Write => &self.writes,
@@ -98,64 +104,64 @@ impl Rates {
     }
 }
 
-/// What one caller may do.
+/// The limits as they apply to one caller.
 #[derive(Debug, Clone)]
 pub struct CallerBudget {
     rates: Arc<Rates>,
-    who: Arc<str>,
+    caller: Arc<str>,
 }
 
 impl CallerBudget {
-    /// That of the caller who is called so.
-    pub fn new(rates: Arc<Rates>, who: impl Into<Arc<str>>) -> Self {
+    /// Returns the budget of the caller with this id.
+    pub fn new(rates: Arc<Rates>, caller: impl Into<Arc<str>>) -> Self {
         Self {
             rates,
-            who: who.into(),
+            caller: caller.into(),
         }
     }
 }
 
 impl Budget for CallerBudget {
     fn caller(&self) -> &Arc<str> {
-        &self.who
+        &self.caller
     }
 
     fn take(&self, access: Access) -> Result<(), Duration> {
-        self.rates.of(access).take(&self.who)
+        self.rates.of(access).take(&self.caller)
     }
 }
 
-/// How often who calls from one address may be wrong about who they are.
+/// The limit of invalid credentials per address.
 #[derive(Debug)]
-pub struct Failures(Left);
+pub struct Failures(OptionalLimiter);
 
 impl Failures {
-    /// At this rate.
-    pub fn new(rate: Rate) -> Self {
-        Self(Left::new(rate))
+    /// Creates a limiter with this rate.
+    pub fn new(rate: RatePerMinute) -> Self {
+        Self(OptionalLimiter::new(rate))
     }
 
-    /// Whether who calls from there may try once more.
+    /// Checks whether the address can try credentials.
     ///
     /// # Errors
-    /// With how long they must wait before they may.
+    /// With the time to wait, if it has sent too many invalid ones.
     pub fn allow(&self, from: IpAddr) -> Result<(), Duration> {
-        self.0.look(&address(from))
+        self.0.check(&address(from))
     }
 
-    /// They were wrong.
+    /// Counts invalid credentials.
     pub fn count(&self, from: IpAddr) {
-        // Others from there may have been wrong meanwhile; then it makes no difference.
+        // Concurrent requests may have used up the limit meanwhile; this one was already checked.
         let _ = self.0.take(&address(from));
     }
 
-    /// How often somebody was told to wait.
+    /// Returns how many requests were rejected.
     pub fn refused(&self) -> u64 {
         self.0.refused()
     }
 }
 
-/// What somebody is called of whom only the address is known. Of IPv6, one has the whole of a network.
+/// Returns the id of a caller of whom only the address is known. For IPv6 it is the /64 network, which one host can use whole.
 pub fn address(of: IpAddr) -> Arc<str> {
     match of.to_canonical() {
         IpAddr::V4(address) => address.to_string().into(),
@@ -173,8 +179,8 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn looks_and_changes_are_counted_apart_each_for_each() {
-        let rates = Arc::new(Rates::new(Rate::a_minute(3), Rate::a_minute(1)));
+    async fn reads_and_writes_of_each_caller_are_counted_separately() {
+        let rates = Arc::new(Rates::new(RatePerMinute::a_minute(3), RatePerMinute::a_minute(1)));
         let (ada, bert) = (
             CallerBudget::new(rates.clone(), "ada"),
             CallerBudget::new(rates.clone(), "bert"),
@@ -192,16 +198,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_a_rate_nobody_waits() {
-        let budget = CallerBudget::new(Arc::new(Rates::new(Rate::OFF, Rate::OFF)), "ada");
+    async fn without_a_rate_no_call_waits() {
+        let budget = CallerBudget::new(
+            Arc::new(Rates::new(RatePerMinute::OFF, RatePerMinute::OFF)),
+            "ada",
+        );
         for access in [Access::Read, Access::Write].repeat(5000) {
             budget.take(access).unwrap();
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_who_is_wrong_is_counted_and_by_network() {
-        let failures = Failures::new(Rate::a_minute(2));
+    async fn invalid_credentials_are_counted_by_network() {
+        let failures = Failures::new(RatePerMinute::a_minute(2));
         let at = |text: &str| text.parse::<IpAddr>().unwrap();
         for _ in 0..10 {
             failures.allow(at("192.0.2.1")).unwrap();
@@ -226,14 +235,14 @@ mod tests {
     #[test]
     fn a_rate_is_a_number_or_off() {
         for (text, expected) in [
-            ("600", Some(Rate::a_minute(600))),
-            ("off", Some(Rate::OFF)),
-            ("1", Some(Rate::a_minute(1))),
+            ("600", Some(RatePerMinute::a_minute(600))),
+            ("off", Some(RatePerMinute::OFF)),
+            ("1", Some(RatePerMinute::a_minute(1))),
         ] {
             assert_eq!(text.parse().ok(), expected, "{text}");
         }
         for text in ["", "0", "-1", "1.5", "OFF", "10/s"] {
-            assert_eq!(text.parse::<Rate>(), Err(BadRate(text.into())));
+            assert_eq!(text.parse::<RatePerMinute>(), Err(RateError(text.into())));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What one server serves, and to whom.
+//! The state of one server: mounts, limits, counters.
 
 use std::{
     collections::BTreeMap,
@@ -74,7 +74,7 @@ impl Site {
         }
     }
 
-    /// Takes no more calls.
+    /// Rejects calls from now on.
     pub(super) fn end(&self) {
         self.mounts.values().for_each(|mount| mount.endpoint.end());
     }
@@ -105,7 +105,7 @@ impl Site {
         let is_counted = credentials::are_sent(headers)
             && (self.limits.local_failures || !address.to_canonical().is_loopback());
         if is_counted && let Err(wait) = self.failures.allow(address) {
-            let why = "too many keys or tokens from your address were bad; try again later";
+            let why = "too many invalid keys or tokens from your address; try again later";
             return Err(Refusal::too_many(why, wait));
         }
         let caller = self.credentials.caller(uri, headers, &self.mounts).await;

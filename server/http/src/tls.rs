@@ -1,4 +1,4 @@
-//! TLS 1.2 and 1.3, with `ring`: what is spoken as a server, and as a client of an issuer of tokens.
+//! TLS 1.2 and 1.3 with `ring`: for the server, and for requests to an issuer of tokens.
 
 use std::{
     io,
@@ -17,32 +17,32 @@ use tokio_rustls::{
 
 use crate::fresh::Fresh;
 
-/// Why there can be no TLS.
+/// Why TLS cannot be configured.
 #[derive(Debug, thiserror::Error)]
-pub enum BadTls {
-    /// The system doesn't let us read a file.
+pub enum TlsError {
+    /// A file cannot be read.
     #[error("`{path}`: {error}")]
     Io {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// A file holds something else.
+    /// A file has no certificate or no key.
     #[error("`{0}` has no {1} in PEM (`-----BEGIN {2}-----`)")]
     Empty(String, &'static str, &'static str),
-    /// Certificate and key are no pair, or of a kind that is not served.
-    #[error("`{0}` and `{1}` are not good for TLS: {2}")]
+    /// Certificate and key do not match, or are of an unsupported kind.
+    #[error("`{0}` and `{1}` cannot be used for TLS: {2}")]
     Pair(String, String, #[source] tokio_rustls::rustls::Error),
-    /// The system trusts nobody.
+    /// The system has no trusted root certificates.
     #[error(
-        "the system has no certificates of authorities, so that nobody can be trusted; install them, or name a file"
+        "the system has no root certificates; install them (`ca-certificates`), or give the issuer's keys as a file"
     )]
     NoRoots,
 }
 
-/// A server's certificate and key: those that are in their files now.
+/// A server's certificate and key, read again when their files change.
 #[derive(Debug)]
 pub struct Certificates {
     certificates: PathBuf,
@@ -51,11 +51,11 @@ pub struct Certificates {
 }
 
 impl Certificates {
-    /// Those of one file (its own first) and the key of another, both in PEM.
+    /// Reads a certificate chain (the server's own certificate first) and a private key, both in PEM.
     ///
     /// # Errors
-    /// When they can't be read, or are no pair.
-    pub fn new(certificates: PathBuf, key: PathBuf) -> Result<Self, BadTls> {
+    /// If a file can't be read, or certificate and key do not match.
+    pub fn new(certificates: PathBuf, key: PathBuf) -> Result<Self, TlsError> {
         let paths = vec![certificates.clone(), key.clone()];
         let config = Fresh::new(paths, || server(&certificates, &key))?;
         Ok(Self {
@@ -65,14 +65,14 @@ impl Certificates {
         })
     }
 
-    /// How to speak with the next client. Files that can't be used leave it at what they said before.
+    /// Returns the configuration for the next connection. If the files have become unusable, the previous one stays in use.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
         let config = self
             .config
             .current(|| match server(&self.certificates, &self.key) {
                 Ok(config) => Some(config),
                 Err(error) => {
-                    tracing::error!(%error, "the certificate stays as it was");
+                    tracing::error!(%error, "the changed certificate can't be used; the previous one stays in use");
                     None
                 }
             });
@@ -80,45 +80,42 @@ impl Certificates {
     }
 }
 
-/// How a server speaks, with the certificates of one file (its own first) and the key of another, both in PEM.
-///
-/// # Errors
-/// When they can't be read, or are no pair.
-fn server(certificates: &Path, key: &Path) -> Result<ServerConfig, BadTls> {
+/// Returns a server's configuration.
+fn server(certificates: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
     let shown = |path: &Path| path.display().to_string();
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&read(certificates)?).collect();
     let chain = chain.ok().filter(|chain| !chain.is_empty());
-    let chain = chain.ok_or_else(|| BadTls::Empty(shown(certificates), "certificate", "CERTIFICATE"))?;
+    let chain = chain.ok_or_else(|| TlsError::Empty(shown(certificates), "certificate", "CERTIFICATE"))?;
     let secret = PrivateKeyDer::from_pem_slice(&read(key)?);
-    let secret = secret.map_err(|_| BadTls::Empty(shown(key), "private key", "PRIVATE KEY"))?;
+    let secret = secret.map_err(|_| TlsError::Empty(shown(key), "private key", "PRIVATE KEY"))?;
     let config = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .map(|config| config.with_no_client_auth())
         .and_then(|config| config.with_single_cert(chain, secret));
-    let mut config = config.map_err(|error| BadTls::Pair(shown(certificates), shown(key), error))?;
+    let mut config = config.map_err(|error| TlsError::Pair(shown(certificates), shown(key), error))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)
 }
 
-/// How a client speaks that trusts whom the system trusts.
+/// Returns a client's configuration with the system's root certificates.
 ///
 /// # Errors
-/// When that is nobody.
-pub(crate) fn client() -> Result<ClientConfig, BadTls> {
+/// If the system has none.
+pub(crate) fn client() -> Result<ClientConfig, TlsError> {
     trusting(rustls_native_certs::load_native_certs().certs)
 }
 
-/// How a client speaks that trusts these authorities.
+/// Returns a client's configuration that trusts these authorities.
 ///
 /// # Errors
-/// When there are none.
+/// If there are none.
 pub(crate) fn trusting(
     authorities: impl IntoIterator<Item = CertificateDer<'static>>,
-) -> Result<ClientConfig, BadTls> {
+) -> Result<ClientConfig, TlsError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(authorities);
     if roots.is_empty() {
-        return Err(BadTls::NoRoots);
+        return Err(TlsError::NoRoots);
     }
     let config = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
     let config = config.expect("ring has what both versions need");
@@ -129,8 +126,8 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, BadTls> {
-    std::fs::read(path).map_err(|error| BadTls::Io {
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path).map_err(|error| TlsError::Io {
         path: path.display().to_string(),
         error,
     })

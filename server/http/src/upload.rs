@@ -11,10 +11,10 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::Limits;
 use tabellion_mcp::streamable::Refusal;
 
-/// Receives bodies, of which all together may hold so much.
+/// Receives bodies within a limit on their total size.
 #[derive(Debug)]
 pub(super) struct Uploads {
-    /// A permit for each kibibyte.
+    /// One permit per KiB.
     room: Semaphore,
     limits: Limits,
 }
@@ -27,10 +27,10 @@ impl Uploads {
         }
     }
 
-    /// The whole body, and its room, which is another's when it is dropped.
+    /// Receives a whole body. The permit holds its share of the limit until it is dropped.
     ///
     /// # Errors
-    /// When it is too long or takes too long, or when there are too many.
+    /// 413 if it is too long, 408 if it takes too long, 503 if all bodies together exceed the limit.
     pub(super) async fn receive(&self, body: Body) -> Result<(Bytes, SemaphorePermit<'_>), Refusal> {
         let received = tokio::time::timeout(self.limits.upload, self.whole(body)).await;
         received.unwrap_or_else(|_| {
@@ -65,7 +65,7 @@ impl Uploads {
     }
 
     fn room_for(&self, kibibytes: usize) -> Result<SemaphorePermit<'_>, Refusal> {
-        // No more than fits into one body.
+        // `kibibytes` is at most the size of one body, which fits into `u32`.
         let room = self.room.try_acquire_many(kibibytes as u32);
         room.map_err(|_| Refusal::busy("too much is being received at once; try again"))
     }

@@ -34,12 +34,7 @@ static TOOLS: [ToolSpec; 1] = [ToolSpec {
         open_world: false,
     },
     mutating: true,
-    path: None,
-    path_in: None,
-    paths: None,
     commit: Some("/git_commit_sha"),
-    approval: None,
-    rate_limit: None,
     errors: &[
         "INVALID_PARAMS",
         "NOT_FOUND",
@@ -49,11 +44,10 @@ static TOOLS: [ToolSpec; 1] = [ToolSpec {
         "TOO_LARGE",
         "IO_ERROR",
     ],
-    effects: &[],
-    input: Schema::new(INPUT, INPUT, &[]),
-    output: Schema::new(OUTPUT, OUTPUT, &[]),
-    examples: &[],
+    ..ToolSpec::new(&REQUEST, &RESPONSE)
 }];
+static REQUEST: Schema = Schema::new(INPUT, INPUT, &[]);
+static RESPONSE: Schema = Schema::new(OUTPUT, OUTPUT, &[]);
 
 static CONTRACT: ContractSpec = ContractSpec {
     id: "several-documents",
@@ -139,7 +133,7 @@ fn serve() -> Result<(), Box<dyn Error>> {
         .ok_or("which library?")?
         .into();
     let library = Arc::new(Library::open(&folder, Options::default())?);
-    let of_the_product = contracts::over(contracts::default(), &library, None);
+    let of_the_product = contracts::service(contracts::default(), &library, None);
     let several: Arc<dyn Contract> = Arc::new(SeveralDocuments(library));
     let info = ServerInfo {
         name: "several-documents".into(),

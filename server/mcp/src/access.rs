@@ -1,18 +1,18 @@
-//! Who makes a request and what they may do, as far as MCP needs to know it.
+//! The caller of a request and its permissions, as far as MCP needs to know them.
 //!
-//! A transport that authenticates its callers passes a [`Grant`] and a [`Budget`] with each request. How a caller is
-//! authenticated, and where a budget is kept, is the transport's.
+//! A transport that authenticates its callers passes a [`Grant`] and a [`Budget`] with each request. The transport decides
+//! how a caller is authenticated and where a budget is kept.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use tabellion_runtime::Author;
 
-/// What a request does.
+/// The kind of access that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// It reads.
+    /// Reads only.
     Read,
-    /// It changes something. A caller that may write may read as well.
+    /// Changes something. Write access includes read access.
     Write,
 }
 
@@ -28,27 +28,27 @@ impl Access {
 
 /// What an authenticated caller may do in one library.
 pub trait Grant: fmt::Debug + Send + Sync {
-    /// Returns the caller's id, which is no secret and the same in all of the caller's requests.
+    /// Returns the caller's id. It is not secret, and the same in all of the caller's requests.
     fn id(&self) -> &str;
 
-    /// Returns the author of commits that the caller makes.
+    /// Returns the author of the caller's commits.
     fn author(&self) -> Author;
 
-    /// Returns whether the caller has this access to the contract.
+    /// Returns true if the caller has this access to the contract.
     fn allows(&self, contract: &str, access: Access) -> bool;
 
-    /// Returns whether the grant is still valid: neither expired nor revoked.
+    /// Returns true if the grant is neither expired nor revoked.
     fn is_valid(&self) -> bool;
 }
 
-/// How many requests a caller may still make.
+/// The number of requests that a caller can still make.
 pub trait Budget: fmt::Debug + Send + Sync {
-    /// Returns the name that the caller is counted under.
+    /// Returns the name under which the caller's requests are counted.
     fn caller(&self) -> &Arc<str>;
 
     /// Counts one request.
     ///
     /// # Errors
-    /// The time to wait before the caller may make it.
+    /// Returns the time to wait if the caller has exhausted its budget.
     fn take(&self, access: Access) -> Result<(), Duration>;
 }

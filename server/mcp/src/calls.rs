@@ -1,4 +1,4 @@
-//! Calls of tools in numbers: how many there were, what became of them, and how long they took.
+//! Statistics of tool calls: count, outcomes and durations.
 
 use std::{
     collections::BTreeMap,
@@ -8,42 +8,41 @@ use std::{
 
 use tabellion_runtime::{Answer, Rejection};
 
-/// The bounds of what is told of durations, in seconds.
+/// Upper bounds of the duration histogram's buckets, in seconds.
 pub const BOUNDS: [f64; 12] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
 ];
 
-/// All calls since the start, by tool.
+/// Statistics of all calls since the start, by tool.
 #[derive(Debug, Default)]
 pub struct Calls(Mutex<BTreeMap<&'static str, Tally>>);
 
-/// The calls of one tool.
+/// Statistics of one tool's calls.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Tally {
-    /// How many had each outcome: `ok`, `input_required` (a person is asked), or the name of an error.
+    /// Number of calls by outcome: `ok`, `input_required` (a person is asked), or an error's name.
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// How many took no longer than each of [`BOUNDS`], and longer than the one before.
+    /// Number of calls in each bucket of [`BOUNDS`]; not cumulative.
     pub within: [u64; BOUNDS.len()],
-    /// How long all of them took.
+    /// Sum of all durations.
     pub total: Duration,
 }
 
 impl Tally {
-    /// How many there were.
+    /// Returns the number of calls.
     pub fn count(&self) -> u64 {
         self.outcomes.values().sum()
     }
 }
 
 impl Calls {
-    /// The tools that were called, and how that went.
+    /// Returns the statistics of each tool that was called.
     pub fn tallies(&self) -> BTreeMap<&'static str, Tally> {
         self.table().clone()
     }
 
-    /// A call of `tool` had this outcome and took so long. There is no end to names that no tool has: those aren't
-    /// counted.
-    pub(super) fn count(&self, tool: &'static str, outcome: &Result<Answer, Rejection>, took: Duration) {
+    /// Counts a call of `tool`. Calls of unknown tools are not counted, because their names are unbounded.
+    pub(super) fn count(&self, tool: &'static str, outcome: &Result<Answer, Rejection>, duration: Duration) {
         let outcome = match outcome {
             Ok(_) => "ok",
             Err(Rejection::Declared(error)) => error.name,
@@ -53,8 +52,8 @@ impl Calls {
         let mut table = self.table();
         let tally = table.entry(tool).or_default();
         *tally.outcomes.entry(outcome).or_default() += 1;
-        tally.total += took;
-        let seconds = took.as_secs_f64();
+        tally.total += duration;
+        let seconds = duration.as_secs_f64();
         if let Some(bucket) = BOUNDS.iter().position(|bound| seconds <= *bound) {
             tally.within[bucket] += 1;
         }

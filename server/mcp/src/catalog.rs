@@ -1,4 +1,4 @@
-//! What there is: the lists that clients see, and the contract behind each name. Made once, at start-up.
+//! The catalog: the lists that clients see, and the contract behind each name. Built once, at start-up.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -9,24 +9,24 @@ use std::{
 use rmcp::model::{JsonObject, Prompt, PromptArgument, Resource, ServerCapabilities, Tool, ToolAnnotations};
 use tabellion_runtime::{Contract, PromptSpec, ResourceSpec, Schema, ToolSpec};
 
-/// Two contracts have something of the same name, so that a request could mean either.
+/// Two contracts have a tool, resource or prompt of the same name, which makes requests ambiguous.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{kind} `{name}` is in contract `{first}` {}; serve only one of them",
     other(first, second)
 )]
 pub struct NameClash {
-    /// What it is.
+    /// Kind of what has the name.
     pub kind: Kind,
-    /// Its name; of a resource, the URI.
+    /// The common name; the URI of a resource.
     pub name: &'static str,
-    /// Id of the contract that was given first.
+    /// Id of the first contract.
     pub first: &'static str,
-    /// Id of the other one.
+    /// Id of the second contract.
     pub second: &'static str,
 }
 
-/// How a message goes on after the first contract.
+/// Returns the message's part about the second contract.
 fn other(first: &str, second: &str) -> String {
     if first == second {
         "which is given twice".into()
@@ -35,14 +35,14 @@ fn other(first: &str, second: &str) -> String {
     }
 }
 
-/// What a contract can have.
+/// A kind of what contracts offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Something to call.
+    /// A tool.
     Tool,
-    /// Something to read.
+    /// A resource.
     Resource,
-    /// A text for a model.
+    /// A prompt.
     Prompt,
 }
 
@@ -56,13 +56,13 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Which of the contracts' tools there are.
+/// Which of the contracts' tools are offered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Offer {
-    /// All.
+    /// All tools.
     #[default]
     Everything,
-    /// Those that change nothing.
+    /// Tools that change nothing.
     ReadOnly,
 }
 
@@ -72,21 +72,21 @@ impl Offer {
     }
 }
 
-/// All that is offered of what all contracts have.
+/// Everything that is offered, by kind.
 #[derive(Default)]
 pub(super) struct Catalog {
-    pub(super) tools: Shelf<Tool, ToolSpec>,
-    pub(super) resources: Shelf<Resource, ResourceSpec>,
-    pub(super) prompts: Shelf<Prompt, PromptSpec>,
+    pub(super) tools: CatalogSection<Tool, ToolSpec>,
+    pub(super) resources: CatalogSection<Resource, ResourceSpec>,
+    pub(super) prompts: CatalogSection<Prompt, PromptSpec>,
 }
 
 /// Everything of one kind.
-pub(super) struct Shelf<Listed, Spec: 'static> {
+pub(super) struct CatalogSection<Listed, Spec: 'static> {
     listed: Vec<Listed>,
     routes: HashMap<&'static str, Route<Spec>>,
 }
 
-/// Where requests for one thing go.
+/// The contract and declaration behind a name.
 pub(super) struct Route<Spec: 'static> {
     pub(super) contract: Arc<dyn Contract>,
     pub(super) spec: &'static Spec,
@@ -117,7 +117,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Exactly what there is.
+    /// Returns the capabilities that the contracts need.
     pub(super) fn capabilities(&self) -> ServerCapabilities {
         let mut capabilities = ServerCapabilities::default();
         if !self.tools.is_empty() {
@@ -136,7 +136,7 @@ impl Catalog {
         capabilities
     }
 
-    /// Whether values of any prompt's argument can be offered.
+    /// Returns true if an argument of a prompt can be completed.
     pub(super) fn completes(&self) -> bool {
         let mut arguments = self
             .prompts
@@ -147,7 +147,7 @@ impl Catalog {
     }
 }
 
-impl<Listed, Spec> Shelf<Listed, Spec> {
+impl<Listed, Spec> CatalogSection<Listed, Spec> {
     fn put(
         &mut self,
         (kind, name): (Kind, &'static str),
@@ -177,7 +177,7 @@ impl<Listed, Spec> Shelf<Listed, Spec> {
         self.listed.is_empty()
     }
 
-    /// All of it as clients see it, in the contracts' order.
+    /// Returns the list that clients see, in the contracts' order.
     pub(super) fn listed(&self) -> &[Listed] {
         &self.listed
     }
@@ -187,7 +187,7 @@ impl<Listed, Spec> Shelf<Listed, Spec> {
     }
 }
 
-impl<Listed, Spec> Default for Shelf<Listed, Spec> {
+impl<Listed, Spec> Default for CatalogSection<Listed, Spec> {
     fn default() -> Self {
         Self {
             listed: vec![],
@@ -226,6 +226,6 @@ fn listed_prompt(spec: &PromptSpec) -> Prompt {
     Prompt::new(spec.name, Some(spec.description), arguments)
 }
 
-fn object(shape: &Schema) -> Arc<JsonObject> {
-    Arc::new(serde_json::from_str(shape.wire).expect("generated schemas are JSON objects"))
+fn object(schema: &Schema) -> Arc<JsonObject> {
+    Arc::new(serde_json::from_str(schema.wire).expect("generated schemas are JSON objects"))
 }

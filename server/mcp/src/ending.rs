@@ -1,4 +1,4 @@
-//! How a service is told to end, and why it did.
+//! The end of a service: how it is requested, and its cause.
 
 use std::{
     future, io,
@@ -8,13 +8,13 @@ use std::{
 use rmcp::model::Extensions;
 use tokio::{sync::watch, time::Instant};
 
-/// Why a service did not start, or did not end well. A client that goes away is a good end.
+/// Why a service failed to start or to end in order. A client that disconnects is a normal end.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The input broke off.
+    /// Reading the input failed.
     #[error("can't read from the client: {0}")]
     Read(#[source] io::Error),
-    /// The output broke off.
+    /// Writing the output failed.
     #[error("can't write to the client: {0}")]
     Write(#[source] io::Error),
     /// The protocol library panicked.
@@ -22,18 +22,18 @@ pub enum ServeError {
     Loop(#[from] tokio::task::JoinError),
 }
 
-/// The end of one service, shared by all that can bring it about.
+/// The end of one service, shared by everything that can cause it.
 #[derive(Debug, Default)]
 pub(super) struct Ending {
     asked: watch::Sender<bool>,
-    /// The end of what this service is part of, which is its own end too.
+    /// The end of the enclosing service, which ends this one too.
     of_all: Option<Arc<Ending>>,
     since: OnceLock<Instant>,
     fault: Mutex<Option<ServeError>>,
 }
 
 impl Ending {
-    /// The end of a service that ends with others at the latest.
+    /// Creates the end of a service that ends with `all` at the latest.
     pub(super) fn within(all: Arc<Self>) -> Self {
         Self {
             of_all: Some(all),
@@ -41,13 +41,13 @@ impl Ending {
         }
     }
 
-    /// Asks for the end.
+    /// Requests the end.
     pub(super) fn ask(&self) {
         self.since.get_or_init(Instant::now);
         self.asked.send_replace(true);
     }
 
-    /// Asks for the end because of `fault`. The first fault is the one that is told.
+    /// Requests the end because of `fault`. Only the first fault is reported.
     pub(super) fn fail(&self, fault: ServeError) {
         let mut first = self.fault.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         first.get_or_insert(fault);
@@ -55,12 +55,12 @@ impl Ending {
         self.ask();
     }
 
-    /// Whether somebody has asked for the end.
+    /// Returns true if the end was requested.
     pub(super) fn is_asked(&self) -> bool {
         *self.asked.borrow() || self.of_all.as_ref().is_some_and(|all| *all.asked.borrow())
     }
 
-    /// Waits until somebody asks for the end.
+    /// Waits until the end is requested.
     pub(super) async fn asked(&self) {
         let mut all = self.of_all.as_ref().map(|all| all.asked.subscribe());
         let with_all = async {
@@ -70,19 +70,19 @@ impl Ending {
             }
         };
         let mut own = self.asked.subscribe();
-        // Waiting fails only when the sender is gone, which `self` holds.
+        // `changed` fails only if the sender is dropped; `self` holds it.
         tokio::select! {
             _ = own.wait_for(|asked| *asked) => {}
             () = with_all => {}
         }
     }
 
-    /// When the end was first asked for. Now, if it never was.
+    /// Returns when the end was first requested; now, if it was not.
     pub(super) fn since(&self) -> Instant {
         *self.since.get_or_init(Instant::now)
     }
 
-    /// How it ended.
+    /// Returns the outcome of the service.
     pub(super) fn outcome(&self) -> Result<(), ServeError> {
         let fault = self
             .fault
@@ -97,8 +97,7 @@ impl Ending {
     }
 }
 
-/// Waits until the service ends that a request with these extensions came in through. For ever where the request says
-/// nothing of it.
+/// Waits until the service ends that received the request with these extensions. Never returns if the extensions name none.
 pub(super) async fn of(request: &Extensions) {
     match request.get::<Arc<Ending>>() {
         Some(ending) => ending.asked().await,

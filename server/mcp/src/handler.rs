@@ -1,5 +1,4 @@
-//! What each method of MCP is answered with: lists from the [`Catalog`], all else from the contracts
-//! ([`requests`](super::requests)).
+//! Answers each method of MCP: lists from the [`Catalog`], everything else through [`requests`].
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,71 +7,38 @@ use rmcp::{
     model::*,
     service::{RequestContext, SubscriptionContext},
 };
-use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::{
-    adapter::{self, ServerInfo},
-    approval::{ApprovalPolicy, Approvals},
-    calls::Calls,
+    approval::ApprovalPolicy,
     catalog::Catalog,
-    ending, render,
-    watching::{Subscriptions, Watched},
+    ending, render, request_origin, requests,
+    shared::{Era, ServerInfo, Shared},
+    watching::{Subscriptions, WatchedResource},
 };
 use crate::access::Access;
 
-/// For how long a client may take a list as it is. It never changes while a server runs; another version may
-/// follow.
+/// Lifetime of lists in the client's cache. Lists never change while the server runs, but a newer version may follow.
 const FRESH_MS: u64 = 5 * 60 * 1000;
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// Contracts behind rmcp's methods, for one client.
 #[derive(Clone)]
 pub(super) struct Handler {
     pub(super) shared: Arc<Shared>,
-    /// Those of the session.
+    /// The subscriptions of this client's session.
     subscriptions: Arc<Mutex<Subscriptions>>,
-}
-
-/// What is the same for all clients.
-pub(super) struct Shared {
-    pub(super) catalog: Catalog,
-    pub(super) approvals: Arc<Approvals>,
-    pub(super) calls: Calls,
-    config: ServerConfig,
-    /// What results carry in `_meta` since 2026-07-28.
-    signature: Value,
-}
-
-/// How the client of a request speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Era {
-    /// In a session that `initialize` opened.
-    Session,
-    /// Each request on its own.
-    Stateless,
 }
 
 impl Handler {
     pub(super) fn new(catalog: Catalog, info: ServerInfo, approval: ApprovalPolicy) -> Self {
-        let signature = json!({ "name": info.name, "version": info.version });
-        let server = Implementation::new(info.name, info.version);
-        let mut config = ServerConfig::new(catalog.capabilities()).with_server_info(server);
-        config.instructions = info.instructions;
-        let shared = Arc::new(Shared {
-            catalog,
-            approvals: Arc::new(Approvals::new(approval)),
-            calls: Calls::default(),
-            config,
-            signature,
-        });
+        let shared = Arc::new(Shared::new(catalog, info, approval));
         Self {
             shared,
             subscriptions: Arc::default(),
         }
     }
 
-    /// The same for another client.
+    /// Returns a handler for another client.
     pub(super) fn for_another(&self) -> Self {
         Self {
             shared: self.shared.clone(),
@@ -80,29 +46,21 @@ impl Handler {
         }
     }
 
-    /// Since 2026-07-28, results say who made them.
-    pub(super) fn sign(&self, era: Era, meta: &mut Option<MetaObject>) {
-        if era == Era::Stateless {
-            meta.get_or_insert_default()
-                .insert(SERVER_INFO.into(), self.shared.signature.clone());
-        }
-    }
-
-    /// The resources that `filter` names and that there are, as they are now.
+    /// Returns the existing resources that `filter` names, at their current versions.
     ///
     /// # Errors
-    /// When who makes the `request` may not read one of them.
+    /// If the caller of `request` may not read one of them.
     pub(super) async fn watch(
         &self,
         filter: &SubscriptionFilter,
         request: &Extensions,
-    ) -> Result<Vec<Watched>, ErrorData> {
-        let mut watched: Vec<Watched> = vec![];
+    ) -> Result<Vec<WatchedResource>, ErrorData> {
+        let mut watched: Vec<WatchedResource> = vec![];
         for uri in filter.resource_subscriptions.iter().flatten() {
             let route = self.shared.catalog.resources.route(uri);
             if let Some(route) = route.filter(|_| watched.iter().all(|other| other.uri() != uri)) {
-                adapter::allow(request, route.contract.spec(), Access::Read)?;
-                watched.push(Watched::begin(route).await);
+                request_origin::allow(request, route.contract.spec(), Access::Read)?;
+                watched.push(WatchedResource::begin(route).await);
             }
         }
         Ok(watched)
@@ -112,7 +70,7 @@ impl Handler {
         self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a contract has what `method` is for, and the client's era has the method.
+    /// Returns true if a contract uses `method` and the method exists in the client's era.
     fn serves(&self, method: &str, era: Option<Era>) -> bool {
         let catalog = &self.shared.catalog;
         let in_session = era != Some(Era::Stateless);
@@ -133,7 +91,7 @@ impl Handler {
         }
     }
 
-    /// How the client speaks, where the server has what `M` is for.
+    /// Returns the client's era if the server offers the method `M`.
     pub(super) fn offered<M: ConstString>(&self, cx: &RequestContext<RoleServer>) -> Result<Era, ErrorData> {
         let era = era(cx);
         if !self.serves(M::VALUE, era) {
@@ -147,14 +105,13 @@ impl Handler {
     }
 }
 
-/// How the client of a request speaks, where that is known.
+/// Returns the client's era, if it is known.
 fn era(cx: &RequestContext<RoleServer>) -> Option<Era> {
     let is_session = cx.protocol_version()?.has_initialize();
     Some(if is_session { Era::Session } else { Era::Stateless })
 }
 
-/// The answer to the request `M` for a list, which has one page. rmcp's results for lists have only their fields in
-/// common.
+/// Answers the request `M` for a list of one page. A macro, because rmcp's list results share fields but no trait.
 macro_rules! list {
     ($handler:expr, $cx:expr, $params:expr, $M:ty, $Result:ident, $items:expr) => {{
         let era = $handler.offered::<$M>(&$cx)?;
@@ -163,7 +120,7 @@ macro_rules! list {
         if era == Era::Stateless {
             result = result.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public);
         }
-        $handler.sign(era, &mut result.meta);
+        $handler.shared.sign(era, &mut result.meta);
         Ok(result)
     }};
 }
@@ -188,7 +145,7 @@ impl ServerHandler for Handler {
         listed.find(|tool| tool.name == name).cloned()
     }
 
-    /// As rmcp does it, but the session is the one that was agreed on, not the one that was asked for.
+    /// As in rmcp, but stores the negotiated protocol version instead of the requested one.
     async fn initialize(
         &self,
         mut params: InitializeRequestParams,
@@ -224,7 +181,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let era = self.offered::<CallToolRequestMethod>(&cx)?;
-        self.call(era, params, &cx).await
+        requests::call(&self.shared, era, params, &cx).await
     }
 
     async fn list_resources(
@@ -264,7 +221,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let era = self.offered::<ReadResourceRequestMethod>(&cx)?;
-        Ok(self.read(era, &params.uri, &cx).await?.into())
+        Ok(requests::read(&self.shared, era, &params.uri, &cx).await?.into())
     }
 
     async fn subscribe(
@@ -275,8 +232,8 @@ impl ServerHandler for Handler {
         self.offered::<SubscribeRequestMethod>(&cx)?;
         let route = self.shared.catalog.resources.route(&params.uri);
         let route = route.ok_or_else(|| render::unknown_resource(&params.uri))?;
-        adapter::allow(&cx.extensions, route.contract.spec(), Access::Read)?;
-        let watched = Watched::begin(route).await;
+        request_origin::allow(&cx.extensions, route.contract.spec(), Access::Read)?;
+        let watched = WatchedResource::begin(route).await;
         self.subscriptions().add(watched, cx.peer);
         Ok(())
     }
@@ -308,7 +265,12 @@ impl ServerHandler for Handler {
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let cx = subscription.request_context();
         let mut updates = JoinSet::new();
-        for mut watched in cx.extensions.get::<Vec<Watched>>().cloned().unwrap_or_default() {
+        for mut watched in cx
+            .extensions
+            .get::<Vec<WatchedResource>>()
+            .cloned()
+            .unwrap_or_default()
+        {
             let sink = subscription.sink().clone();
             updates.spawn(async move {
                 loop {
@@ -349,7 +311,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let era = self.offered::<GetPromptRequestMethod>(&cx)?;
-        Ok(self.prompt(era, params, &cx).await?.into())
+        Ok(requests::prompt(&self.shared, era, params, &cx).await?.into())
     }
 
     async fn complete(
@@ -358,10 +320,10 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let era = self.offered::<CompleteRequestMethod>(&cx)?;
-        self.completion(era, params, &cx).await
+        requests::completion(&self.shared, era, params, &cx).await
     }
 
-    /// rmcp brings methods here that it doesn't know, and those that it knows with params that it can't read.
+    /// Receives methods that rmcp does not know, and known ones with malformed params.
     async fn on_custom_request(
         &self,
         request: CustomRequest,

@@ -1,8 +1,7 @@
-//! The requests that are being answered: how many there may be, and which ids they have.
+//! The requests in flight: their number and their ids.
 //!
-//! A request holds a slot from before its line is read until its reply is written *and* its handler is done,
-//! whichever is later: a client that doesn't read its replies, or cancels calls without waiting, makes
-//! reading wait and not memory grow.
+//! A request holds a slot from before its line is read until its reply is written *and* its handler has finished. A client
+//! that does not read replies, or cancels calls without waiting, therefore stops the reading instead of filling memory.
 
 use std::{
     collections::{HashMap, hash_map},
@@ -12,13 +11,13 @@ use std::{
 use rmcp::model::RequestId;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// How many requests may be in flight. Beyond, reading waits.
-pub(super) const MOST: u32 = 256;
+/// Upper bound of requests in flight. At the limit, reading waits.
+pub(super) const MAX: u32 = 256;
 
-/// A place among the requests in flight. It is free again when the last clone is dropped.
+/// A slot among the requests in flight. It is free when the last clone is dropped.
 pub(super) type Slot = Arc<OwnedSemaphorePermit>;
 
-/// A slot of somebody else.
+/// A reference to a slot that does not keep it occupied.
 pub(super) type WeakSlot = Weak<OwnedSemaphorePermit>;
 
 /// The requests in flight.
@@ -31,7 +30,7 @@ pub(super) struct InFlight {
 
 impl InFlight {
     pub(super) fn new() -> Self {
-        let slots = Arc::new(Semaphore::new(MOST as usize));
+        let slots = Arc::new(Semaphore::new(MAX as usize));
         Self {
             slots,
             unanswered: Mutex::default(),
@@ -45,7 +44,7 @@ impl InFlight {
         Arc::new(permit.expect("the semaphore is never closed"))
     }
 
-    /// Takes the request `id` in, unless one of that id is unanswered.
+    /// Registers the request `id` unless an unanswered request has the same id.
     pub(super) fn admit(&self, id: &RequestId, slot: &Slot) -> bool {
         match self.unanswered().entry(id.clone()) {
             hash_map::Entry::Occupied(_) => false,
@@ -56,27 +55,27 @@ impl InFlight {
         }
     }
 
-    /// The request `id` has its answer, or is no longer to have one. Its slot is the caller's.
+    /// Removes the request `id`, which is answered or will not be. The caller takes over its slot.
     pub(super) fn settle(&self, id: &RequestId) -> Option<Slot> {
         self.unanswered().remove(id)
     }
 
-    /// The answer is written: its slot is free.
+    /// Frees the slot of a written answer.
     pub(super) fn release(&self, slot: Option<Slot>) {
         drop(slot);
         self.released.notify_one();
     }
 
-    /// Waits until `slot` is free. For one caller at a time.
+    /// Waits until `slot` is free. Supports one waiter at a time.
     pub(super) async fn released(&self, slot: &WeakSlot) {
         while slot.strong_count() > 0 {
             self.released.notified().await;
         }
     }
 
-    /// Waits until nothing is in flight.
+    /// Waits until no request is in flight.
     pub(super) async fn idle(&self) {
-        let _all = self.slots.acquire_many(MOST).await;
+        let _all = self.slots.acquire_many(MAX).await;
     }
 
     fn unanswered(&self) -> MutexGuard<'_, HashMap<RequestId, Slot>> {

@@ -1,7 +1,7 @@
-//! JSON as strictly as a server must read it.
+//! A strict JSON reader.
 //!
-//! serde_json keeps the last of two equal keys, so that whoever checked the first was fooled: here, that is
-//! an error. Depth is bounded by serde_json's own limit of 128.
+//! serde_json keeps the last of two equal keys, so a check of the first could be bypassed; here duplicate keys are an error.
+//! serde_json's own limit of 128 bounds the depth.
 
 use std::fmt;
 
@@ -12,11 +12,10 @@ use serde::{
 };
 use serde_json::{Map, Number, Value};
 
-/// Reads one JSON value.
+/// Parses one JSON value.
 ///
 /// # Errors
-/// [`is_data`](serde_json::Error::is_data) when an object has a key twice; otherwise, when it is not JSON in
-/// UTF-8.
+/// [`is_data`](serde_json::Error::is_data) if an object has a duplicate key; otherwise the text is not JSON in UTF-8.
 pub fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(text);
     let value = Strict.deserialize(&mut json)?;
@@ -24,11 +23,11 @@ pub fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-/// The `id` of a message that can't be parsed, where it stands before the place that is broken, or where what
-/// is broken is only a string's escapes, its encoding or the depth.
+/// Returns the `id` of a message that can't be parsed, if it precedes the error, or if the error is only in a string's
+/// escapes, its encoding, or the depth.
 pub(super) fn readable_id(text: &[u8]) -> Option<RequestId> {
     let mut id = None;
-    // Whatever goes wrong, `id` is what was read before.
+    // Ignores errors: `id` is set if it was read before.
     let _ = IdOnly(&mut id).deserialize(&mut serde_json::Deserializer::from_slice(text));
     id
 }
@@ -97,7 +96,7 @@ impl<'de> Visitor<'de> for Strict {
     }
 }
 
-/// Reads a message's `id` and skips all else. Skipping needs no recursion and doesn't look into strings.
+/// Reads a message's `id` and skips the rest, without recursion and without decoding strings.
 struct IdOnly<'a>(&'a mut Option<RequestId>);
 
 impl<'de> DeserializeSeed<'de> for IdOnly<'_> {

@@ -1,4 +1,4 @@
-//! Lines of a stream, none longer than memory should hold.
+//! Lines of a stream, with a size limit.
 
 use std::io;
 
@@ -7,22 +7,22 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
 use super::json;
 
-/// Longest line that is kept, its end included.
-pub(super) const LONGEST: usize = 64 << 20;
-/// Memory that stays with the reader between lines.
-const KEPT: usize = 1 << 20;
+/// Size limit of a line including its end, in bytes.
+pub(super) const MAX_LENGTH: usize = 64 << 20;
+/// Capacity of the buffer that is kept between lines.
+const RETAINED_CAPACITY: usize = 1 << 20;
 const CHUNK: usize = 64 << 10;
 
-/// One line.
+/// A line, or what is left of one that is too long.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
-    /// Its bytes, without blanks around them. Never empty.
+    /// The line's bytes, trimmed. Never empty.
     Whole(&'a [u8]),
-    /// It was longer than [`LONGEST`] and has been skipped; this is its id, if that could be read before.
+    /// A line longer than [`MAX_LENGTH`], which was skipped, and its id if it could be read.
     TooLong(Option<RequestId>),
 }
 
-/// A stream's lines. A last line without an end is one, too.
+/// The lines of a stream. The last line need not have an end.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     stream: BufReader<R>,
@@ -44,20 +44,20 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// The next line that is not blank, or `None` at the end.
+    /// Returns the next line that is not blank, or `None` at the end.
     ///
-    /// Safe to drop and call again: nothing is taken from the stream before it is kept.
+    /// Cancel safe: no byte leaves the stream before it is in the buffer.
     pub(super) async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
             if std::mem::take(&mut self.given) {
                 self.line.clear();
-                self.line.shrink_to(KEPT);
+                self.line.shrink_to(RETAINED_CAPACITY);
             }
             let chunk = self.stream.fill_buf().await?;
             let at_end = chunk.is_empty();
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(chunk.len(), |at| at + 1);
-            if !self.skipping && self.line.len() + taken > LONGEST {
+            if !self.skipping && self.line.len() + taken > MAX_LENGTH {
                 self.skipping = true;
                 self.skipped = json::readable_id(&self.line);
                 self.line = vec![];

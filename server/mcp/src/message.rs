@@ -1,7 +1,7 @@
-//! What a line or a body says: a request, a notification, a reply, nothing, or something that has to be refused.
+//! Parses the message on a line or in a body: a request, a notification, a reply, or something to refuse.
 //!
-//! JSON-RPC's envelope is read by hand, so that each way of getting it wrong has its own answer, with the id
-//! wherever one can be read. Batches are refused in every revision (only 2025-03-26 had them).
+//! The JSON-RPC envelope is parsed by hand, so that each defect has its own error, with the id if one can be read. Batches
+//! are refused in every revision (only 2025-03-26 had them).
 
 use rmcp::{
     ErrorData,
@@ -17,25 +17,25 @@ use serde_json::{Map, Value, json};
 
 use super::json;
 
-/// What a message says.
+/// A received message.
 #[derive(Debug)]
 pub(super) enum Incoming {
-    /// A request. Its params may still be wrong.
+    /// A request. Its params may still be invalid.
     Request(RequestId, Box<ClientRequest>),
     /// A notification.
     Notification(ClientNotification),
-    /// The reply to a request of ours, if we made one of this id.
+    /// A reply to a request of the server.
     Reply(RequestId, Result<Box<ClientResult>, ErrorData>),
-    /// Nothing that wants an answer: a reply to nothing, a notification that can't be read.
+    /// A message to ignore: a reply without an id, or an unreadable notification.
     Nothing,
-    /// Something that is answered at once.
+    /// A message that is answered with an error at once.
     Refused(Option<RequestId>, ErrorData),
 }
 
-/// A message that is answered at once: whose it is, as far as that can be read, and with what.
+/// The answer to a message that is refused: its id, if it can be read, and the error.
 pub(super) type Refused = (Option<RequestId>, Box<ErrorData>);
 
-/// Reads a message.
+/// Parses a message.
 pub(super) fn read(text: &[u8]) -> Incoming {
     match object(text) {
         Ok(message) => envelope(message),
@@ -43,7 +43,7 @@ pub(super) fn read(text: &[u8]) -> Incoming {
     }
 }
 
-/// The object that a message is.
+/// Parses a message's JSON object.
 pub(super) fn object(text: &[u8]) -> Result<Map<String, Value>, Refused> {
     let invalid = |id, why: &str| Err((id, ErrorData::invalid_request(why.to_owned(), None).into()));
     match json::parse(text) {
@@ -58,12 +58,12 @@ pub(super) fn object(text: &[u8]) -> Result<Map<String, Value>, Refused> {
     }
 }
 
-/// The refusal of something that is no request.
+/// Returns the refusal of a message that is not a request.
 pub(super) fn refuse(id: Option<RequestId>, why: &str) -> Incoming {
     Incoming::Refused(id, ErrorData::invalid_request(why.to_owned(), None))
 }
 
-/// What the object says.
+/// Reads the envelope of a message.
 pub(super) fn envelope(mut message: Map<String, Value>) -> Incoming {
     let method = message.remove("method");
     if method.is_none() && (message.contains_key("result") || message.contains_key("error")) {
@@ -92,7 +92,7 @@ pub(super) fn envelope(mut message: Map<String, Value>) -> Incoming {
     }
 }
 
-/// `None` where it isn't said whose reply it is. One that can't be read is an error, so that nobody waits on.
+/// Returns `None` if the reply has no id. An unreadable reply becomes an error, so that its waiter is released.
 fn reply(mut message: Map<String, Value>) -> Option<Incoming> {
     let id = RequestId::deserialize(message.remove("id")?).ok()?;
     let result = match message.remove("error") {
@@ -104,7 +104,7 @@ fn reply(mut message: Map<String, Value>) -> Option<Incoming> {
     Some(Incoming::Reply(id, result.unwrap_or_else(unreadable)))
 }
 
-/// Wrong params are answered where there is somebody to answer.
+/// Returns an error for invalid params; a notification can't be answered.
 fn malformed(id: Option<RequestId>) -> Incoming {
     match id {
         Some(id) => Incoming::Refused(Some(id), ErrorData::invalid_params("malformed `params`", None)),
@@ -112,11 +112,10 @@ fn malformed(id: Option<RequestId>) -> Incoming {
     }
 }
 
-/// `None` where not even `_meta` can be read. Other wrong params make a custom request, which the adapter
-/// refuses.
+/// Returns `None` if even `_meta` can't be read. Other invalid params make a custom request, which the adapter refuses.
 ///
-/// What rmcp would read otherwise than we must is read here: it finds a call's type by trying them all on
-/// copies of the params, which may hold a whole document, and takes a list's wrong cursor for none.
+/// Methods that rmcp would parse differently are parsed here: it detects a call's type by trying every type on a copy of the
+/// params, which may hold a whole document, and it takes an invalid cursor of a list for none.
 fn request(method: String, params: Option<Map<String, Value>>) -> Option<ClientRequest> {
     let object = |params: Option<_>| Value::Object(params.unwrap_or_default());
     let request = match method.as_str() {
@@ -132,7 +131,7 @@ fn request(method: String, params: Option<Map<String, Value>>) -> Option<ClientR
     Some(request.unwrap_or_else(|_| CustomRequest::new(method, None).into()))
 }
 
-/// A request or notification as rmcp knows it.
+/// Converts to a request or notification of rmcp.
 fn typed<T: DeserializeOwned>(method: String, params: Option<Map<String, Value>>) -> Option<T> {
     let message = match params {
         Some(params) => json!({ "method": method, "params": params }),
@@ -141,7 +140,7 @@ fn typed<T: DeserializeOwned>(method: String, params: Option<Map<String, Value>>
     serde_json::from_value(message).ok()
 }
 
-/// The params of `tools/call` that this server knows.
+/// The supported params of `tools/call`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolCall {
@@ -167,7 +166,7 @@ impl ToolCall {
     }
 }
 
-/// The params of every list.
+/// The params of every list request.
 #[derive(Deserialize)]
 struct Page {
     cursor: Option<String>,
@@ -175,7 +174,7 @@ struct Page {
     meta: JsonObject,
 }
 
-/// The request `M` for a list.
+/// Returns the request `M` for a list.
 fn page<M: Default>(params: Value) -> Result<ClientRequest, serde_json::Error>
 where
     RequestOptionalParam<M, PaginatedRequestParams>: Into<ClientRequest>,

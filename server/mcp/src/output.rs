@@ -1,4 +1,4 @@
-//! The stream of replies: whole lines, one after the other.
+//! Writes replies as whole lines, one after the other.
 
 use std::{io, sync::Arc};
 
@@ -10,11 +10,11 @@ use tokio::{
 
 use super::ending::{Ending, ServeError};
 
-/// A stream that replies are written to.
+/// The stream of replies.
 #[derive(Debug)]
 pub(super) struct Output<W> {
-    /// Taken out while a line is being written. A write that fails or is given up leaves nothing behind,
-    /// since nothing may follow half a line.
+    /// Taken while a line is being written. It is not put back after a failed or cancelled write, because nothing may follow
+    /// half a line.
     stream: Mutex<Option<W>>,
     ending: Arc<Ending>,
 }
@@ -27,7 +27,7 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         }
     }
 
-    /// Writes one message. When that fails, the service ends.
+    /// Writes one message. A failure ends the service.
     pub(super) async fn write(&self, message: &TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');

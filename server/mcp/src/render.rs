@@ -1,8 +1,7 @@
-//! What a contract answers, as MCP says it.
+//! Converts a contract's answers to MCP.
 //!
-//! An [`Answer`] is a result with structured content, and the same as text for clients that know only that. A
-//! declared error goes the way that its contract names. What no contract declares says nothing of its cause
-//! to the client.
+//! An [`Answer`] becomes a result with structured content, and the same as text for older clients. A declared error is sent
+//! as the contract's error channel says. Other errors do not tell the client their cause.
 
 use rmcp::{
     ErrorData,
@@ -11,10 +10,10 @@ use rmcp::{
 use serde_json::json;
 use tabellion_runtime::{Answer, ContractSpec, ErrorAnswer, ErrorChannel, Failure, Rejection, Violation};
 
-/// `_meta` key of an error that travels as a result: its code, its name and its details.
+/// `_meta` key of an error that is sent as a result: its code, name and details.
 const ERROR: &str = "tabellion/error";
 
-/// The result of a call, as the contract `spec` has it.
+/// Converts the outcome of a call.
 pub(super) fn outcome(
     spec: &ContractSpec,
     tool: &str,
@@ -35,7 +34,7 @@ pub(super) fn outcome(
     }
 }
 
-/// The error where there is no result that could tell of it.
+/// Converts a rejection to a JSON-RPC error.
 pub(super) fn rejection(spec: &ContractSpec, rejection: Rejection) -> ErrorData {
     let (name, detail) = match rejection {
         Rejection::Declared(error) => return as_error(error),
@@ -54,8 +53,7 @@ pub(super) fn rejection(spec: &ContractSpec, rejection: Rejection) -> ErrorData 
     defect()
 }
 
-/// The rejection of a call whose `_meta` names conditions that can't be met: as the contract rejects
-/// arguments.
+/// Returns the rejection of a call with invalid preconditions in `_meta`: the same as for invalid arguments.
 pub(super) fn bad_conditions(spec: &ContractSpec, violations: &[Violation]) -> Rejection {
     let code = ErrorCode::INVALID_PARAMS.0;
     let declared = spec.errors.iter().find(|error| error.code == code);
@@ -71,33 +69,33 @@ pub(super) fn bad_conditions(spec: &ContractSpec, violations: &[Violation]) -> R
     })
 }
 
-/// The answer to a call of a tool that no contract has.
+/// Returns the error for an unknown tool.
 pub(super) fn unknown_tool(name: &str) -> ErrorData {
     unknown("tool", name)
 }
 
-/// The answer to a request for a `kind` of thing that no contract has.
+/// Returns the error for an unknown `kind`.
 pub(super) fn unknown(kind: &str, name: &str) -> ErrorData {
     ErrorData::invalid_params(format!("unknown {kind} `{}`", name.escape_debug()), None)
 }
 
-/// The answer to a request for a resource that no contract has.
+/// Returns the error for an unknown resource.
 pub(super) fn unknown_resource(uri: &str) -> ErrorData {
     let message = format!("unknown resource `{}`", uri.escape_debug());
     ErrorData::resource_not_found(message, Some(json!({ "uri": uri })))
 }
 
-/// Values for an argument, no more of them than may be said.
+/// Returns completion values, cut to the protocol's limit.
 pub(super) fn completion(mut values: Vec<String>) -> CompletionInfo {
     let total = u32::try_from(values.len()).ok();
     let has_more = values.len() > CompletionInfo::MAX_VALUES;
     values.truncate(CompletionInfo::MAX_VALUES);
-    CompletionInfo::with_pagination(values, total, has_more).expect("there are no more than may be said")
+    CompletionInfo::with_pagination(values, total, has_more).expect("the values are cut to the limit")
 }
 
-/// The answer where the server is wrong, whatever the reason.
+/// Returns the error for every defect of the server.
 pub(super) fn defect() -> ErrorData {
-    ErrorData::internal_error("the server failed to answer; its log says more", None)
+    ErrorData::internal_error("the server failed to answer; its log has details", None)
 }
 
 fn as_result(error: ErrorAnswer) -> CallToolResult {

@@ -1,4 +1,4 @@
-//! Requests that contracts answer: calls of tools, reads of resources, prompts and completions.
+//! Requests that contracts answer: tool calls, resource reads, prompts and completions.
 
 use std::time::Instant;
 
@@ -7,164 +7,162 @@ use serde_json::Value;
 use tabellion_runtime::{CallContext, ContractSpec, Rejection};
 
 use super::{
-    adapter::{self, Verbatim},
-    handler::{Era, Handler},
-    render,
-    waiting::{self, Reports},
+    exact_error::ExactError,
+    render, request_origin,
+    shared::{Era, Shared},
+    waiting::{self, ProgressReports},
 };
 use crate::access::Access;
 
-impl Handler {
-    /// Calls a tool.
-    pub(super) async fn call(
-        &self,
-        era: Era,
-        params: CallToolRequestParams,
-        cx: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let Some(route) = self.shared.catalog.tools.route(&params.name) else {
-            return Err(render::unknown_tool(&params.name));
-        };
-        let (contract, tool) = (&route.contract, route.spec);
-        let access = if tool.mutating {
-            Access::Write
-        } else {
-            Access::Read
-        };
-        adapter::allow(&cx.extensions, contract.spec(), access)?;
-        let arguments = Value::Object(params.arguments.unwrap_or_default());
-        let approvals = &self.shared.approvals;
-        let asked = approvals.concern(tool).then(|| arguments.clone());
-        let approver = asked.as_ref().map(|arguments| match era {
-            Era::Session => approvals.in_session(tool, cx),
-            Era::Stateless => {
-                approvals.with_call(tool, cx, arguments, params.request_state, params.input_responses)
-            }
-        });
-        let outcome = async {
-            let (mut call, reports) = context(contract.spec(), cx)?;
-            call.approver = approver;
-            let answer = contract.call(&call, tool.name, arguments);
-            reports.until(tool.name, answer).await
-        };
-        let begun = Instant::now();
-        let outcome = outcome.await;
-        self.shared.calls.count(tool.name, &outcome, begun.elapsed());
-        if let (Err(Rejection::InputRequired(proposal)), Some(arguments)) = (&outcome, &asked) {
-            let mut question = approvals.question(tool, cx, arguments, proposal);
-            self.sign(era, &mut question.meta);
-            return Ok(question.into());
+/// Calls a tool.
+pub(super) async fn call(
+    shared: &Shared,
+    era: Era,
+    params: CallToolRequestParams,
+    cx: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let Some(route) = shared.catalog.tools.route(&params.name) else {
+        return Err(render::unknown_tool(&params.name));
+    };
+    let (contract, tool) = (&route.contract, route.spec);
+    let access = if tool.mutating {
+        Access::Write
+    } else {
+        Access::Read
+    };
+    request_origin::allow(&cx.extensions, contract.spec(), access)?;
+    let arguments = Value::Object(params.arguments.unwrap_or_default());
+    let approvals = &shared.approvals;
+    let approval_arguments = approvals.are_needed_for(tool).then(|| arguments.clone());
+    let approver = approval_arguments.as_ref().map(|arguments| match era {
+        Era::Session => approvals.in_session(tool, cx),
+        Era::Stateless => {
+            approvals.with_call(tool, cx, arguments, params.request_state, params.input_responses)
         }
-        let result = render::outcome(contract.spec(), tool.name, outcome);
-        let mut result = result.map_err(|error| Verbatim::error(cx, error))?;
-        self.sign(era, &mut result.meta);
-        Ok(result.into())
+    });
+    let outcome = async {
+        let (mut call, reports) = context(contract.spec(), cx)?;
+        call.approver = approver;
+        let answer = contract.call(&call, tool.name, arguments);
+        reports.until(tool.name, answer).await
+    };
+    let begun = Instant::now();
+    let outcome = outcome.await;
+    shared.calls.count(tool.name, &outcome, begun.elapsed());
+    if let (Err(Rejection::InputRequired(proposal)), Some(arguments)) = (&outcome, &approval_arguments) {
+        let mut question = approvals.question(tool, cx, arguments, proposal);
+        shared.sign(era, &mut question.meta);
+        return Ok(question.into());
     }
-
-    /// Reads a resource: JSON, as text.
-    pub(super) async fn read(
-        &self,
-        era: Era,
-        uri: &str,
-        cx: &RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResult, ErrorData> {
-        let route = self.shared.catalog.resources.route(uri);
-        let route = route.ok_or_else(|| render::unknown_resource(uri))?;
-        let (contract, resource) = (&route.contract, route.spec);
-        adapter::allow(&cx.extensions, contract.spec(), Access::Read)?;
-        let answer = async {
-            let (call, reports) = context(contract.spec(), cx)?;
-            let answer = contract.read_resource(&call, resource.name);
-            reports.until(resource.name, answer).await
-        };
-        let answer = answer
-            .await
-            .map_err(|rejection| rejected(contract.spec(), rejection, cx))?;
-        let content = ResourceContents::text(answer.response.to_string(), resource.uri);
-        let mut result = ReadResourceResult::new(vec![content.with_mime_type(resource.mime_type)]);
-        result.meta = (!answer.meta.is_empty()).then_some(MetaObject(answer.meta));
-        self.sign(era, &mut result.meta);
-        Ok(result)
-    }
-
-    /// Makes the text of a prompt.
-    pub(super) async fn prompt(
-        &self,
-        era: Era,
-        params: GetPromptRequestParams,
-        cx: &RequestContext<RoleServer>,
-    ) -> Result<GetPromptResult, ErrorData> {
-        let route = self.shared.catalog.prompts.route(&params.name);
-        let route = route.ok_or_else(|| render::unknown("prompt", &params.name))?;
-        let (contract, prompt) = (&route.contract, route.spec);
-        adapter::allow(&cx.extensions, contract.spec(), Access::Read)?;
-        let arguments = Value::Object(params.arguments.unwrap_or_default());
-        let text = async {
-            let (call, reports) = context(contract.spec(), cx)?;
-            let text = contract.get_prompt(&call, prompt.name, arguments);
-            reports.until(prompt.name, text).await
-        };
-        let text = text
-            .await
-            .map_err(|rejection| rejected(contract.spec(), rejection, cx))?;
-        let message = PromptMessage::new_text(Role::User, text);
-        let mut result = GetPromptResult::new(vec![message]).with_description(prompt.description);
-        self.sign(era, &mut result.meta);
-        Ok(result)
-    }
-
-    /// Values for an argument of a prompt.
-    pub(super) async fn completion(
-        &self,
-        era: Era,
-        params: CompleteRequestParams,
-        cx: &RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        let Reference::Prompt(PromptReference { name, .. }) = params.r#ref else {
-            let message = "only arguments of prompts are completed; there are no resource templates";
-            return Err(ErrorData::invalid_params(message, None));
-        };
-        let route = self.shared.catalog.prompts.route(&name);
-        let route = route.ok_or_else(|| render::unknown("prompt", &name))?;
-        let (contract, prompt) = (&route.contract, route.spec);
-        adapter::allow(&cx.extensions, contract.spec(), Access::Read)?;
-        let ArgumentInfo { name, value, .. } = params.argument;
-        let argument = prompt.argument(&name);
-        let argument = argument.ok_or_else(|| render::unknown("argument", &name))?;
-        let values = async {
-            if !argument.completes {
-                return Ok(vec![]);
-            }
-            let (call, reports) = context(contract.spec(), cx)?;
-            let values = contract.complete(&call, prompt.name, argument.name, &value);
-            reports.until(prompt.name, values).await
-        };
-        let values = values
-            .await
-            .map_err(|rejection| rejected(contract.spec(), rejection, cx))?;
-        let mut result = CompleteResult::new(render::completion(values));
-        self.sign(era, &mut result.meta);
-        Ok(result)
-    }
+    let result = render::outcome(contract.spec(), tool.name, outcome);
+    let mut result = result.map_err(|error| ExactError::store(cx, error))?;
+    shared.sign(era, &mut result.meta);
+    Ok(result.into())
 }
 
-/// Who makes a request and under which conditions, and what they hear meanwhile.
+/// Reads a resource. Its content is JSON as text.
+pub(super) async fn read(
+    shared: &Shared,
+    era: Era,
+    uri: &str,
+    cx: &RequestContext<RoleServer>,
+) -> Result<ReadResourceResult, ErrorData> {
+    let route = shared.catalog.resources.route(uri);
+    let route = route.ok_or_else(|| render::unknown_resource(uri))?;
+    let (contract, resource) = (&route.contract, route.spec);
+    request_origin::allow(&cx.extensions, contract.spec(), Access::Read)?;
+    let answer = async {
+        let (call, reports) = context(contract.spec(), cx)?;
+        let answer = contract.read_resource(&call, resource.name);
+        reports.until(resource.name, answer).await
+    };
+    let answer = answer
+        .await
+        .map_err(|rejection| rejected(contract.spec(), rejection, cx))?;
+    let content = ResourceContents::text(answer.response.to_string(), resource.uri);
+    let mut result = ReadResourceResult::new(vec![content.with_mime_type(resource.mime_type)]);
+    result.meta = (!answer.meta.is_empty()).then_some(MetaObject(answer.meta));
+    shared.sign(era, &mut result.meta);
+    Ok(result)
+}
+
+/// Renders a prompt.
+pub(super) async fn prompt(
+    shared: &Shared,
+    era: Era,
+    params: GetPromptRequestParams,
+    cx: &RequestContext<RoleServer>,
+) -> Result<GetPromptResult, ErrorData> {
+    let route = shared.catalog.prompts.route(&params.name);
+    let route = route.ok_or_else(|| render::unknown("prompt", &params.name))?;
+    let (contract, prompt) = (&route.contract, route.spec);
+    request_origin::allow(&cx.extensions, contract.spec(), Access::Read)?;
+    let arguments = Value::Object(params.arguments.unwrap_or_default());
+    let text = async {
+        let (call, reports) = context(contract.spec(), cx)?;
+        let text = contract.get_prompt(&call, prompt.name, arguments);
+        reports.until(prompt.name, text).await
+    };
+    let text = text
+        .await
+        .map_err(|rejection| rejected(contract.spec(), rejection, cx))?;
+    let message = PromptMessage::new_text(Role::User, text);
+    let mut result = GetPromptResult::new(vec![message]).with_description(prompt.description);
+    shared.sign(era, &mut result.meta);
+    Ok(result)
+}
+
+/// Completes an argument of a prompt.
+pub(super) async fn completion(
+    shared: &Shared,
+    era: Era,
+    params: CompleteRequestParams,
+    cx: &RequestContext<RoleServer>,
+) -> Result<CompleteResult, ErrorData> {
+    let Reference::Prompt(PromptReference { name, .. }) = params.r#ref else {
+        let message = "only arguments of prompts are completed; there are no resource templates";
+        return Err(ErrorData::invalid_params(message, None));
+    };
+    let route = shared.catalog.prompts.route(&name);
+    let route = route.ok_or_else(|| render::unknown("prompt", &name))?;
+    let (contract, prompt) = (&route.contract, route.spec);
+    request_origin::allow(&cx.extensions, contract.spec(), Access::Read)?;
+    let ArgumentInfo { name, value, .. } = params.argument;
+    let argument = prompt.argument(&name);
+    let argument = argument.ok_or_else(|| render::unknown("argument", &name))?;
+    let values = async {
+        if !argument.completes {
+            return Ok(vec![]);
+        }
+        let (call, reports) = context(contract.spec(), cx)?;
+        let values = contract.complete(&call, prompt.name, argument.name, &value);
+        reports.until(prompt.name, values).await
+    };
+    let values = values
+        .await
+        .map_err(|rejection| rejected(contract.spec(), rejection, cx))?;
+    let mut result = CompleteResult::new(render::completion(values));
+    shared.sign(era, &mut result.meta);
+    Ok(result)
+}
+
+/// Returns the caller and preconditions of a call, and the progress reports to its client.
 fn context(
     contract: &ContractSpec,
     cx: &RequestContext<RoleServer>,
-) -> Result<(CallContext, Reports), Rejection> {
+) -> Result<(CallContext, ProgressReports), Rejection> {
     let client = cx
         .client_info()
         .map(|client| format!("{}/{}", client.name, client.version));
     let mut call = CallContext::from_meta(client, &cx.meta)
         .map_err(|violations| render::bad_conditions(contract, &violations))?;
-    call.author = adapter::grant(&cx.extensions).map(|grant| grant.author());
-    call.counted_as = adapter::counted_as(&cx.extensions).cloned();
+    call.author = request_origin::grant(&cx.extensions).map(|grant| grant.author());
+    call.counted_as = request_origin::counted_as(&cx.extensions).cloned();
     let (client, reports) = waiting::client(cx);
     Ok((call.with_caller(client), reports))
 }
 
-/// The answer where there is no result that could tell of an error.
+/// Returns the error for methods whose results can't carry one.
 fn rejected(contract: &ContractSpec, rejection: Rejection, cx: &RequestContext<RoleServer>) -> ErrorData {
-    Verbatim::error(cx, render::rejection(contract, rejection))
+    ExactError::store(cx, render::rejection(contract, rejection))
 }

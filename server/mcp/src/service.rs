@@ -1,4 +1,4 @@
-//! The life of a service: from its first line to the last reply.
+//! The lifetime of a service: from its first line to its last reply.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,26 +7,23 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{Adapter, ServeError, ending::Ending, in_flight::InFlight, transport::LineTransport};
 
-/// How long calls may go on after the end of input. rmcp itself waits as long for replies, but not when it
-/// can't write them.
+/// Time for calls in flight after the end of input. rmcp itself waits this long for replies, but not if it can't write them.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Serves on standard input and output, until the input ends or `until` is over. Calls in flight
-/// are finished first, within five seconds.
+/// Serves standard input and output until the input ends or `until` resolves. Calls in flight can finish within five seconds.
 ///
-/// A read of standard input may then still be blocked in a thread of the runtime (it isn't where both streams
-/// are pipes, on Linux). So the caller ends with [`Runtime::shutdown_background`](tokio::runtime::Runtime)
-/// and returns from `main`; dropping the runtime would wait for that read.
+/// A read of standard input may then still block a thread of the runtime (not if both streams are pipes, on Linux). The
+/// caller should end with [`Runtime::shutdown_background`](tokio::runtime::Runtime) and return from `main`; dropping the
+/// runtime would wait for that read.
 ///
 /// # Errors
-/// See [`ServeError`]. A client that closes both ends is no error.
+/// See [`ServeError`]. A client that closes both streams is not an error.
 pub async fn serve_stdio(adapter: Adapter, until: impl Future<Output = ()>) -> Result<(), ServeError> {
     let (reader, writer) = stdio_pipes();
     serve(reader, writer, adapter, until).await
 }
 
-/// Serves on a pair of streams, until the input ends or `until` is over. Calls in flight are finished first,
-/// within five seconds.
+/// Serves a pair of streams until the input ends or `until` resolves. Calls in flight can finish within five seconds.
 ///
 /// # Errors
 /// See [`ServeError`].

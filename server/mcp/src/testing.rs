@@ -1,4 +1,4 @@
-//! Two contracts in memory, written against the trait by hand: one for each way that errors travel.
+//! Two contracts in memory for tests, implemented by hand: one for each error channel.
 
 use std::{
     sync::{Arc, Mutex},
@@ -14,7 +14,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::{Adapter, ApprovalPolicy, Offer, ServerInfo};
 
-/// A document's place in memory, and what tests want to know of it.
+/// A contract in memory that records its calls.
 #[derive(Debug)]
 pub struct Memory {
     spec: &'static ContractSpec,
@@ -25,7 +25,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Returns a contract with this spec that has kept nothing.
+    /// Returns a contract with this spec and no records.
     pub fn new(spec: &'static ContractSpec) -> Arc<Self> {
         Arc::new(Self {
             spec,
@@ -36,17 +36,17 @@ impl Memory {
         })
     }
 
-    /// What mutations have kept.
+    /// Returns the texts that mutations kept.
     pub fn kept(&self) -> Vec<String> {
         self.kept.lock().unwrap().clone()
     }
 
-    /// Who called, call by call.
+    /// Returns the client of each call.
     pub fn clients(&self) -> Vec<Option<String>> {
         self.clients.lock().unwrap().clone()
     }
 
-    /// How many calls have begun.
+    /// Returns the number of calls that began.
     pub fn begun(&self) -> usize {
         *self.begun.borrow()
     }
@@ -60,7 +60,7 @@ impl Memory {
             .unwrap();
     }
 
-    /// Lets `calls` of `slow` go on.
+    /// Lets `calls` calls of `slow` continue.
     pub fn open(&self, calls: usize) {
         self.gate.add_permits(calls);
     }
@@ -79,7 +79,7 @@ impl Memory {
                 self.gate.acquire().await.unwrap().forget();
                 self.kept.lock().unwrap().push(text.clone());
             }
-            // A step every thirty milliseconds, until it is cancelled or has made as many as the text says.
+            // Reports a step every 30 ms, until it is cancelled or has made the number of steps in its text.
             "count" => {
                 let steps: u64 = text.parse().unwrap();
                 for done in 1..=steps {
@@ -169,8 +169,11 @@ pub fn declared(name: &'static str, code: i32, message: &str, data: Value) -> Re
     })
 }
 
-const INPUT: &str = r#"{"type":"object","required":["text"],"properties":{"text":{"type":"string"}},"additionalProperties":false}"#;
-const OUTPUT: &str = r#"{"properties":{"text":{"type":"string"}},"type":"object","required":["text"]}"#;
+static INPUT: Schema = Schema::plain(
+    r#"{"type":"object","required":["text"],"properties":{"text":{"type":"string"}},"additionalProperties":false}"#,
+);
+static OUTPUT: Schema =
+    Schema::plain(r#"{"properties":{"text":{"type":"string"}},"type":"object","required":["text"]}"#);
 
 /// Returns the spec of a tool that takes a `text`.
 pub const fn tool(name: &'static str, mutating: bool) -> ToolSpec {
@@ -189,17 +192,9 @@ pub const fn tool_with(name: &'static str, mutating: bool, approval: Option<Appr
             open_world: false,
         },
         mutating,
-        path: None,
-        path_in: None,
-        paths: None,
-        commit: None,
         approval,
-        rate_limit: None,
         errors: &["INVALID_REQUEST", "NOT_FOUND"],
-        effects: &[],
-        input: Schema::new(INPUT, INPUT, &[]),
-        output: Schema::new(OUTPUT, OUTPUT, &[]),
-        examples: &[],
+        ..ToolSpec::new(&INPUT, &OUTPUT)
     }
 }
 
@@ -209,9 +204,7 @@ pub const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static
         id,
         version: "1.0.0",
         title: "Memory",
-        document: false,
         error_channel,
-        error_details: None,
         errors: &[
             ErrorSpec {
                 name: "NOT_FOUND",
@@ -224,13 +217,8 @@ pub const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static
                 message: "the arguments are wrong",
             },
         ],
-        guarantees: &[],
-        previews: &[],
-        log: None,
-        rate_limits: &[],
         tools,
-        resources: &[],
-        prompts: &[],
+        ..ContractSpec::EMPTY
     }
 }
 
@@ -251,9 +239,9 @@ static RPC_TOOLS: [ToolSpec; 4] = [
     tool("wait_rpc", false),
 ];
 
-/// Errors travel as results.
+/// A contract whose errors are sent as results.
 pub static NOTES: ContractSpec = spec("notes", ErrorChannel::Result, &TOOLS);
-/// Errors travel as JSON-RPC errors.
+/// A contract whose errors are sent as JSON-RPC errors.
 pub static RPC: ContractSpec = spec("rpc", ErrorChannel::JsonRpc, &RPC_TOOLS);
 
 /// Returns an adapter that serves `contracts`.

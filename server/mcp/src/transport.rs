@@ -1,4 +1,4 @@
-//! rmcp's transport over lines: it answers every bad line itself, and hands on only what rmcp can deal with.
+//! rmcp's transport over lines. It answers every invalid line itself, and passes on only what rmcp can process.
 
 use std::{io, sync::Arc};
 
@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::{
     ending::{Ending, ServeError},
     in_flight::{InFlight, Slot, WeakSlot},
-    lines::{LONGEST, Line, Lines},
+    lines::{Line, Lines, MAX_LENGTH},
     message::{self, Incoming},
     output::Output,
 };
@@ -24,9 +24,9 @@ pub(super) struct LineTransport<R, W> {
     output: Arc<Output<W>>,
     in_flight: Arc<InFlight>,
     ending: Arc<Ending>,
-    /// The slot of the request that will be read next.
+    /// The slot of the next request.
     slot: Option<Slot>,
-    /// An `initialize` that is being answered: what is sent behind it is meant for the session that it opens.
+    /// An unanswered `initialize`: later messages belong to the session that it opens.
     opening: Option<WeakSlot>,
 }
 
@@ -46,7 +46,7 @@ where
         }
     }
 
-    /// The next message for rmcp. Safe to drop and call again.
+    /// Returns the next message for rmcp. Cancel safe.
     async fn next(&mut self) -> io::Result<Option<RxJsonRpcMessage<RoleServer>>> {
         loop {
             if let Some(slot) = &self.opening {
@@ -61,7 +61,7 @@ where
                 None => return Ok(None),
                 Some(Line::Whole(line)) => message::read(line),
                 Some(Line::TooLong(id)) => {
-                    message::refuse(id, &format!("a line is longer than {LONGEST} bytes"))
+                    message::refuse(id, &format!("a line is longer than {MAX_LENGTH} bytes"))
                 }
             };
             match incoming {
@@ -95,14 +95,13 @@ where
         if matches!(request, ClientRequest::InitializeRequest(_)) {
             self.opening = Some(Arc::downgrade(&slot));
         }
-        // rmcp hands the extensions to the handler, which drops them when it is done, also after a
-        // cancellation.
+        // rmcp passes the extensions to the handler, which drops them when it has finished, also after a cancellation.
         request.extensions_mut().insert(slot);
         request.extensions_mut().insert(self.ending.clone());
         JsonRpcMessage::request(request, id)
     }
 
-    /// rmcp drops the reply of a request that is cancelled, so that it won't pass here.
+    /// rmcp drops the reply to a cancelled request, so `send` will not see it.
     fn note(&self, notification: &ClientNotification) {
         if let ClientNotification::CancelledNotification(cancelled) = notification
             && let Some(id) = &cancelled.params.request_id
@@ -111,12 +110,12 @@ where
         }
     }
 
-    /// Answers beside rmcp, which would take the reply for that of a request in flight with the same id.
+    /// Answers without rmcp, which would take the reply for that to a request in flight with the same id.
     fn refuse(&mut self, id: Option<RequestId>, error: ErrorData, slot: Slot) {
         self.slot = None;
         let output = self.output.clone();
         tokio::spawn(async move {
-            // A failure has ended the service already.
+            // A failed write has already ended the service.
             let _ = output.write(&JsonRpcMessage::error(error, id)).await;
             drop(slot);
         });
@@ -163,8 +162,7 @@ where
         None
     }
 
-    /// Does nothing: refusals may still be on their way. The streams are closed when the last user drops
-    /// them.
+    /// Does nothing: refusals may still be in progress. The streams are closed when their last user drops them.
     async fn close(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The client as a call's caller: it may cancel, and where its request has a progress token it hears how far the call is.
+//! The client as the caller of a call: it can cancel, and receives progress if its request has a progress token.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -16,61 +16,61 @@ use tabellion_runtime::{Caller, Progress, Rejection};
 use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-/// How often a client hears of a call's progress, and how long a call takes of which it hears any.
-const EVERY: Duration = Duration::from_millis(100);
+/// Interval of progress notifications, and the delay before the first one.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A client that waits for the answer to a call.
-pub(super) struct Waiting {
+pub(super) struct WaitingClient {
     cancelled: CancellationToken,
-    /// What it is to hear next; `None` where it doesn't want to.
-    news: Option<Mutex<Progress>>,
+    /// The next progress to report; `None` if the client did not ask for progress.
+    latest: Option<Mutex<Progress>>,
 }
 
-impl Caller for Waiting {
+impl Caller for WaitingClient {
     fn has_cancelled(&self) -> bool {
         self.cancelled.is_cancelled()
     }
 
     fn hear(&self, progress: Progress) {
-        if let Some(news) = &self.news {
-            let mut news = news.lock().unwrap_or_else(PoisonError::into_inner);
-            if progress.done > news.done {
-                *news = progress;
+        if let Some(latest) = &self.latest {
+            let mut latest = latest.lock().unwrap_or_else(PoisonError::into_inner);
+            if progress.done > latest.done {
+                *latest = progress;
             }
         }
     }
 }
 
-/// Tells the client of a call's progress.
-pub(super) struct Reports(Option<(oneshot::Sender<()>, JoinHandle<()>)>);
+/// Sends progress notifications of a call to the client.
+pub(super) struct ProgressReports(Option<(oneshot::Sender<()>, JoinHandle<()>)>);
 
-/// The client of a request, and what it is told meanwhile.
-pub(super) fn client(cx: &RequestContext<RoleServer>) -> (Arc<Waiting>, Reports) {
+/// Returns the client of a request, and its progress reports.
+pub(super) fn client(cx: &RequestContext<RoleServer>) -> (Arc<WaitingClient>, ProgressReports) {
     let token = cx.meta.get_progress_token();
-    let waiting = Arc::new(Waiting {
+    let waiting = Arc::new(WaitingClient {
         cancelled: cx.ct.clone(),
-        news: token.is_some().then(Mutex::default),
+        latest: token.is_some().then(Mutex::default),
     });
     let reports = token.map(|token| {
         let (end, ended) = oneshot::channel();
         let report = report(cx.peer.clone(), token, waiting.clone(), ended);
         (end, tokio::spawn(report))
     });
-    (waiting, Reports(reports))
+    (waiting, ProgressReports(reports))
 }
 
-impl Reports {
-    /// Tells of it until there is the `answer` of `name`: then nothing more is said.
+impl ProgressReports {
+    /// Sends progress notifications until `answer` resolves. `name` is for the log.
     pub(super) async fn until<T>(
         self,
         name: &'static str,
         answer: impl Future<Output = Result<T, Rejection>>,
     ) -> Result<T, Rejection> {
-        // rmcp would leave the request of a handler that panics unanswered for ever. Nothing of it is used again.
+        // rmcp would never answer a request whose handler panicked. No state of the future is used afterwards.
         let answer = AssertUnwindSafe(answer).catch_unwind().await;
         if let Some((end, reports)) = self.0 {
             drop(end);
-            // A panic in there has been logged, and is no reason to give no answer.
+            // A panic there has been logged, and does not prevent an answer.
             let _ = reports.await;
         }
         answer.unwrap_or_else(|_| {
@@ -85,26 +85,26 @@ impl Reports {
 async fn report(
     peer: Peer<RoleServer>,
     token: ProgressToken,
-    waiting: Arc<Waiting>,
+    waiting: Arc<WaitingClient>,
     mut ended: oneshot::Receiver<()>,
 ) {
-    let mut said = 0;
+    let mut reported = 0;
     loop {
         tokio::select! {
             biased;
             _ = &mut ended => return,
             () = waiting.cancelled.cancelled() => return,
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(PROGRESS_INTERVAL) => {}
         }
-        let Some(news) = &waiting.news else { return };
-        let news = news.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if news.done <= said {
+        let Some(latest) = &waiting.latest else { return };
+        let latest = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if latest.done <= reported {
             continue;
         }
-        said = news.done;
-        let mut notification = ProgressNotificationParam::new(token.clone(), news.done as f64);
-        notification.total = news.total.map(|total| total as f64);
-        notification.message = Some(news.message.into_owned()).filter(|message| !message.is_empty());
+        reported = latest.done;
+        let mut notification = ProgressNotificationParam::new(token.clone(), latest.done as f64);
+        notification.total = latest.total.map(|total| total as f64);
+        notification.message = Some(latest.message.into_owned()).filter(|message| !message.is_empty());
         if peer.notify_progress(notification).await.is_err() {
             return;
         }

@@ -1,7 +1,6 @@
-//! Noticing that a resource has changed, whoever changed it, for as long as somebody wants to know.
+//! Detects changes of a resource, by tools or by hand, while it has subscribers.
 //!
-//! What a resource is made of may be changed by hand, so it is looked at now and then, and only while there is a
-//! subscriber.
+//! People change files by hand without notifying the server, so a resource with subscribers is polled.
 
 use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -12,19 +11,19 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::catalog::Route;
 
-/// How often a resource is looked at.
-pub(super) const EVERY: Duration = Duration::from_millis(500);
+/// Interval between two looks at a resource.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A resource, and the version of it that a subscriber knows. A resource that can't be read has none.
+/// A resource, and its version that a subscriber knows; `None` for a resource that can't be read.
 #[derive(Clone)]
-pub(super) struct Watched {
+pub(super) struct WatchedResource {
     contract: Arc<dyn Contract>,
     resource: &'static ResourceSpec,
     known: Option<String>,
 }
 
-impl Watched {
-    /// From here on, changes are noticed.
+impl WatchedResource {
+    /// Starts watching at the current version.
     pub(super) async fn begin(route: &Route<ResourceSpec>) -> Self {
         let mut watched = Self {
             contract: route.contract.clone(),
@@ -38,7 +37,7 @@ impl Watched {
     /// Waits for the next change.
     pub(super) async fn changed(&mut self) {
         loop {
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             let version = self.version().await;
             if version != self.known {
                 self.known = version;
@@ -52,13 +51,13 @@ impl Watched {
     }
 
     async fn version(&self) -> Option<String> {
-        // A panic in there has been logged, and is no reason to stop looking.
+        // A panic there has been logged; watching continues.
         let version = AssertUnwindSafe(self.contract.resource_version(self.resource.name)).catch_unwind();
         version.await.ok()?.ok()
     }
 }
 
-/// The subscriptions of a session. They end with it.
+/// The subscriptions of a session. Dropping it ends them.
 #[derive(Default)]
 pub(super) struct Subscriptions {
     tasks: JoinSet<()>,
@@ -66,8 +65,8 @@ pub(super) struct Subscriptions {
 }
 
 impl Subscriptions {
-    /// Tells `peer` of each change, in place of an earlier subscription to the same resource.
-    pub(super) fn add(&mut self, mut watched: Watched, peer: Peer<RoleServer>) {
+    /// Notifies `peer` of each change. Replaces an earlier subscription to the same resource.
+    pub(super) fn add(&mut self, mut watched: WatchedResource, peer: Peer<RoleServer>) {
         self.remove(watched.uri());
         let uri = watched.uri();
         let task = self.tasks.spawn(async move {

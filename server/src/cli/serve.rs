@@ -9,7 +9,7 @@ use clap::{
 use tabellion_http::{
     keys::Scope,
     oauth::{Issuer, PublicUrl},
-    rates::Rate,
+    rates::RatePerMinute,
 };
 use tabellion_library::ExternalPolicy;
 use tabellion_mcp::{ApprovalMode, Offer};
@@ -121,12 +121,12 @@ pub(super) struct Arguments {
     /// Reading calls per minute for each HTTP caller; `off` for no limit. If omitted: 6000 with a key or a token, otherwise
     /// no limit
     #[arg(long, value_name = "N|off", requires = "http")]
-    read_rate: Option<Rate>,
+    read_rate: Option<RatePerMinute>,
 
     /// Changing calls per minute for each HTTP caller; `off` for no limit. If omitted: 600 with a key or a token, otherwise
     /// no limit
     #[arg(long, value_name = "N|off", requires = "http")]
-    write_rate: Option<Rate>,
+    write_rate: Option<RatePerMinute>,
 
     /// Public URL of the server, as in `https://notes.example`: libraries are at this URL followed by their path
     #[arg(long, value_name = "URL", requires = "http")]

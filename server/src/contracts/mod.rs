@@ -40,7 +40,7 @@ static ALL: &[Served] = &[
     #[cfg(feature = "fixtures")]
     Served {
         spec: tabellion_mcp::fixtures::OFFICIAL_SUITE,
-        service: |library, _| Some(tabellion_mcp::fixtures::over(library)),
+        service: |library, _| Some(tabellion_mcp::fixtures::service(library)),
     },
 ];
 

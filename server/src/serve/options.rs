@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use tabellion_http::{
     keys::Scope,
     oauth::{Issuer, PublicUrl},
-    rates::Rate,
+    rates::RatePerMinute,
 };
 use tabellion_library::ExternalPolicy;
 use tabellion_mcp::{ApprovalMode, Offer};
@@ -47,9 +47,9 @@ pub(crate) struct HttpOptions {
     /// Files of the certificates and of the private key.
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     /// Reading calls per minute of each caller.
-    pub(crate) read_rate: Option<Rate>,
+    pub(crate) read_rate: Option<RatePerMinute>,
     /// Changing calls per minute of each caller.
-    pub(crate) write_rate: Option<Rate>,
+    pub(crate) write_rate: Option<RatePerMinute>,
     /// The URL under which clients reach the server.
     pub(crate) public_url: Option<PublicUrl>,
     /// Further values of `Host` that are accepted.

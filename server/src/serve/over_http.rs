@@ -10,8 +10,8 @@ use crate::console::say;
 use tabellion_http::{
     self as http, Credentials, Guard, LibraryCounts, Mount, OAuth, Site,
     keys::{KeyFile, KeyRing},
-    oauth::{Pace, Source, Tokens},
-    rates::Rate,
+    oauth::{PollingLimits, Source, Tokens},
+    rates::RatePerMinute,
     tls::Certificates,
 };
 use tabellion_library::Counts;
@@ -91,7 +91,7 @@ fn credentials(options: &HttpOptions) -> Result<Credentials, Box<dyn Error>> {
     let keys = options.keys.as_ref().map(|file| KeyRing::new(KeyFile::at(file)));
     let oauth = match (&options.oauth, &options.public_url) {
         (Some(oauth), Some(url)) => {
-            let source = Source::new(&oauth.jwks, Pace::default())?;
+            let source = Source::new(&oauth.jwks, PollingLimits::default())?;
             let tokens = Tokens::new(oauth.issuer.clone(), oauth.audiences.clone(), source);
             Some(OAuth {
                 tokens: Arc::new(tokens),
@@ -109,14 +109,14 @@ fn credentials(options: &HttpOptions) -> Result<Credentials, Box<dyn Error>> {
 
 /// Default limit of reading calls for callers with a key or a token. Agents stay far below it; it keeps a runaway agent from
 /// starving the others.
-const READS: Rate = Rate::a_minute(6000);
+const READS: RatePerMinute = RatePerMinute::a_minute(6000);
 /// Default limit of changing calls for callers with a key or a token.
-const WRITES: Rate = Rate::a_minute(600);
+const WRITES: RatePerMinute = RatePerMinute::a_minute(600);
 
 /// Returns the rate limits. Without authentication only loopback is served, so they default to off.
 fn limits(options: &HttpOptions, credentials: &Credentials) -> http::Limits {
     let is_open = credentials.keys.is_none() && credentials.oauth.is_none();
-    let default = |rate| if is_open { Rate::OFF } else { rate };
+    let default = |rate| if is_open { RatePerMinute::OFF } else { rate };
     http::Limits {
         reads: options.read_rate.unwrap_or(default(READS)),
         writes: options.write_rate.unwrap_or(default(WRITES)),

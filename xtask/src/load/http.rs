@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion_conformance::{http::events::Events, subject::Era};
+use tabellion_conformance::{era::Era, http::events::Events};
 use ureq::{
     Agent, Body, BodyReader,
     http::{Response, Uri},

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{Way, accepted, judge as judge_added};
 use crate::{
     Bytes,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure},
+    check::{Bench, Case, Check, Severity},
+    judgement::{Judgement, Stop, ensure},
     ledger,
     moment::Moment,
     reply::Reply,

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Way, accepted, added};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     ledger,
 };
 
@@ -73,7 +74,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 /// Fewer servers and fewer appendings. Chance has a say in what fails, so each is tried a few times.
 fn shrink(case: &Case) -> Vec<Case> {
-    const TRIES: usize = 4;
+    const ATTEMPTS: usize = 4;
     let Ok(crowd) = case.read::<Crowd>() else {
         return Vec::new();
     };
@@ -89,7 +90,7 @@ fn shrink(case: &Case) -> Vec<Case> {
         };
         Case::new(crowd.name("smaller"), crowd)
     });
-    cases.flat_map(|case| vec![case; TRIES]).collect()
+    cases.flat_map(|case| vec![case; ATTEMPTS]).collect()
 }
 
 const HELD: &str = "{\"timestamp\":\"2026-01-01T00:00:00Z\",\"event\":\"began\"}\n";

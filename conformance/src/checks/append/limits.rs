@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::{Way, accepted, added, judge as judge_added, refused};
 use crate::{
     Subject,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     checks::policy,
+    judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     reply::Reply,
 };

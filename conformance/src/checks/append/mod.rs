@@ -19,10 +19,11 @@ use tabellion_runtime::{
 
 use crate::{
     Subject,
-    check::{Check, Judgement, Stop, ensure, fail},
+    check::Check,
+    judgement::{Judgement, Stop, ensure, fail},
+    layout::DOCUMENT,
     reply::Reply,
     request::{self, Call, With, with_effect},
-    subject::DOCUMENT,
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -183,18 +184,11 @@ fn refused(reply: &Reply, what: &str) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{adapter::Adapter, launch::Launch, subject::Era};
+    use crate::Subject;
     use tabellion_contracts::learning_os::CONTRACT;
 
     pub(super) fn subject() -> Subject {
-        Subject {
-            name: "none".into(),
-            contract: &CONTRACT,
-            launch: Launch::of(vec!["false".into()]),
-            adapter: Adapter::Native,
-            era: Era::Session,
-            commits: true,
-        }
+        Subject::new(&CONTRACT, vec!["false".into()])
     }
 
     #[test]

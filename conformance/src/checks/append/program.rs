@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::{Way, accepted, content::one_commit, judge as judge_added, refused};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fewer_steps},
+    check::{Bench, Case, Check, Severity, fewer_steps},
+    judgement::{Judgement, Stop, ensure},
     moment::Moment,
 };
 

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::{Way, refused};
 use crate::{
     attacks,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Stop, ensure},
     moment::Moment,
     reply::Reply,
     request::put,

@@ -6,7 +6,8 @@ use tabellion_runtime::ToolSpec;
 
 use super::{Way, accepted, judge as judge_added, refused};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Stop},
     moment::Moment,
     request::put,
 };

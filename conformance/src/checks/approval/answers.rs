@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::{Waiting, answer, ask, calls, response};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     person::Person,
     reply::{Refusal, Reply},

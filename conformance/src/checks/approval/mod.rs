@@ -11,12 +11,13 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Subject,
-    check::{Check, Stop, fail},
+    check::Check,
     client::Client,
+    judgement::{Stop, fail},
+    layout::DOCUMENT,
     person::{self, Pending, Person},
     reply::Reply,
     request::{Call, With},
-    subject::DOCUMENT,
 };
 
 pub(super) const CHECKS: &[Check] = &[

@@ -4,14 +4,15 @@ use serde_json::{Value, json};
 
 use super::{Waiting, accept, answer, ask, calls, response};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
+    era::Era,
+    judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     person::Person,
     reply::Refusal,
     request::Call,
     scene::Scene,
-    subject::Era,
 };
 
 pub(super) const CHECK: Check = Check {

@@ -5,7 +5,8 @@ use tabellion_runtime::Shows;
 
 use super::{accept, answer, ask, calls};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     reply::Reply,
     request::Call,

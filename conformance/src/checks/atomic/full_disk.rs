@@ -14,7 +14,8 @@ use super::{
     struck::{judge_at_once, judge_later},
 };
 use crate::{
-    check::{Bench, Case, Judgement, Stop},
+    check::{Bench, Case},
+    judgement::{Judgement, Stop},
     ledger::git,
     scene::Scene,
     settled::{self, Baseline},
@@ -22,10 +23,10 @@ use crate::{
 
 /// The size of the file system.
 const SIZE: &str = "16m";
-/// How many bytes are left on it.
-const LEFT: [usize; 5] = [0, 4096, 12 * 1024, 40 * 1024, 120 * 1024];
-/// How many bytes a mutation brings.
-const CONTENT: usize = 100 * 1024;
+/// How many bytes are free on it.
+const FREE_BYTES: [usize; 5] = [0, 4096, 12 * 1024, 40 * 1024, 120 * 1024];
+/// How many bytes a mutation writes.
+const CONTENT_BYTES: usize = 100 * 1024;
 /// The file that takes all the room, where nobody looks for documents.
 const FILLER: &str = ".git/filler";
 
@@ -46,14 +47,14 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     }
     let full = |left, mutation| Full { mutation, left };
     let pairs: Vec<_> = if bench.pick(true, false) {
-        let most = LEFT.len().max(mutations.len());
-        let (left, mutations) = (LEFT.iter().cycle(), mutations.iter().cycle());
+        let most = FREE_BYTES.len().max(mutations.len());
+        let (left, mutations) = (FREE_BYTES.iter().cycle(), mutations.iter().cycle());
         left.zip(mutations)
             .take(most)
             .map(|(left, mutation)| full(*left, *mutation))
             .collect()
     } else {
-        let all = LEFT.iter();
+        let all = FREE_BYTES.iter();
         all.flat_map(|left| mutations.iter().map(|mutation| full(*left, *mutation)))
             .collect()
     };
@@ -64,7 +65,7 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let full: Full = case.read()?;
     let line = "More than there is room for.\n";
-    let content = line.repeat(CONTENT / line.len());
+    let content = line.repeat(CONTENT_BYTES / line.len());
     let call = full.mutation.call_with(bench.subject, &content)?;
     let scene = library(bench)?;
     let _mount = Mount::over_library(&scene)?;

@@ -15,15 +15,16 @@ use super::{
 };
 use crate::{
     WireError,
-    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    check::{Bench, Case},
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     scene::Scene,
     settled::{self, Baseline},
 };
 
-/// So many moments in the quick profile, and in the full one.
-const MOMENTS: [usize; 2] = [20, 120];
+/// How many moments are tried in the quick profile, and in the full one.
+const MAX_MOMENTS: [usize; 2] = [20, 120];
 
 /// A mutation during which the server is killed.
 #[derive(Debug, Serialize, Deserialize)]
@@ -48,7 +49,7 @@ pub(super) fn moments(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     }
     let took = mutations.iter().map(|mutation| took(bench, *mutation));
     let took: Vec<_> = took.collect::<Result<_, _>>()?;
-    let all = bench.pick(MOMENTS[0], MOMENTS[1]);
+    let all = bench.pick(MAX_MOMENTS[0], MAX_MOMENTS[1]);
     let mut dice = bench.dice("moments");
     let moments = (0..all).map(|number| {
         let at = number % mutations.len();

@@ -7,13 +7,15 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     Subject,
-    check::{Bench, Judgement, Stop, ensure, fail},
+    check::Bench,
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     ledger::{self, Files},
     reply::Reply,
     request::{Call, With, with_effect},
     scene::Scene,
     semantics,
+    stepper::{Counting, Stepper},
 };
 
 /// Documents of every library.
@@ -296,4 +298,13 @@ pub(super) fn ensure_as_answered(reply: Option<&Reply>, is_made: bool) -> Judgem
         }),
         None => Ok(()),
     }
+}
+
+/// Starts a server over `scene` that can be stepped through.
+///
+/// # Errors
+/// When that is not possible here, or the server does not start.
+pub(super) fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<(Client<'a>, Stepper), Stop> {
+    let (target, stepper) = scene.connect_stepped(Counting::WhenArmed)?;
+    Ok((Client::open(bench.subject, target, scene.library())?, stepper))
 }

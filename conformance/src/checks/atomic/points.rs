@@ -4,21 +4,19 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    mutation::{Mutation, library_in_memory},
-    struck,
-};
+use super::mutation::{self, Mutation, library_in_memory};
 use crate::{
-    check::{Bench, Case, Stop, fail},
+    check::{Bench, Case},
+    judgement::{Stop, fail},
     reply::Reply,
     settled,
     stepper::{Call, Effect, Errno, Fault},
 };
 
-/// More points than these of one mutation are not tried.
-const MOST_POINTS: usize = 400;
-/// So many points in the quick profile, of all mutations together.
-const QUICK_POINTS: usize = 25;
+/// How many points of one mutation are tried.
+const MAX_POINTS: usize = 400;
+/// How many points are tried in the quick profile, of all mutations together.
+const MAX_QUICK_POINTS: usize = 25;
 
 /// What happens at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +73,7 @@ impl Point {
 pub(super) fn cases(bench: &Bench<'_>, happenings: &[Happening]) -> Result<Vec<Case>, Stop> {
     let mutations = Mutation::of(bench)?;
     let mut dice = bench.dice(&format!("{happenings:?}"));
-    let most = bench.pick(QUICK_POINTS.div_ceil(mutations.len()), MOST_POINTS);
+    let most = bench.pick(MAX_QUICK_POINTS.div_ceil(mutations.len()), MAX_POINTS);
     let mut cases = Vec::new();
     for mutation in mutations {
         let calls = count(bench, mutation)?;
@@ -104,7 +102,7 @@ pub(super) fn cases(bench: &Bench<'_>, happenings: &[Happening]) -> Result<Vec<C
 fn count(bench: &Bench<'_>, mutation: Mutation) -> Result<Vec<Call>, Stop> {
     let call = mutation.call(bench.subject)?;
     let scene = library_in_memory(bench)?;
-    let (mut client, stepper) = struck::start(bench, &scene)?;
+    let (mut client, stepper) = mutation::start(bench, &scene)?;
     mutation.prepare(bench.subject, &mut client)?;
     // A server may do some things once, when it is first asked for something.
     settled::log(bench.subject, &mut client)?;

@@ -3,31 +3,23 @@
 use std::path::Path;
 
 use super::{
-    mutation::{document, ensure_as_answered, is_made, library_in_memory, must, next},
+    mutation::{document, ensure_as_answered, is_made, library_in_memory, must, next, start},
     points::{Happening, Point},
 };
 use crate::{
-    check::{Bench, Case, Judgement, Stop, ensure},
+    check::{Bench, Case},
     client::Client,
+    judgement::{Judgement, Stop, ensure},
     ledger::{self, Files},
     reply::Reply,
     request::Call,
     scene::Scene,
     settled::{self, Baseline},
-    stepper::{Counting, Effect, Stepper},
+    stepper::Effect,
 };
 
-/// So many calls before the fault are shown.
-const SHOWN: usize = 12;
-
-/// Starts a server over `scene` that can be stepped through.
-///
-/// # Errors
-/// When that is not possible here, or the server does not start.
-pub(super) fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<(Client<'a>, Stepper), Stop> {
-    let (target, stepper) = scene.connect_stepped(Counting::WhenArmed)?;
-    Ok((Client::open(bench.subject, target, scene.library())?, stepper))
-}
+/// How many calls before the fault are shown.
+const MAX_SHOWN_CALLS: usize = 12;
 
 /// Judges one point.
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -43,7 +35,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let calls = stepper.disarm();
     let struck = calls.iter().position(|call| call.effect.is_some());
     let up_to = struck.map_or(0, |at| at + 1);
-    for call in &calls[up_to.saturating_sub(SHOWN)..up_to] {
+    for call in &calls[up_to.saturating_sub(MAX_SHOWN_CALLS)..up_to] {
         bench.trace.did(format!("the server calls {call}"));
     }
     let reply = match answer {

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    check::{Bench, Case},
+    judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request::With,
 };

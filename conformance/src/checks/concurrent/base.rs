@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    check::{Bench, Case},
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request::{Call, With},
     scene::Scene,

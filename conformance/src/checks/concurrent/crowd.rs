@@ -7,7 +7,8 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::edits::{self, Edit};
 use crate::{
-    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    check::{Bench, Case},
+    judgement::{Judgement, Stop, ensure, fail},
     ledger,
     scene::Scene,
     settled::{self, Baseline},
@@ -91,7 +92,7 @@ pub(in crate::checks) fn cases_of_one_server(clients: usize, edits: usize) -> Re
 
 /// Fewer servers and fewer edits. Chance has a say in what fails, so each is tried a few times.
 pub(in crate::checks) fn shrink(case: &Case) -> Vec<Case> {
-    const TRIES: usize = 4;
+    const ATTEMPTS: usize = 4;
     let Ok(crowd) = case.read::<Crowd>() else {
         return Vec::new();
     };
@@ -112,7 +113,10 @@ pub(in crate::checks) fn shrink(case: &Case) -> Vec<Case> {
         case.read::<Crowd>()
             .map_or(0, |crowd| crowd.servers * crowd.edits)
     });
-    smaller.into_iter().flat_map(|case| vec![case; TRIES]).collect()
+    smaller
+        .into_iter()
+        .flat_map(|case| vec![case; ATTEMPTS])
+        .collect()
 }
 
 /// The edits of each server.

@@ -18,7 +18,8 @@ use super::{
     history::{self, lines_with},
 };
 use crate::{
-    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    check::{Bench, Case},
+    judgement::{Judgement, Stop, ensure, fail},
     scene::Scene,
     settled,
 };
@@ -26,9 +27,9 @@ use crate::{
 const NOTE: &str = "note.md";
 /// A save that left the file half written for longer than this is not held against anybody: whoever replaces the file
 /// meanwhile can't know that more is to come.
-const PROMPT: Duration = Duration::from_millis(3);
+const MAX_SAVE_TIME: Duration = Duration::from_millis(3);
 /// How long the editor waits for an answer to some edit before it saves again.
-const LONGEST_REST: Duration = Duration::from_millis(50);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// An editor and servers at the same document.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -89,7 +90,7 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 /// Fewer saves and edits, each a few times: chance has a say in what fails.
 pub(super) fn shrink(case: &Case) -> Vec<Case> {
-    const TRIES: usize = 4;
+    const ATTEMPTS: usize = 4;
     let Ok(beside) = case.read::<Beside>() else {
         return Vec::new();
     };
@@ -106,7 +107,7 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
             }
             .case()
         })
-        .flat_map(|case| vec![case; TRIES])
+        .flat_map(|case| vec![case; ATTEMPTS])
         .collect()
 }
 
@@ -134,7 +135,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             .collect();
         let saved = (0..beside.saves).try_for_each(|number| {
             let (since, seen) = (Instant::now(), answers.load(Ordering::Relaxed));
-            while answers.load(Ordering::Relaxed) == seen && since.elapsed() < LONGEST_REST {
+            while answers.load(Ordering::Relaxed) == seen && since.elapsed() < ANSWER_TIMEOUT {
                 thread::sleep(Duration::from_micros(200));
             }
             thread::sleep(Duration::from_micros(dice.u64(..6_000)));
@@ -277,7 +278,7 @@ impl Editor {
         file.set_len(0)?;
         file.rewind()?;
         file.write_all(content)?;
-        Ok((Some(replaced), since.elapsed() < PROMPT))
+        Ok((Some(replaced), since.elapsed() < MAX_SAVE_TIME))
     }
 
     /// Puts a new file in the place of the old one; what that held, where it can be seen.

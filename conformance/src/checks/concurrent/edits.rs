@@ -7,16 +7,17 @@ use tabellion_runtime::spec::EffectKind;
 use super::history::{self, lines_with};
 use crate::{
     Subject,
-    check::{Bench, Judgement, Stop, ensure, fail},
+    check::Bench,
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request::{Call, With},
     scene::Scene,
     semantics, settled,
 };
 
-/// So many names are shown of those that something is wrong with.
-const SHOWN: usize = 5;
+/// How many of the wrong names are shown.
+const MAX_SHOWN_NAMES: usize = 5;
 
 /// A call that brings a line which no other one brings.
 #[derive(Debug, Clone)]
@@ -141,7 +142,7 @@ pub(super) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) -> Judgemen
             .map(|edit| &*edit.token)
             .collect();
         ensure(names.is_empty(), || {
-            let some = names[..names.len().min(SHOWN)].join(", ");
+            let some = names[..names.len().min(MAX_SHOWN_NAMES)].join(", ");
             let all = names.len();
             format!("{all} edits of `{path}` {what} ({some}); {done} were acknowledged")
         })

@@ -15,7 +15,8 @@ use super::{
     history,
 };
 use crate::{
-    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    check::{Bench, Case},
+    judgement::{Judgement, Stop, ensure, fail},
     ledger::git,
     scene::Scene,
     settled,
@@ -28,8 +29,8 @@ const MINE: &str = "mine.md";
 /// The one that the person stages.
 const STAGED: &str = "staged.md";
 /// How long a person repeats a command while another program is in the way, and how long apart.
-const PATIENCE: Duration = Duration::from_secs(5);
-const REST: Duration = Duration::from_millis(10);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A person with a habit, and a server.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -75,7 +76,7 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 /// Fewer commands and edits, each a few times: chance has a say in what fails.
 pub(super) fn shrink(case: &Case) -> Vec<Case> {
-    const TRIES: usize = 4;
+    const ATTEMPTS: usize = 4;
     let Ok(beside) = case.read::<Beside>() else {
         return Vec::new();
     };
@@ -90,7 +91,7 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
             }
             .case()
         })
-        .flat_map(|case| vec![case; TRIES])
+        .flat_map(|case| vec![case; ATTEMPTS])
         .collect()
 }
 
@@ -178,10 +179,10 @@ pub(super) fn insist(root: &Path, command: &[&str]) -> Judgement {
     while let Err(error) = git(root, command) {
         let said = error.to_string();
         let is_refused = said.contains("nothing to commit") || said.contains("no changes added");
-        if is_refused || since.elapsed() > PATIENCE {
+        if is_refused || since.elapsed() > COMMAND_TIMEOUT {
             return Err(fail(format!("a person's git command can't be done: {said}")));
         }
-        thread::sleep(REST);
+        thread::sleep(RETRY_INTERVAL);
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    check::{Stop, fail},
+    judgement::{Stop, fail},
     ledger::git,
 };
 

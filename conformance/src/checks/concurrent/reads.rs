@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Judgement, Stop, ensure, fail},
+    check::{Bench, Case},
     checks::atomic::torn::{lines, torn},
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request::{Call, With},
     semantics::content_read,

@@ -13,8 +13,9 @@ use super::{
     reads::{DOCUMENT, ensure_whole},
 };
 use crate::{
-    check::{Bench, Case, Judgement, Stop},
+    check::{Bench, Case},
     checks::atomic::torn::lines,
+    judgement::{Judgement, Stop},
     request::With,
 };
 

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use super::{call, ensure_harmless, library, message, only_in, post, send};
 use crate::{
     bytes::Bytes,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
-    subject::Era,
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    era::Era,
+    judgement::{Judgement, Stop, ensure},
     talk::{Talk, is_answer},
 };
 

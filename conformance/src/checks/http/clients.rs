@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
     checks::concurrent::crowd,
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request::With,
     semantics,

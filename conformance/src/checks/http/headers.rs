@@ -5,8 +5,9 @@ use serde_json::json;
 
 use super::{call, ensure_harmless, library, message, only_in, post, send};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, as_small_as_can_be, ensure},
-    subject::Era,
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    era::Era,
+    judgement::{Judgement, ensure},
     talk::Talk,
     target::streamable::{METHOD, NAME, REVISION as REVISION_HEADER, base64},
 };

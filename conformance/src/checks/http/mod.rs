@@ -12,11 +12,12 @@ use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Check, Judgement, Stop, ensure},
+    check::{Bench, Check},
+    era::Era,
     http::{Request, Response, events::Events},
+    judgement::{Judgement, Stop, ensure},
     request::With,
     scene::Scene,
-    subject::Era,
     talk::{Talk, is_answer},
 };
 

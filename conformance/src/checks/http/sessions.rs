@@ -4,9 +4,10 @@ use serde_json::json;
 
 use super::{call, ensure_harmless, library, message, only_in, post, send};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    era::Era,
     http::Request,
-    subject::Era,
+    judgement::{Judgement, Stop, ensure, fail},
     talk::Talk,
     target::streamable::SESSION,
 };

@@ -17,7 +17,10 @@ mod shrink;
 mod tests;
 
 use self::{generate::Emphasis, play::Judged, program::Program};
-use crate::check::{Bench, Case, Check, Judgement, Severity, Stop};
+use crate::{
+    check::{Bench, Case, Check, Severity},
+    judgement::{Judgement, Stop},
+};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

@@ -11,9 +11,10 @@ use super::{
 };
 use crate::{
     adapter::Adapter,
-    check::{Bench, Judgement, Stop, ensure, fail},
+    check::Bench,
     checks::patch,
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     ledger::{self, git},
     reply::{Done, Reply},
     request::{Call, about, examples, set},

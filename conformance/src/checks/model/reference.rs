@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use crate::{
-    check::{Judgement, ensure, fail},
+    judgement::{Judgement, ensure, fail},
     request::Call,
     scene::View,
     semantics,

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, mem::discriminant, path::PathBuf};
 
-use crate::checks::CONTRACTS;
+use crate::contracts::CONTRACTS;
 
 use super::{
     CHECKS,
@@ -12,25 +12,17 @@ use super::{
 };
 use crate::{
     Bytes, Ledger, Subject,
-    adapter::Adapter,
-    check::{Bench, Profile, Stop},
+    check::{Bench, Profile},
+    judgement::Stop,
     markdown::NoSection,
     request::{Call, With},
     scene::View,
     semantics::{self, Change, Impossible},
-    subject::{Era, Launch},
     trace::Trace,
 };
 
 fn subject() -> Subject {
-    Subject {
-        name: "none".into(),
-        contract: CONTRACTS[0],
-        launch: Launch::of(Vec::new()),
-        adapter: Adapter::Native,
-        era: Era::Session,
-        commits: true,
-    }
+    Subject::new(CONTRACTS[0], Vec::new())
 }
 
 /// The programs of all checks.

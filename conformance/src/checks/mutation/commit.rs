@@ -5,9 +5,10 @@ use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::CHANGES,
+    judgement::{Judgement, Stop, ensure, fail},
     ledger,
     reply::{Done, Reply},
     request::{Call, With},

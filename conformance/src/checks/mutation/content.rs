@@ -1,9 +1,10 @@
 //! That a document becomes what the call says, in the folder and in the commit.
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
     checks::table::{self, Row},
     documents::CHANGES,
+    judgement::{Judgement, Stop, ensure, fail},
     ledger,
     reply::Reply,
     semantics,

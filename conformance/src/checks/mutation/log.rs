@@ -4,9 +4,10 @@ use serde_json::Value;
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::on_section,
+    judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request::{self, With},
     scene::Scene,

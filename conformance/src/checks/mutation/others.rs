@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     checks::person,
     documents::CHANGES,
+    judgement::{Judgement, Stop, ensure},
     ledger::{self, Ledger},
     moment::Moment,
     reply::Reply,

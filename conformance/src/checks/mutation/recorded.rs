@@ -5,12 +5,13 @@ use tabellion_runtime::spec::ResourceSpec;
 
 use crate::{
     Subject,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
+    layout::DOCUMENT,
     moment::Moment,
     reply::Reply,
     request::{Call, With, invalid_examples},
-    subject::DOCUMENT,
 };
 
 pub(super) const CHECK: Check = Check {

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::log;
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail, fewer_steps},
+    check::{Bench, Case, Check, Severity, fewer_steps},
     documents::CHANGES,
+    judgement::{Judgement, Stop, ensure, fail},
     ledger,
     reply::Reply,
     request::With,

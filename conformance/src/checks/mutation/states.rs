@@ -5,8 +5,9 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::others::same_lines;
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     documents::CHANGES,
+    judgement::{Judgement, Stop, ensure},
     ledger,
     moment::Moment,
     reply::Reply,

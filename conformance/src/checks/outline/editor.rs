@@ -11,8 +11,8 @@ use tabellion_runtime::{
 
 use crate::{
     Subject,
-    check::{Stop, fail},
     client::Client,
+    judgement::{Stop, fail},
     reply::Reply,
     request::put,
     scene::Scene,
@@ -257,19 +257,11 @@ pub(in crate::checks) fn accepted(reply: &Reply, what: &str) -> Result<(), Stop>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{adapter::Adapter, launch::Launch, subject::Era};
     use tabellion_contracts::safe_markdown_editor::CONTRACT;
 
     #[test]
     fn a_contracts_own_words_are_found() {
-        let subject = Subject {
-            name: "none".into(),
-            contract: &CONTRACT,
-            launch: Launch::of(vec!["false".into()]),
-            adapter: Adapter::Native,
-            era: Era::Session,
-            commits: true,
-        };
+        let subject = Subject::new(&CONTRACT, vec!["false".into()]);
         let words = Words::of(&subject).unwrap();
         let found = [
             &*words.id,

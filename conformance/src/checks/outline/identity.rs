@@ -5,9 +5,10 @@ use super::{
     samples::{self, begin, held, sections},
 };
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, ensure, fail},
+    check::{Bench, Case, Check, Severity},
+    judgement::{Judgement, ensure, fail},
+    layout::DOCUMENT,
     reply::Reply,
-    subject::DOCUMENT,
 };
 
 pub(super) const CHECK: Check = Check {

@@ -7,10 +7,11 @@ use super::{
     samples::begin,
 };
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Stop, ensure, fail},
+    layout::DOCUMENT,
     moment::Moment,
     reply::Reply,
-    subject::DOCUMENT,
 };
 
 pub(super) const CHECK: Check = Check {

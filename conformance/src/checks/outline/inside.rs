@@ -5,9 +5,10 @@ use super::{
     samples::{self, Seen, begin, held, sections},
 };
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, fail},
+    check::{Bench, Case, Check, Severity},
+    judgement::{Judgement, Stop, fail},
+    layout::DOCUMENT,
     reply::Reply,
-    subject::DOCUMENT,
 };
 
 pub(super) const CHECK: Check = Check {
@@ -24,8 +25,8 @@ pub(super) const CHECK: Check = Check {
 };
 
 const TEXTS: [&str; 4] = ["New text.\n", "- a\n- b", "", "été\n\n```\n# no heading\n```\n"];
-/// So many bytes of line endings may come or go where parts of a document meet.
-const MOST_ENDINGS: usize = 8;
+/// How many bytes of line endings may be added or removed where parts of a document meet.
+const MAX_ENDING_BYTES: usize = 8;
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     samples::each(bench, case, |scene, editor, document| {
@@ -64,7 +65,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                     "insertion" => spliced(&text, &(section.start..section.start), &after, |came| {
                         came.contains("New one")
                             && came.contains(new.trim_end())
-                            && came.len() <= "# New one".len() + 6 + new.len() + MOST_ENDINGS
+                            && came.len() <= "# New one".len() + 6 + new.len() + MAX_ENDING_BYTES
                     }),
                     "deletion" => without(&text, section, &after),
                     _ => moved(&text, section, &after),
@@ -104,7 +105,7 @@ fn updated(before: &str, section: &Seen, new: &str, after: &str) -> Option<&'sta
     let old = &before[section.own.clone()];
     let blanks = old.len() - old.trim().len();
     spliced(before, &section.own, after, |came| {
-        came.trim() == new.trim() && came.len() <= new.len() + blanks + MOST_ENDINGS
+        came.trim() == new.trim() && came.len() <= new.len() + blanks + MAX_ENDING_BYTES
     })
 }
 
@@ -115,7 +116,7 @@ fn without(before: &str, section: &Seen, after: &str) -> Option<&'static str> {
         return Some("what stood after it is not what it was");
     };
     let is_left = rest.trim_end_matches(ENDINGS) == left.trim_end_matches(ENDINGS);
-    let is_near = rest.len().abs_diff(left.len()) <= MOST_ENDINGS;
+    let is_near = rest.len().abs_diff(left.len()) <= MAX_ENDING_BYTES;
     (!is_left || !is_near).then_some("what stood before it is not what it was, or something of it is left")
 }
 
@@ -130,7 +131,7 @@ fn moved(before: &str, section: &Seen, after: &str) -> Option<&'static str> {
     let bare = |text: &str| text.replace(ENDINGS, "");
     let others = [&before[..section.start], &before[section.end..]].concat();
     let rest = [&after[..at], &after[at + own.len()..]].concat();
-    let is_near = after.len().abs_diff(before.len()) <= MOST_ENDINGS;
+    let is_near = after.len().abs_diff(before.len()) <= MAX_ENDING_BYTES;
     (bare(&others) != bare(&rest) || !is_near).then_some("other sections are not what they were")
 }
 

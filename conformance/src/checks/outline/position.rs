@@ -5,8 +5,9 @@ use super::{
     samples::{self, begin, held, sections},
 };
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, ensure},
+    check::{Bench, Case, Check, Severity},
     documents::Document,
+    judgement::{Judgement, ensure},
     reply::Reply,
     scene::Scene,
 };
@@ -25,8 +26,8 @@ pub(super) const CHECK: Check = Check {
     shrink: samples::shrink,
 };
 
-/// So many positions of a document are tried in the quick profile.
-const MOST: usize = 2;
+/// How many positions of a document are tried in the quick profile.
+const MAX_QUICK_POSITIONS: usize = 2;
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     samples::each(bench, case, |scene, editor, document| {
@@ -55,7 +56,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 
 /// Some of the numbers below `all`: the first, the last and those between.
 fn chosen(bench: &Bench<'_>, all: usize) -> Vec<usize> {
-    let most = bench.pick(MOST, 12).min(all);
+    let most = bench.pick(MAX_QUICK_POSITIONS, 12).min(all);
     (0..most)
         .map(|part| part * (all - 1).max(1) / (most - 1).max(1))
         .collect()

@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::editor::Editor;
 use crate::{
-    check::{Bench, Case, Judgement, Stop},
+    check::{Bench, Case},
     documents::{self, Document},
+    judgement::{Judgement, Stop},
+    layout::DOCUMENT,
     markdown::{self, Section},
     scene::Scene,
-    subject::DOCUMENT,
 };
 
 /// Names of documents that are tried one after the other.

@@ -8,8 +8,9 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     attacks::{self, Attack, Expected, Setup, placed},
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
     client::Client,
+    judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     reply::Reply,
     request::{self, Call, With, with_effect},
@@ -100,7 +101,7 @@ fn cases(_: &Bench<'_>, check: &str) -> Result<Vec<Case>, Stop> {
 }
 
 /// So many calls are made of an attack at most.
-const MOST_CALLS: usize = 40;
+const MAX_CALLS: usize = 40;
 
 fn shrink(case: &Case) -> Vec<Case> {
     let Ok(Tried { attack, only: None }) = case.read() else {
@@ -110,7 +111,7 @@ fn shrink(case: &Case) -> Vec<Case> {
         attack: attack.clone(),
         only: Some(only),
     };
-    (0..MOST_CALLS)
+    (0..MAX_CALLS)
         .map(|only| Case::new(case.name.clone(), alone(only)))
         .collect()
 }
@@ -184,7 +185,7 @@ fn tries(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> V
         }
     }
     tries.sort_by_key(|it| it.call.tool.mutating);
-    tries.truncate(MOST_CALLS);
+    tries.truncate(MAX_CALLS);
     tries
 }
 

@@ -6,7 +6,8 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     Subject,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Stop, ensure},
     launch::not_ours,
     ledger,
     moment::Moment,

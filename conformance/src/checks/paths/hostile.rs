@@ -5,7 +5,8 @@ use std::fs;
 use serde_json::json;
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Stop, ensure},
     ledger,
     moment::Moment,
     request::With,

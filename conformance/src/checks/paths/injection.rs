@@ -5,14 +5,15 @@ use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client,
     documents::CHANGES,
+    era::Era,
+    judgement::{Judgement, Stop, ensure},
     ledger,
     reply::Reply,
     request::{Call, With},
     scene::Scene,
-    subject::Era,
 };
 
 pub(super) const INJECTION: Check = Check {

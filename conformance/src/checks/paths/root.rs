@@ -10,9 +10,10 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::CHANGES,
+    judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     reply::Reply,
     request::{Call, With},

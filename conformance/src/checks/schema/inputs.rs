@@ -7,8 +7,9 @@ use tabellion_runtime::ToolSpec;
 use super::DOCUMENTS;
 use crate::{
     adapter::Adapter,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
     generate::{Input, Inputs},
+    judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request::examples,
     scene::Scene,
@@ -45,8 +46,8 @@ pub(super) const INVALID: Check = Check {
     shrink,
 };
 
-/// So many inputs are tried in one session.
-const TOGETHER: usize = 40;
+/// How many inputs are tried in one session.
+const INPUTS_PER_SESSION: usize = 40;
 /// The code that says that arguments are wrong.
 const INVALID_PARAMS: i64 = -32602;
 
@@ -65,8 +66,12 @@ fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, S
     let mut cases = Vec::new();
     for tool in bench.subject.tools() {
         let inputs = of(Inputs::of(tool));
-        for (number, inputs) in inputs.chunks(TOGETHER).enumerate() {
-            let name = format!("inputs of {} from number {}", tool.name, number * TOGETHER + 1);
+        for (number, inputs) in inputs.chunks(INPUTS_PER_SESSION).enumerate() {
+            let name = format!(
+                "inputs of {} from number {}",
+                tool.name,
+                number * INPUTS_PER_SESSION + 1
+            );
             let (tool, inputs) = (tool.name.to_owned(), inputs.to_vec());
             cases.push(Case::new(name, Tried { tool, inputs }));
         }

@@ -6,7 +6,8 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::{DOCUMENT, DOCUMENTS};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure},
+    check::{Bench, Case, Check, Severity},
+    judgement::{Judgement, Stop, ensure},
     reply::Refusal,
     request::{Call, With},
     scene::Scene,
@@ -58,11 +59,11 @@ const HERE: &str = "conformance-here";
 /// The other of two ids.
 const SECOND_ID: i64 = 2;
 /// How deep lists are nested.
-const DEEP: usize = 10_000;
+const NESTING_DEPTH: usize = 10_000;
 
 fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let deep = "[".repeat(DEEP) + &"]".repeat(DEEP);
-    let objects = r#"{"a":"#.repeat(DEEP) + "1" + &"}".repeat(DEEP);
+    let deep = "[".repeat(NESTING_DEPTH) + &"]".repeat(NESTING_DEPTH);
+    let objects = r#"{"a":"#.repeat(NESTING_DEPTH) + "1" + &"}".repeat(NESTING_DEPTH);
     let values = [
         "1e308",
         "1e999",
@@ -143,7 +144,10 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         list("a deep argument", member(Place::Arguments).into()),
         list("a deep parameter", member(Place::Params).into()),
         list("a deep message", member(Place::Message).into()),
-        list("a depth without an end", vec![at(Place::Content)(&deep[..DEEP])]),
+        list(
+            "a depth without an end",
+            vec![at(Place::Content)(&deep[..NESTING_DEPTH])],
+        ),
     ])
 }
 

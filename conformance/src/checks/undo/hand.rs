@@ -3,15 +3,16 @@
 use serde_json::json;
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     checks::outline::{
         editor::{Editor, accepted},
         samples::{begin, held},
     },
+    judgement::{Judgement, Stop, ensure},
+    layout::DOCUMENT,
     moment::Moment,
     reply::Reply,
     scene::Scene,
-    subject::DOCUMENT,
 };
 
 pub(super) const CHECK: Check = Check {

@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail, fewer_steps},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be, fewer_steps},
     checks::outline::editor::{Editor, Entry, accepted},
+    judgement::{Judgement, Stop, ensure, fail},
+    layout::DOCUMENT,
     reply::Reply,
     scene::Scene,
     settled,
-    subject::DOCUMENT,
 };
 
 pub(super) const CHECK: Check = Check {
@@ -64,7 +65,7 @@ enum Step {
     Hand(bool),
 }
 
-const LENGTH: usize = 16;
+const PROGRAM_LENGTH: usize = 16;
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut dice = bench.dice("undo/program");
@@ -79,7 +80,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         18 => Step::Restart,
         _ => Step::Hand(dice.bool()),
     };
-    let mut program = || -> Vec<Step> { (0..LENGTH).map(|_| step()).collect() };
+    let mut program = || -> Vec<Step> { (0..PROGRAM_LENGTH).map(|_| step()).collect() };
     let cases = (0..bench.pick(6, 250)).map(|number| Case::new(format!("program {number}"), program()));
     Ok(cases.collect())
 }

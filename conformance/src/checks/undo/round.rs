@@ -1,17 +1,18 @@
 //! One change, its undo and its redo, on all kinds of documents.
 
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
     checks::outline::{
         editor::{Editor, Entry, accepted},
         samples::{self, begin, sections},
     },
     documents::Document,
+    judgement::{Judgement, Stop, ensure, fail},
+    layout::DOCUMENT,
     ledger,
     reply::Reply,
     scene::Scene,
     settled,
-    subject::DOCUMENT,
 };
 
 pub(super) const UNDO: Check = Check {

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use super::{library, lines_only, short};
 use crate::{
     Bytes,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
     client::prepare,
+    judgement::{Judgement, Stop, ensure, fail},
     talk::Talk,
 };
 

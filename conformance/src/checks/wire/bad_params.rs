@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::{ensure_refused, id, library, short};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure},
+    check::{Bench, Case, Check, Severity},
+    judgement::{Judgement, Stop, ensure},
     talk::Talk,
 };
 

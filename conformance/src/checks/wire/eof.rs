@@ -7,7 +7,8 @@ use tabellion_runtime::spec::EffectKind;
 use super::{DOCUMENTS, lines_only};
 use crate::{
     WireError,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Stop, ensure, fail},
     ledger,
     reply::Refusal,
     request::With,

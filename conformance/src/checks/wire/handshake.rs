@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::{library, short};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    era::Era,
+    judgement::{Judgement, Stop, ensure, fail},
     official,
-    subject::Era,
     talk::Talk,
 };
 

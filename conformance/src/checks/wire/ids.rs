@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::{harmless, library, short};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
-    subject::Era,
+    check::{Bench, Case, Check, Severity},
+    era::Era,
+    judgement::{Judgement, Stop, ensure, fail},
     talk::{Talk, is_answer},
 };
 
@@ -39,10 +40,20 @@ enum Ids {
 }
 
 /// The largest integer that every JSON library keeps.
-const LARGEST: i64 = (1 << 53) - 1;
+const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let integers = [0, 1, -1, 65_536, 2_147_483_648, -2_147_483_649, LARGEST, -LARGEST].map(Value::from);
+    let integers = [
+        0,
+        1,
+        -1,
+        65_536,
+        2_147_483_648,
+        -2_147_483_649,
+        MAX_SAFE_INTEGER,
+        -MAX_SAFE_INTEGER,
+    ]
+    .map(Value::from);
     let texts = [
         "a",
         "",

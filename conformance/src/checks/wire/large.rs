@@ -5,7 +5,8 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::DOCUMENTS;
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure},
+    check::{Bench, Case, Check, Severity},
+    judgement::{Judgement, Stop, ensure},
     reply::Refusal,
     request::With,
     talk::Talk,

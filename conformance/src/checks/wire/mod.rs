@@ -21,7 +21,8 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     adapter::Adapter,
-    check::{Bench, Check, Judgement, Stop, ensure},
+    check::{Bench, Check},
+    judgement::{Judgement, Stop, ensure},
     reply::Refusal,
     request::{self, Call, With},
     scene::Scene,

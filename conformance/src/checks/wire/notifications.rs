@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::library;
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, as_small_as_can_be, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, fail},
     talk::{Talk, is_answer},
 };
 

@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 
 use super::{id, library, tool, valid_calls};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
+    era::Era,
     generate::Inputs,
+    judgement::{Judgement, Stop, ensure, fail},
     official,
-    subject::Era,
     talk::{Talk, is_answer},
 };
 

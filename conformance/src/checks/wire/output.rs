@@ -7,8 +7,9 @@ use tabellion_runtime::schema::compile;
 use super::{id, library, native_only, short, tool, valid_calls};
 use crate::{
     adapter::Adapter,
-    check::{Bench, Case, Check, Judgement, Severity, Stop, ensure, fail},
+    check::{Bench, Case, Check, Severity},
     generate::Inputs,
+    judgement::{Judgement, Stop, ensure, fail},
     reply,
     talk::Talk,
 };

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use super::{id, library, lines_only, short, valid_calls};
 use crate::{
     WireError,
-    check::{Bench, Case, Check, Judgement, Severity, as_small_as_can_be, ensure},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
     generate::Inputs,
+    judgement::{Judgement, ensure},
     talk::{Talk, is_answer},
 };
 

@@ -6,7 +6,8 @@ use tabellion_runtime::ToolSpec;
 
 use super::{harmless, id, library, native_only, short};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Stop, ensure, fail},
     talk::Talk,
 };
 

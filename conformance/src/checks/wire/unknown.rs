@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::{library, short};
 use crate::{
-    check::{Bench, Case, Check, Judgement, Severity, Stop, as_small_as_can_be, ensure, fail},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Stop, ensure, fail},
     talk::Talk,
 };
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{escape, mark, prose};
 use crate::{
-    check::Difference,
+    judgement::Difference,
     report::{
         CheckReport, Report, Standing, Witness,
         compare::Comparison,
@@ -15,8 +15,8 @@ use crate::{
     trace::Event,
 };
 
-/// More lines of a diff than this are not shown.
-const MOST_LINES: usize = 400;
+/// The longest diff that is shown.
+const MAX_DIFF_LINES: usize = 400;
 
 /// The page's name for a check of a server's report.
 pub(super) fn id(server: usize, number: usize) -> String {
@@ -144,7 +144,7 @@ fn differs(html: &mut String, difference: &Difference) {
         escape(&visible::line(&difference.path)),
         diff::remark(difference).unwrap_or(legend)
     );
-    for line in diff::lines(difference, MOST_LINES) {
+    for line in diff::lines(difference, MAX_DIFF_LINES) {
         let _ = match line {
             Line::Gap(old, _) => writeln!(html, "<span class=\"gap\">from line {old}</span>"),
             Line::More(more) => writeln!(html, "<span class=\"gap\">{more} more lines</span>"),

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// With more servers than this, a phone has to scroll sideways.
-const NARROW: usize = 4;
+const MAX_NARROW_COLUMNS: usize = 4;
 
 pub(super) fn guarantees(html: &mut String, comparison: &Comparison<'_>) {
     html.push_str("<section id=\"guarantees\" aria-label=\"Guarantees by servers\">\n");
@@ -117,7 +117,7 @@ fn shown(comparison: &Comparison<'_>, server: usize, cell: &[(usize, &CheckRepor
 
 fn open(html: &mut String, first: &str, comparison: &Comparison<'_>, with_scores: bool) {
     // What scrolls must be reachable by keys.
-    let attributes = match comparison.reports.len() > NARROW {
+    let attributes = match comparison.reports.len() > MAX_NARROW_COLUMNS {
         true => "class=\"table wide\" tabindex=\"0\"",
         false => "class=\"table\"",
     };

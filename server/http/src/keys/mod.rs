@@ -27,7 +27,7 @@ pub(crate) use file::{is_email, is_name};
 pub use ring::KeyRing;
 pub use scope::{Scope, ScopeError};
 
-/// Who a key or a token belongs to.
+/// The owner of a key or a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// The key's id, or the token's subject and client. It is no secret.
@@ -65,7 +65,7 @@ pub enum Validity {
 /// What a key or a token permits in one library.
 #[derive(Debug, Clone)]
 pub struct KeyGrant {
-    /// Who the key or token belongs to.
+    /// The owner of the key or token.
     pub principal: Arc<Principal>,
     scopes: Vec<Scope>,
     validity: Validity,

@@ -1,4 +1,4 @@
-//! What a token says, once it is known who signed it: for whom it is, until when, whose it is, and what it allows.
+//! The claims of a token whose signature is verified: audience, expiry, subject and scopes.
 
 use std::{
     sync::Arc,
@@ -10,11 +10,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_e
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::{BadToken, Bearer, LEEWAY, resource};
+use super::{Bearer, LEEWAY, TokenError, resource};
 use crate::keys::{self, Principal, Scope};
 
-/// The longest name of a subject or client, in bytes. OpenID Connect has 255 for the first.
-const LONGEST: usize = 255;
+/// Maximum length of a subject or client id, in bytes (OpenID Connect Core, section 2).
+const MAX_ID_BYTES: usize = 255;
 
 /// Bytes that are percent-encoded in ids, so that a subject and a client can be joined by `/` and read in a log.
 const UNSAFE_IN_ID: &AsciiSet = &NON_ALPHANUMERIC
@@ -26,56 +26,56 @@ const UNSAFE_IN_ID: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b':')
     .remove(b'|');
 
-/// What is known of a token's bearer.
+/// The claims that this server uses.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Claims {
-    /// Who it was made for.
+    /// The subject (`sub`).
     subject: String,
-    /// The program that it was given to; empty where that is not said.
+    /// The client (`client_id` or `azp`); empty if there is none.
     client: String,
-    /// What they are called, if that can stand in a commit.
+    /// The name, if it can stand in a commit.
     name: Option<String>,
-    /// Their address, where the issuer has verified it.
+    /// The e-mail address, if the issuer has verified it.
     email: Option<String>,
     scopes: Vec<Scope>,
-    /// From when on it is no longer good, since 1970.
+    /// Expiry, since 1970.
     expires: Duration,
 }
 
 impl Claims {
-    /// Reads what a token says at the time `now`, which is counted from 1970.
+    /// Checks the claims at the time `now`, since 1970.
     pub(super) fn check<'a>(
         payload: Map<String, Value>,
         issuer: &str,
         mut audiences: impl Iterator<Item = &'a String>,
         now: Duration,
-    ) -> Result<Self, BadToken> {
+    ) -> Result<Self, TokenError> {
         let text = |name| match payload.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(_) => Err(BadToken::Form),
+            Some(_) => Err(TokenError::Form),
         };
         let short = |text: &str| {
-            let fits = (1..=LONGEST).contains(&text.len());
-            fits.then(|| text.to_owned()).ok_or(BadToken::Form)
+            let fits = (1..=MAX_ID_BYTES).contains(&text.len());
+            fits.then(|| text.to_owned()).ok_or(TokenError::Form)
         };
         if text("iss")? != Some(issuer) {
-            return Err(BadToken::Issuer);
+            return Err(TokenError::Issuer);
         }
         let named = texts(payload.get("aud"))?;
         if !audiences.any(|own| named.iter().any(|named| resource::is_same(named, own))) {
-            return Err(BadToken::Audience);
+            return Err(TokenError::Audience);
         }
-        let expires = time(payload.get("exp"))?.ok_or(BadToken::Form)?;
+        let expires = time(payload.get("exp"))?.ok_or(TokenError::Form)?;
         if now >= expires.saturating_add(LEEWAY) {
-            return Err(BadToken::Expired);
+            return Err(TokenError::Expired);
         }
         let begins = time(payload.get("nbf"))?.unwrap_or_default();
         if begins > now + LEEWAY {
-            return Err(BadToken::Early);
+            return Err(TokenError::Early);
         }
         if payload.contains_key("cnf") {
-            return Err(BadToken::Bound);
+            return Err(TokenError::Bound);
         }
         let client = match text("client_id")? {
             Some(client) => Some(client),
@@ -86,7 +86,7 @@ impl Claims {
         let called = [text("name")?, text("preferred_username")?];
         let name = called.into_iter().flatten().find(|name| keys::is_name(name));
         Ok(Self {
-            subject: short(text("sub")?.ok_or(BadToken::Form)?)?,
+            subject: short(text("sub")?.ok_or(TokenError::Form)?)?,
             client: client.map_or(Ok(String::new()), short)?,
             name: name.map(str::to_owned),
             email: email.map(str::to_owned),
@@ -95,7 +95,7 @@ impl Claims {
         })
     }
 
-    /// Whose token it is.
+    /// Returns the token's bearer.
     pub(super) fn bearer(self) -> Bearer {
         let id = format!(
             "oauth:{}/{}",
@@ -122,28 +122,31 @@ impl Claims {
     }
 }
 
-/// One text or a list of them.
-fn texts(value: Option<&Value>) -> Result<Vec<&str>, BadToken> {
+/// Returns the strings of a value that is one string or an array of strings.
+fn texts(value: Option<&Value>) -> Result<Vec<&str>, TokenError> {
     match value {
         None => Ok(vec![]),
         Some(Value::String(one)) => Ok(vec![one]),
-        Some(Value::Array(many)) => many.iter().map(|it| it.as_str().ok_or(BadToken::Form)).collect(),
-        Some(_) => Err(BadToken::Form),
+        Some(Value::Array(many)) => many
+            .iter()
+            .map(|it| it.as_str().ok_or(TokenError::Form))
+            .collect(),
+        Some(_) => Err(TokenError::Form),
     }
 }
 
-/// A time since 1970 (RFC 7519, section 2: `NumericDate`). Years that no clock has are none.
-fn time(value: Option<&Value>) -> Result<Option<Duration>, BadToken> {
+/// Returns a time since 1970 (RFC 7519, section 2: `NumericDate`), up to the year 5138.
+fn time(value: Option<&Value>) -> Result<Option<Duration>, TokenError> {
     let Some(value) = value else {
         return Ok(None);
     };
     let seconds = value.as_f64().filter(|seconds| (0.0..1e11).contains(seconds));
-    let seconds = seconds.ok_or(BadToken::Form)?;
+    let seconds = seconds.ok_or(TokenError::Form)?;
     Ok(Some(Duration::from_secs_f64(seconds)))
 }
 
-/// What is allowed: of `scope` (RFC 9068, section 2.2.3), or of `scp`, as some issuers call it, what means something here.
-fn scopes(payload: &Map<String, Value>) -> Result<Vec<Scope>, BadToken> {
+/// Returns the known scopes of `scope` (RFC 9068, section 2.2.3), or of `scp`, which some issuers use.
+fn scopes(payload: &Map<String, Value>) -> Result<Vec<Scope>, TokenError> {
     let named = match payload.get("scope") {
         Some(scope) => texts(Some(scope))?,
         None => texts(payload.get("scp"))?,

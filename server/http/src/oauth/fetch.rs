@@ -1,4 +1,4 @@
-//! The keys of an issuer, by HTTP/1.1.
+//! Fetches an issuer's keys over HTTP/1.1.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -19,46 +19,46 @@ use tokio_rustls::{
     rustls::{ClientConfig, pki_types::ServerName},
 };
 
-use super::{BadSet, KeySet};
+use super::{KeySet, KeySetError};
 
-/// The longest set of keys, in bytes.
-const LONGEST: usize = 256 << 10;
+/// Maximum size of a key set, in bytes.
+const MAX_SET_BYTES: usize = 256 << 10;
 
-/// Why keys could not be had.
+/// Why keys could not be fetched.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotHad {
-    /// There is no connection, or it broke off.
+pub(super) enum FetchError {
+    /// Connecting failed, or the connection broke.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// What came is no HTTP.
+    /// The answer is not HTTP.
     #[error("{0}")]
     Http(#[from] hyper::Error),
-    /// Something else was answered. Redirections are not followed.
-    #[error("it answers with {0}")]
+    /// The status is not 200. Redirects are not followed.
+    #[error("the server answered with {0}")]
     Status(StatusCode),
-    /// There is more than any issuer needs.
-    #[error("it is longer than {LONGEST} bytes, or broke off")]
-    Long,
-    /// Something else came.
+    /// The answer is too long.
+    #[error("the answer is longer than {MAX_SET_BYTES} bytes, or incomplete")]
+    TooLong,
+    /// The answer is not a key set.
     #[error(transparent)]
-    Set(#[from] BadSet),
+    Set(#[from] KeySetError),
     /// It took too long.
-    #[error("it took longer than {0:?}")]
-    Slow(Duration),
+    #[error("no answer within {0:?}")]
+    Timeout(Duration),
 }
 
-/// Gets the keys at `url`, within `patience`. Without `tls`, in the clear.
+/// Fetches the keys at `url` within `timeout`; in the clear without `tls`.
 pub(super) async fn get(
     url: &Uri,
     tls: Option<&Arc<ClientConfig>>,
-    patience: Duration,
-) -> Result<KeySet, NotHad> {
-    let got = tokio::time::timeout(patience, connect(url, tls)).await;
-    let text = got.unwrap_or(Err(NotHad::Slow(patience)))?;
+    timeout: Duration,
+) -> Result<KeySet, FetchError> {
+    let got = tokio::time::timeout(timeout, connect(url, tls)).await;
+    let text = got.unwrap_or(Err(FetchError::Timeout(timeout)))?;
     Ok(KeySet::parse(&text)?)
 }
 
-async fn connect(url: &Uri, tls: Option<&Arc<ClientConfig>>) -> Result<Bytes, NotHad> {
+async fn connect(url: &Uri, tls: Option<&Arc<ClientConfig>>) -> Result<Bytes, FetchError> {
     let host = url.host().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let port = url.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 });
@@ -73,7 +73,7 @@ async fn connect(url: &Uri, tls: Option<&Arc<ClientConfig>>) -> Result<Bytes, No
     }
 }
 
-async fn ask<S>(url: &Uri, stream: S) -> Result<Bytes, NotHad>
+async fn ask<S>(url: &Uri, stream: S) -> Result<Bytes, FetchError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -88,12 +88,12 @@ where
     let answer = async {
         let response = sender.send_request(request).await?;
         if response.status() != StatusCode::OK {
-            return Err(NotHad::Status(response.status()));
+            return Err(FetchError::Status(response.status()));
         }
-        let body = Limited::new(response.into_body(), LONGEST).collect().await;
-        body.map(|body| body.to_bytes()).map_err(|_| NotHad::Long)
+        let body = Limited::new(response.into_body(), MAX_SET_BYTES).collect().await;
+        body.map(|body| body.to_bytes()).map_err(|_| FetchError::TooLong)
     };
-    // The connection works while it is asked, and may be closed before its answer is read.
+    // The connection must be polled for the request to progress, and may close before the answer is read.
     tokio::pin!(connection, answer);
     tokio::select! {
         answer = &mut answer => answer,

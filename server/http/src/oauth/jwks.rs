@@ -1,15 +1,15 @@
-//! The keys of an issuer (RFC 7517): those that can be used here.
+//! Key sets of an issuer (RFC 7517), reduced to the keys that can be used here.
 
 use serde_json::{Map, Value};
 
 use super::jws::{self, Algorithm, Token};
 use tabellion_mcp::json;
 
-/// Why a text is no set of keys.
+/// Why a text is not a usable key set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadSet {
-    /// It is something else.
-    #[error("this is no JSON Web Key Set, which is an object with the list `keys`")]
+pub enum KeySetError {
+    /// It is not a JSON Web Key Set.
+    #[error("this is not a JSON Web Key Set (an object with an array `keys`)")]
     Form,
     /// None of its keys can be used.
     #[error("it has no public key for signatures: RSA of at least 2048 bits, P-256, P-384 or Ed25519")]
@@ -20,12 +20,12 @@ pub enum BadSet {
 #[derive(Debug, PartialEq, Eq)]
 pub struct KeySet(Vec<Key>);
 
-/// One of them.
+/// A key of the set.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Key {
-    /// What it is called.
+    /// Its id (`kid`).
     id: Option<String>,
-    /// The only algorithm that it is for, where it says one.
+    /// The only algorithm that it may be used with (`alg`), if it has one.
     algorithm: Option<Algorithm>,
     pub(super) material: Material,
 }
@@ -40,26 +40,26 @@ pub(super) enum Material {
 }
 
 impl KeySet {
-    /// Reads a set. Keys of other kinds, or for other uses, are left out.
+    /// Parses a key set. Keys of other types, or for other uses, are ignored.
     ///
     /// # Errors
-    /// When it is no set, or nothing of it can be used.
-    pub fn parse(text: &[u8]) -> Result<Self, BadSet> {
+    /// If it is not a key set, or has no usable key.
+    pub fn parse(text: &[u8]) -> Result<Self, KeySetError> {
         let Ok(Value::Object(mut set)) = json::parse(text) else {
-            return Err(BadSet::Form);
+            return Err(KeySetError::Form);
         };
         let Some(Value::Array(keys)) = set.remove("keys") else {
-            return Err(BadSet::Form);
+            return Err(KeySetError::Form);
         };
         let keys: Vec<_> = keys.iter().filter_map(Value::as_object).filter_map(key).collect();
         if keys.is_empty() {
-            Err(BadSet::Empty)
+            Err(KeySetError::Empty)
         } else {
             Ok(Self(keys))
         }
     }
 
-    /// The keys that a token can have been signed with.
+    /// Returns the keys that may have signed the token.
     pub(super) fn fitting<'a>(&'a self, token: &'a Token<'_>) -> impl Iterator<Item = &'a Key> {
         self.0.iter().filter(|key| {
             token.key.as_ref().is_none_or(|id| key.id.as_ref() == Some(id))
@@ -105,7 +105,7 @@ fn key(key: &Map<String, Value>) -> Option<Key> {
     })
 }
 
-/// A number's bytes, without the zeros that some put before it.
+/// Strips the leading zeros of a number's bytes.
 fn number(mut bytes: Vec<u8>) -> Vec<u8> {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     bytes.drain(..zeros);

@@ -1,4 +1,4 @@
-//! A signed token in the compact form (RFC 7515, section 7.1), and whether one of an issuer's keys signed it.
+//! Signed tokens in the compact form (RFC 7515, section 7.1), and their verification.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::signature::{
@@ -10,18 +10,18 @@ use ring::signature::{
 use serde_json::{Map, Value};
 
 use super::{
-    BadToken,
+    TokenError,
     jwks::{Key, Material},
 };
 use tabellion_mcp::json;
 
-/// The longest token, in bytes.
-const LONGEST: usize = 16 << 10;
-/// What tokens for resource servers call themselves (RFC 9068, section 2.1), and what they are called where an issuer
-/// doesn't know better. Other kinds of JWT are made for others (RFC 8725, section 3.11).
+/// Maximum size of a token, in bytes.
+const MAX_TOKEN_BYTES: usize = 16 << 10;
+/// Types of access tokens: RFC 9068, section 2.1, and plain `jwt`, which some issuers use. Other types are for other
+/// purposes (RFC 8725, section 3.11).
 const TYPES: [&str; 3] = ["at+jwt", "application/at+jwt", "jwt"];
 
-/// How a token is signed. All of these are asymmetric: whoever can check a token can't make one.
+/// A signature algorithm. All are asymmetric, so that a verifier can't forge tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Algorithm {
     Rs256,
@@ -36,7 +36,7 @@ pub(super) enum Algorithm {
 }
 
 impl Algorithm {
-    /// By its name (RFC 7518, 8037, 9864); `None` for one that is not served, such as `none` and `HS256`.
+    /// Returns the algorithm of this name (RFC 7518, 8037, 9864); `None` if it is not supported, such as `none` and `HS256`.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "RS256" => Self::Rs256,
@@ -52,8 +52,8 @@ impl Algorithm {
         })
     }
 
-    /// How it is checked with this key; `None` where the key is for others.
-    fn check(self, material: &Material) -> Option<Check<'_>> {
+    /// Returns how to verify with this key; `None` if the key is for another algorithm.
+    fn verifier(self, material: &Material) -> Option<Verifier<'_>> {
         let rsa: &'static RsaParameters = match (self, material) {
             (Self::Rs256, Material::Rsa { .. }) => &RSA_PKCS1_2048_8192_SHA256,
             (Self::Rs384, Material::Rsa { .. }) => &RSA_PKCS1_2048_8192_SHA384,
@@ -62,95 +62,95 @@ impl Algorithm {
             (Self::Ps384, Material::Rsa { .. }) => &RSA_PSS_2048_8192_SHA384,
             (Self::Ps512, Material::Rsa { .. }) => &RSA_PSS_2048_8192_SHA512,
             (Self::Es256, Material::P256(point)) => {
-                return Some(Check::Point(&ECDSA_P256_SHA256_FIXED, point));
+                return Some(Verifier::Point(&ECDSA_P256_SHA256_FIXED, point));
             }
             (Self::Es384, Material::P384(point)) => {
-                return Some(Check::Point(&ECDSA_P384_SHA384_FIXED, point));
+                return Some(Verifier::Point(&ECDSA_P384_SHA384_FIXED, point));
             }
-            (Self::EdDsa, Material::Ed25519(point)) => return Some(Check::Point(&ED25519, point)),
+            (Self::EdDsa, Material::Ed25519(point)) => return Some(Verifier::Point(&ED25519, point)),
             _ => return None,
         };
         let Material::Rsa { n, e } = material else {
             return None;
         };
-        Some(Check::Rsa(rsa, RsaPublicKeyComponents { n, e }))
+        Some(Verifier::Rsa(rsa, RsaPublicKeyComponents { n, e }))
     }
 }
 
-/// A way to check a signature.
-enum Check<'a> {
+/// A key, ready to verify a signature.
+enum Verifier<'a> {
     Rsa(&'static RsaParameters, RsaPublicKeyComponents<&'a [u8]>),
     Point(&'static dyn VerificationAlgorithm, &'a [u8]),
 }
 
-/// A token that nobody has checked. Nothing that it says is known to be true.
+/// A parsed token that is not verified. Nothing in it can be trusted.
 pub(super) struct Token<'a> {
     signed: &'a str,
     payload: &'a str,
     signature: Vec<u8>,
     pub(super) algorithm: Algorithm,
-    /// The name of its key, if it says one.
+    /// Id of its key (`kid`), if it has one.
     pub(super) key: Option<String>,
 }
 
 impl<'a> Token<'a> {
-    /// Takes one apart.
-    pub(super) fn parse(text: &'a str) -> Result<Self, BadToken> {
-        if text.len() > LONGEST {
-            return Err(BadToken::Form);
+    /// Parses a token in the compact form.
+    pub(super) fn parse(text: &'a str) -> Result<Self, TokenError> {
+        if text.len() > MAX_TOKEN_BYTES {
+            return Err(TokenError::Form);
         }
-        let (signed, signature) = text.rsplit_once('.').ok_or(BadToken::Form)?;
-        let (header, payload) = signed.split_once('.').ok_or(BadToken::Form)?;
+        let (signed, signature) = text.rsplit_once('.').ok_or(TokenError::Form)?;
+        let (header, payload) = signed.split_once('.').ok_or(TokenError::Form)?;
         if payload.contains('.') {
-            return Err(BadToken::Form);
+            return Err(TokenError::Form);
         }
         let header = object(header)?;
         let text_of = |name| match header.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(_) => Err(BadToken::Form),
+            Some(_) => Err(TokenError::Form),
         };
-        // `b64` would need `crit`. Keys that a token brings along (`jwk`, `jku`, `x5c`, `x5u`) are never looked at.
+        // `b64` would require `crit`. Keys in the header (`jwk`, `jku`, `x5c`, `x5u`) are ignored.
         let kind = text_of("typ")?.map(str::to_ascii_lowercase);
         let is_known = kind.is_none_or(|kind| TYPES.contains(&kind.as_str()));
         if !is_known || header.contains_key("crit") {
-            return Err(BadToken::Kind);
+            return Err(TokenError::Kind);
         }
-        let algorithm = text_of("alg")?.ok_or(BadToken::Form)?;
+        let algorithm = text_of("alg")?.ok_or(TokenError::Form)?;
         Ok(Self {
             signed,
             payload,
             signature: bytes(signature)?,
-            algorithm: Algorithm::named(algorithm).ok_or(BadToken::Algorithm)?,
+            algorithm: Algorithm::named(algorithm).ok_or(TokenError::Algorithm)?,
             key: text_of("kid")?.map(str::to_owned),
         })
     }
 
-    /// Whether it can have been signed with a key of this material.
+    /// Returns whether the algorithm can use a key of this material.
     pub(super) fn fits(&self, material: &Material) -> bool {
-        self.algorithm.check(material).is_some()
+        self.algorithm.verifier(material).is_some()
     }
 
-    /// What it says, if one of these keys signed it.
+    /// Returns the payload if one of these keys signed it.
     pub(super) fn payload_signed_by<'k>(
         &self,
         keys: impl Iterator<Item = &'k Key>,
-    ) -> Result<Map<String, Value>, BadToken> {
-        let mut why = BadToken::Key;
+    ) -> Result<Map<String, Value>, TokenError> {
+        let mut why = TokenError::Key;
         for key in keys {
             if self.is_signed_with(&key.material) {
                 return object(self.payload);
             }
-            why = BadToken::Signature;
+            why = TokenError::Signature;
         }
         Err(why)
     }
 
     fn is_signed_with(&self, material: &Material) -> bool {
         let signed = self.signed.as_bytes();
-        match self.algorithm.check(material) {
-            Some(Check::Rsa(parameters, key)) => key.verify(parameters, signed, &self.signature).is_ok(),
-            Some(Check::Point(algorithm, point)) => {
+        match self.algorithm.verifier(material) {
+            Some(Verifier::Rsa(parameters, key)) => key.verify(parameters, signed, &self.signature).is_ok(),
+            Some(Verifier::Point(algorithm, point)) => {
                 let key = UnparsedPublicKey::new(algorithm, point);
                 key.verify(signed, &self.signature).is_ok()
             }
@@ -159,15 +159,15 @@ impl<'a> Token<'a> {
     }
 }
 
-/// Bytes in the URL's base64, without padding and with no bit too many.
-pub(super) fn bytes(text: &str) -> Result<Vec<u8>, BadToken> {
-    URL_SAFE_NO_PAD.decode(text).map_err(|_| BadToken::Form)
+/// Decodes base64url without padding; trailing bits must be zero.
+pub(super) fn bytes(text: &str) -> Result<Vec<u8>, TokenError> {
+    URL_SAFE_NO_PAD.decode(text).map_err(|_| TokenError::Form)
 }
 
-/// An object in which no name is there twice.
-fn object(text: &str) -> Result<Map<String, Value>, BadToken> {
+/// Decodes a JSON object; its names must be distinct.
+fn object(text: &str) -> Result<Map<String, Value>, TokenError> {
     match json::parse(&bytes(text)?) {
         Ok(Value::Object(object)) => Ok(object),
-        _ => Err(BadToken::Form),
+        _ => Err(TokenError::Form),
     }
 }

@@ -1,16 +1,15 @@
-//! OAuth 2 access tokens: who calls over HTTP, as an authorization server says it.
+//! OAuth 2 access tokens, issued by an authorization server.
 //!
 //! This is the resource server's part of MCP's authorization specification (2025-11-25 and 2026-07-28): a token is a JWT
-//! (RFC 7519, 9068) that the one issuer has signed for exactly this server (RFC 8707). It is checked as RFC 8725 wants it:
-//! algorithms are those of a list, a key is only used for what it is made for, nothing that a token says of its own keys
-//! is listened to. Signatures are `ring`'s business. What the scopes of a token allow is what those of an API key allow
-//! ([`keys`](crate::keys)).
+//! (RFC 7519, 9068) that the configured issuer has signed for this server (RFC 8707). Verification follows RFC 8725:
+//! algorithms are on a list, a key is used only for its declared purpose, and keys in a token's header are ignored. `ring`
+//! verifies signatures. Scopes mean the same as those of API keys ([`keys`](crate::keys)).
 //!
 //! ```text
 //! Authorization → Token (jws) → KeySet (jwks ← source ← file | https) → Claims → Principal
 //! ```
 //!
-//! How a token is sent and asked for is HTTP's business. Tokens are not made here.
+//! How tokens are sent is [`credentials`](crate::credentials)' subject. This server issues no tokens.
 
 mod claims;
 mod fetch;
@@ -29,66 +28,66 @@ use std::{
 use self::{claims::Claims, jws::Token};
 use crate::keys::Principal;
 
-pub use jwks::{BadSet, KeySet};
+pub use jwks::{KeySet, KeySetError};
 pub(crate) use resource::WELL_KNOWN;
-pub use resource::{BadUrl, Issuer, PublicUrl};
-pub use source::{Pace, Source, Unavailable};
+pub use resource::{Issuer, PublicUrl, UrlError};
+pub use source::{PollingLimits, Source, SourceError};
 
-/// How far the clocks of an issuer and of this machine may be apart.
+/// Permitted difference between the issuer's clock and this machine's.
 const LEEWAY: Duration = Duration::from_secs(30);
 
-/// Why a token is not good.
+/// Why a token is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadToken {
+pub enum TokenError {
     /// Not a signed JWT in the compact form.
-    #[error("this is no access token")]
+    #[error("this is not an access token")]
     Form,
-    /// It needs something that is not known here (`crit`), or is for something else (`typ`).
-    #[error("this kind of token is not served here")]
+    /// It has critical headers (`crit`), or another type (`typ`).
+    #[error("this kind of token is not accepted here")]
     Kind,
-    /// Signed with something that is not allowed, or with nothing.
-    #[error("tokens signed in this way are not served here")]
+    /// The algorithm is not accepted, or there is no signature.
+    #[error("tokens with this signature algorithm are not accepted here")]
     Algorithm,
-    /// Its key is none of the issuer's.
+    /// The key is not among the issuer's.
     #[error("the token is signed with a key that its issuer does not have")]
     Key,
-    /// The signature is another one.
-    #[error("the token's signature is not good")]
+    /// The signature does not verify.
+    #[error("the token's signature is invalid")]
     Signature,
-    /// Somebody else made it.
+    /// Another issuer issued it.
     #[error("the token has another issuer")]
     Issuer,
-    /// It is for somebody else.
+    /// It was issued for another server.
     #[error("the token is not for this server")]
     Audience,
-    /// It was good.
+    /// It has expired.
     #[error("the token has expired")]
     Expired,
-    /// It will be good.
-    #[error("the token is not good yet")]
+    /// It is not valid yet.
+    #[error("the token is not valid yet")]
     Early,
-    /// Whoever sends it would have to prove that it is theirs, by means that are not served (`cnf`).
-    #[error("the token is bound to a key, which is not served here")]
+    /// It requires proof of possession of a key (`cnf`), which is not supported.
+    #[error("the token is bound to a key, which is not supported here")]
     Bound,
 }
 
-/// Why a token has nobody.
+/// Why a token does not authenticate its sender.
 #[derive(Debug, thiserror::Error)]
-pub enum Denied {
-    /// It is not good.
+pub enum AuthenticationError {
+    /// The token is invalid.
     #[error(transparent)]
-    Bad(#[from] BadToken),
-    /// Nobody can say whether it is.
-    #[error("the issuer's keys could not be had yet; try again")]
+    Token(#[from] TokenError),
+    /// The issuer's keys are not known yet.
+    #[error("the issuer's keys could not be fetched yet; try again")]
     NoKeys,
 }
 
-/// Whoever sent a token, and how long it is good.
+/// The bearer of a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearer {
-    /// Who it is, and what they may do.
+    /// The principal, with its scopes.
     pub principal: Arc<Principal>,
-    /// When the token is no longer good.
+    /// When the token expires.
     pub until: SystemTime,
 }
 
@@ -101,7 +100,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Those that `issuer` signs with the keys of `source`: for the resource that is called, or for one of `audiences`.
+    /// Accepts tokens that `issuer` signs with the keys of `source`, for the requested resource or one of `audiences`.
     pub fn new(issuer: Issuer, audiences: Vec<String>, source: Source) -> Self {
         Self {
             issuer,
@@ -110,26 +109,26 @@ impl Tokens {
         }
     }
 
-    /// Who makes them.
+    /// Returns the issuer's URL.
     pub fn issuer(&self) -> &str {
         self.issuer.as_str()
     }
 
-    /// Whether the issuer's keys were ever had.
+    /// Returns whether the issuer's keys are known.
     pub fn is_ready(&self) -> bool {
         self.source.current().is_some()
     }
 
-    /// Keeps the issuer's keys fresh, for ever.
+    /// Fetches the issuer's keys regularly; never returns.
     pub async fn keep_fresh(&self) {
         self.source.keep_fresh().await;
     }
 
-    /// Who sends this token, which must be for one of the URIs `resources`.
+    /// Verifies a token, which must be issued for one of the URIs `resources`.
     ///
     /// # Errors
-    /// When it is not good, or when the issuer's keys were never had.
-    pub async fn bearer(&self, token: &str, resources: &[String]) -> Result<Bearer, Denied> {
+    /// If it is invalid, or the issuer's keys are not known.
+    pub async fn bearer(&self, token: &str, resources: &[String]) -> Result<Bearer, AuthenticationError> {
         let token = Token::parse(token)?;
         let mut keys = self.source.current();
         if keys
@@ -139,7 +138,7 @@ impl Tokens {
             // The issuer may have a new key.
             keys = self.source.again(keys).await;
         }
-        let keys = keys.ok_or(Denied::NoKeys)?;
+        let keys = keys.ok_or(AuthenticationError::NoKeys)?;
         let payload = token.payload_signed_by(keys.fitting(&token))?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let accepted = resources.iter().chain(&self.audiences);

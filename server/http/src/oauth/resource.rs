@@ -1,31 +1,31 @@
-//! Names of servers: of the issuer, and of this server as the world knows it.
+//! URLs: the issuer's, and the public URL of this server.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
 use hyper::Uri;
 
-/// Where a resource's metadata is (RFC 9728, section 3): before the resource's own path.
+/// Prefix of the path of a resource's metadata (RFC 9728, section 3).
 pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// Why a text is no URL that can be used here.
+/// Why a URL can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadUrl {
-    /// Not a URL, or one with parts that have no place here.
+pub enum UrlError {
+    /// Not a URL, or with a user name, query or fragment.
     #[error(
-        "`{0}` is no URL of a server; write it as in `https://notes.example`, with no name, query or fragment"
+        "`{0}` is not the URL of a server; write it like `https://notes.example`, without user name, query and fragment"
     )]
     Form(String),
-    /// In the clear over a network.
-    #[error("`{0}` would be spoken to in the clear; only `https` is safe, or `http` on this machine")]
+    /// Unencrypted over a network.
+    #[error("`{0}` is not encrypted; use `https`, or `http` on this machine")]
     Clear(String),
-    /// With a path, where none may be.
+    /// It has a path.
     #[error("`{0}` has a path; leave it out: libraries are at `/mcp`")]
     Path(String),
 }
 
-/// A URL of another server, at which secrets are safe: `https`, or on the same machine.
-pub(super) fn safe(text: &str) -> Result<Uri, BadUrl> {
-    let bad = || BadUrl::Form(text.into());
+/// Parses the URL of a server to which secrets can be sent: `https`, or `http` on this machine.
+pub(super) fn safe(text: &str) -> Result<Uri, UrlError> {
+    let bad = || UrlError::Form(text.into());
     let uri: Uri = text.parse().map_err(|_| bad())?;
     let authority = uri.authority().ok_or_else(bad)?;
     if authority.as_str().contains('@') || text.contains('#') || authority.host().is_empty() {
@@ -34,12 +34,12 @@ pub(super) fn safe(text: &str) -> Result<Uri, BadUrl> {
     match uri.scheme_str() {
         Some("https") => Ok(uri),
         Some("http") if is_here(authority.host()) => Ok(uri),
-        Some("http") => Err(BadUrl::Clear(text.into())),
+        Some("http") => Err(UrlError::Clear(text.into())),
         _ => Err(bad()),
     }
 }
 
-/// Whether that is this machine's name for itself.
+/// Returns whether the host is this machine.
 fn is_here(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse().is_ok_and(|address: IpAddr| address.is_loopback())
@@ -50,24 +50,24 @@ fn is_here(host: &str) -> bool {
 pub struct Issuer(String);
 
 impl Issuer {
-    /// Its URL.
+    /// Returns the URL.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl FromStr for Issuer {
-    type Err = BadUrl;
+    type Err = UrlError;
 
-    fn from_str(text: &str) -> Result<Self, BadUrl> {
+    fn from_str(text: &str) -> Result<Self, UrlError> {
         match safe(text)?.query() {
             None => Ok(Self(text.into())),
-            Some(_) => Err(BadUrl::Form(text.into())),
+            Some(_) => Err(UrlError::Form(text.into())),
         }
     }
 }
 
-/// How the world calls this server: scheme, host and port, in small letters.
+/// The public URL of this server: scheme, host and port, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
     scheme: String,
@@ -75,32 +75,32 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
-    /// The host, with the port if that is not the usual one.
+    /// Returns the host, with the port unless it is the default.
     pub fn host(&self) -> &str {
         &self.authority
     }
 
-    /// The URI of what is at `path`, which tokens for it name.
+    /// Returns the URI of the resource at `path`, the audience of its tokens.
     pub fn at(&self, path: &str) -> String {
         format!("{self}{path}")
     }
 
-    /// Where it is said which tokens are good for what is at `path`.
+    /// Returns the URL of the metadata of the resource at `path`.
     pub fn metadata(&self, path: &str) -> String {
         format!("{self}{WELL_KNOWN}{path}")
     }
 }
 
 impl FromStr for PublicUrl {
-    type Err = BadUrl;
+    type Err = UrlError;
 
-    fn from_str(text: &str) -> Result<Self, BadUrl> {
+    fn from_str(text: &str) -> Result<Self, UrlError> {
         let uri = safe(text)?;
         if uri.path() != "/" {
-            return Err(BadUrl::Path(text.into()));
+            return Err(UrlError::Path(text.into()));
         }
         if uri.query().is_some() {
-            return Err(BadUrl::Form(text.into()));
+            return Err(UrlError::Form(text.into()));
         }
         let scheme = uri.scheme_str().unwrap_or_default();
         let authority = uri.authority().map_or("", |authority| authority.as_str());
@@ -119,7 +119,7 @@ impl fmt::Display for PublicUrl {
     }
 }
 
-/// Whether both name the same: exactly, but for capital letters in a URI's scheme and host.
+/// Returns whether two URIs are equal, ignoring case in scheme and host.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     let parts = |text: &str| {
         let begins = text.find("://").map_or(0, |at| at + 3);

@@ -1,6 +1,6 @@
-//! Where an issuer's keys come from: a file that is read again when it changes, or a URL that is asked now and then.
+//! Sources of an issuer's keys: a file that is read again when it changes, or a URL that is fetched regularly.
 //!
-//! Keys that were had stay when new ones can't be had: an issuer that is away for a while locks nobody out.
+//! Known keys stay in use while new ones can't be fetched, so that an issuer's outage locks no caller out.
 
 use std::{
     io,
@@ -14,66 +14,66 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 use tokio_rustls::rustls::ClientConfig;
 
-use super::{BadSet, BadUrl, KeySet, fetch, resource};
+use super::{KeySet, KeySetError, UrlError, fetch, resource};
 use crate::{
     fresh::Fresh,
-    tls::{self, BadTls},
+    tls::{self, TlsError},
 };
 
-/// Why there can be no source.
+/// Why a source of keys can't be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Unavailable {
-    /// The system doesn't let us read the file.
+pub enum SourceError {
+    /// The file cannot be read.
     #[error("`{}`: {error}", path.display())]
     Io {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// The file holds something else.
+    /// The file is not a key set.
     #[error("`{}`: {error}", path.display())]
     Set {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong with it.
         #[source]
-        error: BadSet,
+        error: KeySetError,
     },
-    /// The URL can't be asked.
+    /// The URL is invalid or unsafe.
     #[error(transparent)]
-    Url(#[from] BadUrl),
-    /// It can't be asked safely.
+    Url(#[from] UrlError),
+    /// TLS cannot be configured.
     #[error(transparent)]
-    Tls(#[from] BadTls),
+    Tls(#[from] TlsError),
 }
 
-/// How often a URL is asked.
+/// Intervals and timeout of requests for keys.
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
-    /// Without a reason.
+pub struct PollingLimits {
+    /// Interval of regular requests.
     pub every: Duration,
-    /// While keys were never had.
+    /// Interval until the first success.
     pub first: Duration,
-    /// At most, because a token names a key that is not known.
+    /// Minimum interval of requests for an unknown key of a token.
     pub between: Duration,
-    /// How long one answer may take.
-    pub patience: Duration,
+    /// Timeout of a request.
+    pub timeout: Duration,
 }
 
-impl Default for Pace {
+impl Default for PollingLimits {
     fn default() -> Self {
         Self {
             every: Duration::from_secs(10 * 60),
             first: Duration::from_secs(5),
             between: Duration::from_secs(30),
-            patience: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
         }
     }
 }
 
-/// Where an issuer's keys come from.
+/// The source of an issuer's keys.
 #[derive(Debug)]
 pub struct Source(Origin);
 
@@ -87,20 +87,20 @@ enum Origin {
 #[derive(Debug)]
 struct Remote {
     url: Uri,
-    /// Nothing where the URL is this machine's, in the clear.
+    /// `None` for an unencrypted URL on this machine.
     tls: Option<Arc<ClientConfig>>,
-    pace: Pace,
+    pace: PollingLimits,
     set: Mutex<Option<Arc<KeySet>>>,
-    /// When it was asked last because of a token. Who holds this asks.
+    /// Time of the last request for an unknown key. Its lock is held during requests.
     asked: tokio::sync::Mutex<Option<Instant>>,
 }
 
 impl Source {
-    /// A file, or a URL if `text` begins like one.
+    /// Uses the URL `text`, or the file at that path if it is not a URL.
     ///
     /// # Errors
-    /// When the file has no keys, or the URL can't be asked safely. That nobody answers there is no error.
-    pub fn new(text: &str, pace: Pace) -> Result<Self, Unavailable> {
+    /// If the file has no keys, or the URL is unsafe. A server that does not answer is no error.
+    pub fn new(text: &str, pace: PollingLimits) -> Result<Self, SourceError> {
         if !text.contains("://") {
             let path = PathBuf::from(text);
             let set = Fresh::new(vec![path.clone()], || read(&path))?;
@@ -118,14 +118,14 @@ impl Source {
         }))))
     }
 
-    /// The keys that are known.
+    /// Returns the known keys.
     pub(super) fn current(&self) -> Option<Arc<KeySet>> {
         match &self.0 {
             Origin::File(path, set) => {
                 let again = || match read(path) {
                     Ok(set) => Some(set),
                     Err(error) => {
-                        tracing::error!(%error, "the issuer's keys stay as they were");
+                        tracing::error!(%error, "the changed file of keys can't be used; the previous keys stay in use");
                         None
                     }
                 };
@@ -135,13 +135,13 @@ impl Source {
         }
     }
 
-    /// The keys, asked for again if they are still `seen` and that was not just done for another token. That they were asked for
-    /// without a reason meanwhile doesn't count: an issuer may get a new key at any time.
+    /// Returns the keys; fetches them first if they are still `seen`, at most once per interval for all tokens. Regular requests
+    /// do not count: an issuer may get a new key at any time.
     pub(super) async fn again(&self, seen: Option<Arc<KeySet>>) -> Option<Arc<KeySet>> {
         let Origin::Url(remote) = &self.0 else {
             return self.current();
         };
-        // Whoever hangs up meanwhile doesn't stop it.
+        // In a task of its own: a client that disconnects must not cancel it.
         let asking = tokio::spawn({
             let remote = remote.clone();
             async move {
@@ -154,12 +154,12 @@ impl Source {
                 }
             }
         });
-        // It only fails when the runtime ends.
+        // It fails only when the runtime shuts down.
         let _ = asking.await;
         remote.known()
     }
 
-    /// Asks now and then, for ever.
+    /// Fetches the keys at regular intervals; never returns.
     pub(super) async fn keep_fresh(&self) {
         let Origin::Url(remote) = &self.0 else {
             return std::future::pending().await;
@@ -185,24 +185,24 @@ impl Remote {
     }
 
     async fn ask(&self) {
-        match fetch::get(&self.url, self.tls.as_ref(), self.pace.patience).await {
+        match fetch::get(&self.url, self.tls.as_ref(), self.pace.timeout).await {
             Ok(set) => {
                 *self.set.lock() = Some(Arc::new(set));
             }
             Err(error) => {
                 let url = &self.url;
-                tracing::warn!(%url, %error, "the issuer's keys can't be had; those that were had stay good");
+                tracing::warn!(%url, %error, "the issuer's keys can't be fetched; known keys stay in use");
             }
         }
     }
 }
 
-fn read(path: &Path) -> Result<KeySet, Unavailable> {
-    let text = std::fs::read(path).map_err(|error| Unavailable::Io {
+fn read(path: &Path) -> Result<KeySet, SourceError> {
+    let text = std::fs::read(path).map_err(|error| SourceError::Io {
         path: path.into(),
         error,
     })?;
-    KeySet::parse(&text).map_err(|error| Unavailable::Set {
+    KeySet::parse(&text).map_err(|error| SourceError::Set {
         path: path.into(),
         error,
     })

@@ -1,4 +1,4 @@
-//! Who may do what, by a key or a token.
+//! What keys and tokens permit.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use super::{Credentials, Limits, OAuth, Server, call, get, status};
 use crate::{
     keys::{KeyFile, KeyRing},
     oauth::{
-        Pace, Source, Tokens,
+        PollingLimits, Source, Tokens,
         tests::authority::{Authority, ISSUER, claims},
     },
-    rates::Rate,
+    rates::RatePerMinute,
 };
 
 #[tokio::test]
-async fn who_has_no_key_is_not_served() {
+async fn a_request_without_a_key_is_rejected() {
     let mut made = None;
     let server = Server::with_keys(Limits::default(), |folder| {
         let file = KeyFile::at(folder.join("keys.json"));
@@ -86,7 +86,7 @@ async fn who_has_no_key_is_not_served() {
 
 /// Access tokens for `https://notes.example`, signed with the keys at `jwks`.
 fn oauth(jwks: &str) -> OAuth {
-    let source = Source::new(jwks, Pace::default()).unwrap();
+    let source = Source::new(jwks, PollingLimits::default()).unwrap();
     OAuth {
         tokens: Arc::new(Tokens::new(ISSUER.parse().unwrap(), vec![], source)),
         url: "https://notes.example".parse().unwrap(),
@@ -95,7 +95,7 @@ fn oauth(jwks: &str) -> OAuth {
 }
 
 #[tokio::test]
-async fn who_has_no_token_is_told_where_to_get_one() {
+async fn a_request_without_a_token_is_told_where_to_get_one() {
     let (authority, mut made) = (Authority::new(), None);
     let server = Server::with(Limits::default(), |folder| {
         let (jwks, keys) = (folder.join("jwks.json"), KeyFile::at(folder.join("keys.json")));
@@ -207,10 +207,10 @@ async fn who_has_no_token_is_told_where_to_get_one() {
 }
 
 #[tokio::test]
-async fn without_the_issuers_keys_it_is_not_ready() {
+async fn the_server_is_not_ready_without_the_issuers_keys() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let jwks = format!("http://{}/keys", silent.local_addr().unwrap());
-    // Whoever connects is hung up on.
+    // Every connection is closed at once.
     tokio::spawn(async move { while silent.accept().await.is_ok() {} });
     let server = Server::with(Limits::default(), |_| Credentials {
         keys: None,
@@ -229,11 +229,11 @@ async fn without_the_issuers_keys_it_is_not_ready() {
 }
 
 #[tokio::test]
-async fn who_is_wrong_too_often_is_not_believed_for_a_while() {
+async fn too_many_invalid_credentials_block_an_address_for_a_while() {
     for local_failures in [true, false] {
         let mut made = None;
         let limits = Limits {
-            failures: Rate::a_minute(1),
+            failures: RatePerMinute::a_minute(1),
             local_failures,
             ..Limits::default()
         };
@@ -259,7 +259,7 @@ async fn who_is_wrong_too_often_is_not_believed_for_a_while() {
             assert_eq!(status(&said) == "429", said.contains("retry-after: "), "{said}");
             status(&said).to_owned()
         };
-        // Who says nothing is not wrong, and who is right is not counted.
+        // Requests without or with valid credentials are not counted.
         for key in ["", "", "", "", "", &good, &good, &good, &good, "a"] {
             let expected = if key == good { "200" } else { "401" };
             assert_eq!(said(key).await, expected, "{key}");
@@ -277,9 +277,9 @@ async fn who_is_wrong_too_often_is_not_believed_for_a_while() {
 }
 
 #[tokio::test]
-async fn who_asks_too_often_is_told_when_to_come_back() {
+async fn a_rate_limited_caller_is_told_when_to_retry() {
     let limits = Limits {
-        writes: Rate::a_minute(1),
+        writes: RatePerMinute::a_minute(1),
         ..Limits::default()
     };
     let server = Server::new(limits).await;

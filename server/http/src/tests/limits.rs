@@ -1,4 +1,4 @@
-//! Clients that are slow or many, and the end.
+//! Slow clients, many clients, and shutdown.
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -8,7 +8,7 @@ use tokio::{
 use super::{LONG, Limits, SHORT, Server, call, said, status, within};
 
 #[tokio::test]
-async fn who_is_slow_is_given_up() {
+async fn a_slow_request_times_out() {
     let limits = Limits {
         head: SHORT,
         upload: SHORT,
@@ -26,7 +26,7 @@ async fn who_is_slow_is_given_up() {
 }
 
 #[tokio::test]
-async fn who_does_not_read_gives_up_the_place() {
+async fn a_client_that_does_not_read_frees_its_slot() {
     let limits = Limits {
         connections: 1,
         unread: SHORT,
@@ -45,7 +45,7 @@ async fn who_does_not_read_gives_up_the_place() {
 }
 
 #[tokio::test]
-async fn one_connection_too_many_is_told_so() {
+async fn a_connection_beyond_the_limit_gets_503() {
     let limits = Limits {
         connections: 1,
         ..Limits::default()
@@ -64,7 +64,7 @@ async fn one_connection_too_many_is_told_so() {
 }
 
 #[tokio::test]
-async fn what_is_received_at_once_is_bounded() {
+async fn bodies_received_at_once_are_bounded() {
     let limits = Limits {
         bodies: 64 << 10,
         ..Limits::default()
@@ -82,7 +82,7 @@ async fn what_is_received_at_once_is_bounded() {
 }
 
 #[tokio::test]
-async fn at_the_end_calls_are_finished() {
+async fn shutdown_finishes_calls() {
     let server = Server::new(Limits::default()).await;
     let Server {
         notes,
@@ -106,7 +106,7 @@ async fn at_the_end_calls_are_finished() {
 }
 
 #[tokio::test]
-async fn who_waits_for_news_does_not_hold_up_the_end() {
+async fn an_open_event_stream_does_not_delay_shutdown() {
     let limits = Limits {
         grace: 2 * LONG,
         ..Limits::default()

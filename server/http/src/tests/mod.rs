@@ -1,5 +1,5 @@
-//! A server on a socket of its own, and clients that don't behave. All limits are small, and what is waited for is an
-//! answer or an end, never a time.
+//! A server on its own socket, and misbehaving clients. All limits are small; tests wait for an answer or a close, never for a
+//! time.
 
 mod credentials;
 mod limits;

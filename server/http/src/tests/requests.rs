@@ -1,4 +1,4 @@
-//! What is answered, refused, and said of it.
+//! Requests: answers, rejections, headers, metrics.
 
 use super::{Limits, Server, call, get, status};
 
@@ -49,7 +49,7 @@ async fn requests_are_answered_or_refused() {
 }
 
 #[tokio::test]
-async fn a_known_page_may_read_what_it_is_answered() {
+async fn an_allowed_page_can_read_answers() {
     let server = Server::new(Limits::default()).await;
     let page = "Host: localhost\r\nOrigin: https://app.example\r\nConnection: close\r\n";
     let asked = server
@@ -70,7 +70,7 @@ async fn a_known_page_may_read_what_it_is_answered() {
 }
 
 #[tokio::test]
-async fn a_request_has_a_name_which_its_client_may_choose() {
+async fn a_request_has_an_id_which_its_client_may_choose() {
     let server = Server::new(Limits::default()).await;
     for (given, taken) in [("mine-1", true), ("two words", false), ("", false)] {
         let bytes = call("keep", "x").replace("Accept:", &format!("X-Request-Id: {given}\r\nAccept:"));
@@ -87,7 +87,7 @@ async fn a_request_has_a_name_which_its_client_may_choose() {
 }
 
 #[tokio::test]
-async fn it_says_how_it_is() {
+async fn health_and_readiness_are_reported() {
     let server = Server::new(Limits::default()).await;
     let asked = async |path: &str, host: &str| {
         let asked = get(path).replace("localhost", host);
@@ -108,7 +108,7 @@ async fn it_says_how_it_is() {
 }
 
 #[tokio::test]
-async fn what_was_done_is_told_in_numbers() {
+async fn metrics_count_what_was_done() {
     let server = Server::new(Limits::default()).await;
     for tool in ["keep", "keep", "refuse", "breach", "no_such_tool"] {
         server.says(call(tool, "Confidential").as_bytes()).await;

@@ -1,4 +1,4 @@
-//! The same over TLS.
+//! Requests over TLS.
 
 use std::{
     io,
@@ -45,12 +45,12 @@ fn trusting(certificate: &Certificate, versions: &[&'static SupportedProtocolVer
 }
 
 #[tokio::test]
-async fn over_tls_the_same_is_said() {
+async fn requests_are_answered_over_tls() {
     let folder = TempDir::new().unwrap();
     let (old, [cert, key]) = certify(folder.path());
     let certificates = Arc::new(Certificates::new(cert.clone(), key.clone()).unwrap());
     let limits = Limits {
-        // So that a test which waited for those that hold up nobody would fail.
+        // Longer than the test waits: a server that waited for a stalled client would fail it.
         head: 2 * LONG,
         ..Limits::default()
     };
@@ -61,7 +61,7 @@ async fn over_tls_the_same_is_said() {
         let stream = within(connector.connect(name, server.connect().await)).await?;
         Ok::<_, io::Error>(status(&said(stream, keep.as_bytes()).await).to_owned())
     };
-    // Who says nothing, or half of a first word, holds up nobody.
+    // A silent client, or one that sends half a handshake, does not block other clients.
     let _silent = server.connect().await;
     let mut half = server.connect().await;
     half.write_all(HALF_A_HANDSHAKE).await.unwrap();
@@ -87,7 +87,7 @@ async fn over_tls_the_same_is_said() {
 }
 
 #[tokio::test]
-async fn who_is_slow_to_speak_tls_is_given_up() {
+async fn a_stalled_handshake_times_out() {
     let folder = TempDir::new().unwrap();
     let (_, [cert, key]) = certify(folder.path());
     let limits = Limits {
@@ -98,14 +98,14 @@ async fn who_is_slow_to_speak_tls_is_given_up() {
     let certificates = Some(Arc::new(Certificates::new(cert, key).unwrap()));
     let server = Server::over(limits, |_| Credentials::default(), certificates).await;
     for begun in [&b""[..], HALF_A_HANDSHAKE] {
-        // The place is another's as soon as nobody has it: whoever comes too early is hung up on.
+        // The slot is free as soon as the connection is closed; a client that connects earlier is rejected.
         assert_eq!(server.says(begun).await, "");
     }
     server.end().await;
 }
 
 #[test]
-fn files_that_are_no_certificate_and_key_are_refused() {
+fn files_without_certificate_or_key_are_rejected() {
     let folder = TempDir::new().unwrap();
     let (_, [cert, key]) = certify(folder.path());
     let other = TempDir::new().unwrap();
@@ -120,7 +120,7 @@ fn files_that_are_no_certificate_and_key_are_refused() {
         (&key, &key, "no certificate in PEM"),
         (&cert, &empty, "no private key in PEM"),
         (&cert, &cert, "no private key in PEM"),
-        (&cert, &others[1], "not good for TLS"),
+        (&cert, &others[1], "cannot be used for TLS"),
     ] {
         let error = Certificates::new(cert.clone(), key.clone())
             .unwrap_err()

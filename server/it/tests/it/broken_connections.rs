@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion_conformance::{http::Request, ledger, subject::Era, target::PATIENCE};
+use tabellion_conformance::{era::Era, http::Request, ledger, target::ANSWER_TIMEOUT};
 
 use crate::{http::Server, support::Library};
 
@@ -117,7 +117,7 @@ fn commit(server: &Server, message: &Value) -> String {
     let request = HEADERS
         .iter()
         .fold(request, |request, (name, value)| request.with(name, value));
-    let mut response = request.send(&server.url(), PATIENCE).expect("a response");
+    let mut response = request.send(&server.url(), ANSWER_TIMEOUT).expect("a response");
     let text = String::from_utf8(response.bytes().expect("a body")).expect("text");
     let answer = text
         .lines()

@@ -15,13 +15,13 @@ use ring::{
 use serde_json::{Value, json};
 use tabellion_conformance::{
     Subject, Target,
-    adapter::Adapter,
+    era::Era,
     http::{Request, Url},
+    launch::{Launch, Reach},
     ledger,
     report::{Verdict, progress::Silent},
     run::{self, Options},
-    subject::{Era, Launch, Reach},
-    target::PATIENCE,
+    target::ANSWER_TIMEOUT,
 };
 use tabellion_contracts::braindrive_markdown::CONTRACT;
 
@@ -61,7 +61,7 @@ impl Server {
     }
 
     fn connect(&self) -> Target {
-        let mut target = Target::connect(self.url(), Era::Session, PATIENCE).expect("it answers");
+        let mut target = Target::connect(self.url(), Era::Session, ANSWER_TIMEOUT).expect("it answers");
         target.initialize("2025-11-25").expect("a handshake");
         target
     }
@@ -240,11 +240,11 @@ fn several_libraries_are_served_by_path() {
     assert_eq!(second.get("second.md"), b"# New\n");
     assert!(!first.path("second.md").exists() && !second.path("first.md").exists());
     for path in [&base, &format!("{base}/third"), &format!("{base}/first/")] {
-        let response = Request::new("POST").send(&Url::parse(path).expect("a URL"), PATIENCE);
+        let response = Request::new("POST").send(&Url::parse(path).expect("a URL"), ANSWER_TIMEOUT);
         assert_eq!(response.expect("an answer").status, 404, "{path}");
     }
     let metrics = Url::parse(&base.replace("/mcp", "/metrics")).expect("a URL");
-    let response = Request::new("GET").send(&metrics, PATIENCE);
+    let response = Request::new("GET").send(&metrics, ANSWER_TIMEOUT);
     let numbers = response.and_then(|mut it| it.bytes()).expect("numbers");
     let numbers = String::from_utf8(numbers).expect("a text");
     for name in ["first", "second"] {
@@ -319,7 +319,7 @@ fn who_has_a_key_is_the_author_until_it_is_revoked() {
         "write_markdown",
         json!({ "path": "plan.md", "content": "# New\n" }),
     );
-    let status = |request: &Request| request.send(&url, PATIENCE).expect("an answer").status;
+    let status = |request: &Request| request.send(&url, ANSWER_TIMEOUT).expect("an answer").status;
     assert_eq!(status(&request), 401);
     let request = request.with("Authorization", &format!("Bearer {secret}"));
     assert_eq!(status(&request), 200);
@@ -391,7 +391,7 @@ fn who_has_a_token_is_the_author_and_in_the_log_and_the_token_is_nowhere() {
         if !token.is_empty() {
             request = request.with("Authorization", &format!("Bearer {token}"));
         }
-        let response = request.send(&url, PATIENCE).expect("an answer");
+        let response = request.send(&url, ANSWER_TIMEOUT).expect("an answer");
         assert_eq!(response.status, expected);
     }
     server.child.kill().expect("it ends");
@@ -429,7 +429,7 @@ fn no_content_is_logged() {
         .expect("an answer");
     let request = Request::new("GET").with("X-Request-Id", "by-this-name");
     let url = Url::parse(&format!("{}?confidential", server.url)).expect("a URL");
-    request.send(&url, PATIENCE).expect("an answer");
+    request.send(&url, ANSWER_TIMEOUT).expect("an answer");
     drop(target);
     server.child.kill().expect("it ends");
     stderr.read_to_string(&mut log).expect("a log");
@@ -450,14 +450,11 @@ fn what_depends_on_the_transport_is_kept_over_http() {
     ];
     let subject = Subject {
         name: "tabellion over HTTP".into(),
-        contract: &CONTRACT,
         launch: Launch {
             reach: Reach::Http("http://127.0.0.1:{port}/mcp".into()),
             ..Launch::of(serve.map(String::from).into())
         },
-        adapter: Adapter::Native,
-        era: Era::Session,
-        commits: true,
+        ..Subject::new(&CONTRACT, Vec::new())
     };
     let options = Options {
         only: ["concurrent", "http", "mutation", "wire"]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::json;
-use tabellion_conformance::{Target, target::PATIENCE};
+use tabellion_conformance::{Target, target::ANSWER_TIMEOUT};
 
 use crate::support::{Library, Server, edit, exited};
 
@@ -94,7 +94,7 @@ fn it_exits_when_its_parent_is_gone() {
         if text.ends_with('\n') && library.path(".git/HEAD").exists() {
             break text.trim().to_string();
         }
-        assert!(since.elapsed() < PATIENCE, "the server did not start");
+        assert!(since.elapsed() < ANSWER_TIMEOUT, "the server did not start");
         thread::sleep(Duration::from_millis(10));
     };
     let alive =
@@ -104,7 +104,7 @@ fn it_exits_when_its_parent_is_gone() {
     shell.wait().expect("gone");
     let since = Instant::now();
     while alive() {
-        assert!(since.elapsed() < PATIENCE, "the server outlives its parent");
+        assert!(since.elapsed() < ANSWER_TIMEOUT, "the server outlives its parent");
         thread::sleep(Duration::from_millis(10));
     }
     drop(input);

@@ -1,4 +1,4 @@
-//! Asking the client's person while the call waits, as sessions do it (until 2025-11-25).
+//! Asks the client's person while the call waits, as in sessions (until 2025-11-25).
 
 use rmcp::{
     Peer, RoleServer,
@@ -8,28 +8,28 @@ use rmcp::{
 use tabellion_runtime::{Approver, BoxFuture, Decision, Proposal, ToolSpec};
 use tokio_util::sync::CancellationToken;
 
-use super::{Asked, MOST_WAITING, decision, question, shows};
+use super::{ApprovalRequest, MAX_WAITING, decision, question, shows};
 use crate::ending;
 
 /// The person behind the client of a call.
 #[derive(Debug)]
-pub(super) struct Asking {
-    pub(super) asked: Asked,
+pub(super) struct SessionApprover {
+    pub(super) request: ApprovalRequest,
     pub(super) peer: Peer<RoleServer>,
-    /// Of the call.
+    /// Cancellation of the call.
     pub(super) cancelled: CancellationToken,
-    /// What came with it.
-    pub(super) request: Extensions,
+    /// Extensions of the call's request.
+    pub(super) extensions: Extensions,
 }
 
-impl Approver for Asking {
+impl Approver for SessionApprover {
     fn insists_on(&self, tool: &ToolSpec) -> bool {
-        self.asked.approvals.concern(tool)
+        self.request.approvals.are_needed_for(tool)
     }
 
     fn decide<'a>(&'a self, proposal: &'a Proposal) -> BoxFuture<'a, Decision> {
         Box::pin(async move {
-            match self.asked.unasked(proposal) {
+            match self.request.decision_without_asking(proposal) {
                 Some(decision) => decision,
                 None => self.ask(proposal).await,
             }
@@ -37,21 +37,21 @@ impl Approver for Asking {
     }
 }
 
-impl Asking {
+impl SessionApprover {
     async fn ask(&self, proposal: &Proposal) -> Decision {
-        let Ok(_place) = self.asked.approvals.waiting.try_acquire() else {
+        let Ok(_permit) = self.request.approvals.waiting.try_acquire() else {
             return Decision::Declined(format!(
-                "{MOST_WAITING} other calls are waiting for a person's approval; repeat the call when they have it"
+                "{MAX_WAITING} other calls are waiting for a person's approval; repeat the call later"
             ));
         };
-        let form = ElicitRequest::new(question::form(shows(self.asked.tool), proposal));
+        let form = ElicitRequest::new(question::form(shows(self.request.tool), proposal));
         let request = ServerRequest::ElicitRequest(form);
         let options = PeerRequestOptions::no_options();
         let mut question = match self.peer.send_cancellable_request(request, options).await {
             Ok(question) => question,
             Err(error) => return unasked(&error),
         };
-        let patience = self.asked.approvals.policy.patience;
+        let timeout = self.request.approvals.policy.timeout;
         let why = tokio::select! {
             biased;
             answer = &mut question.rx => return match answer {
@@ -60,14 +60,14 @@ impl Asking {
                 Ok(Err(error)) => unasked(&error),
                 Err(_) => unasked(&ServiceError::TransportClosed),
             },
-            () = ending::of(&self.request) => return Decision::Declined("the client is gone".into()),
+            () = ending::of(&self.extensions) => return Decision::Declined("the client disconnected".into()),
             () = self.cancelled.cancelled() => "the call was cancelled",
-            () = tokio::time::sleep(patience) => "nobody answered in time; repeat the call to ask again",
+            () = tokio::time::sleep(timeout) => "the person did not answer in time; repeat the call to ask again",
         };
         tokio::select! {
-            // Whether the client hears of it makes no difference here.
+            // The outcome does not depend on whether the client receives the cancellation.
             _ = question.cancel(Some(why.into())) => {}
-            () = ending::of(&self.request) => {}
+            () = ending::of(&self.extensions) => {}
         }
         Decision::Declined(why.into())
     }

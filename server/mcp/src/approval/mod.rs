@@ -1,9 +1,9 @@
-//! A person's approval of what a call is about to change: who is asked, how, and what happens where nobody can be.
+//! A person's approval of a change: who is asked, how, and what happens if no person can be asked.
 //!
-//! A contract says which of its tools need approval, the operator may add others ([`ApprovalPolicy`]). The runtime
-//! makes the proposal and holds the call to it; here it is shown. In a session the server asks the client while the
-//! call waits ([`asking`]). Since 2026-07-28 the call is answered with the question, and repeated with the answer
-//! ([`sealed`]). What the person sees is the same ([`question`]).
+//! A contract declares which of its tools need approval, and the operator can add others ([`ApprovalPolicy`]). The runtime
+//! makes the proposal and holds the call to it; this module shows it. In a session the server asks the client while the call
+//! waits ([`asking`]). Since 2026-07-28 the call is answered with the question, and repeated with the answer ([`sealed`]).
+//! The person sees the same in both cases ([`question`]).
 
 mod asking;
 mod question;
@@ -20,28 +20,28 @@ use serde_json::{Value, json};
 use tabellion_runtime::{Approver, Decision, Proposal, Shows, ToolSpec};
 use tokio::sync::Semaphore;
 
-use asking::Asking;
-use sealed::{Sealed, Seals};
+use asking::SessionApprover;
+use sealed::{Seals, StatelessApprover};
 
-use super::adapter;
+use super::request_origin;
 
-/// How many calls may wait for a person at once. Each takes the place of a request in flight, of which enough must be
-/// left for the person's answers to be read.
-const MOST_WAITING: usize = 64;
-/// How long an approval may take, unless a policy says otherwise.
-const PATIENCE: Duration = Duration::from_secs(10 * 60);
-/// The key of the question, and of the answer to it, where a call is repeated.
+/// Upper bound of calls that wait for a person. Each is a request in flight, and enough slots must be left to read the
+/// person's answers.
+const MAX_WAITING: usize = 64;
+/// Default time limit of an approval.
+const APPROVAL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// Key of the question and of its answer in a repeated call.
 const QUESTION: &str = "approval";
 
-/// When a person is asked, as the operator wants it.
+/// The operator's policy on approvals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalPolicy {
-    /// What becomes of calls that need approval.
+    /// What to do with calls that need approval.
     pub mode: ApprovalMode,
-    /// Names of the tools that need approval though their contract asks for none.
+    /// Names of tools that need approval although their contract does not ask for it.
     pub tools: BTreeSet<String>,
-    /// How long a person may take. Afterwards, what was shown is no longer approved of.
-    pub patience: Duration,
+    /// Time limit for the person. Afterwards the approval is void.
+    pub timeout: Duration,
 }
 
 impl Default for ApprovalPolicy {
@@ -49,23 +49,23 @@ impl Default for ApprovalPolicy {
         Self {
             mode: ApprovalMode::Prompt,
             tools: BTreeSet::new(),
-            patience: PATIENCE,
+            timeout: APPROVAL_TIMEOUT,
         }
     }
 }
 
-/// What becomes of calls that need approval.
+/// What to do with calls that need approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalMode {
-    /// The client asks its person. Where it can't, the call is refused.
+    /// The client asks its person. If the client can't, the call is refused.
     Prompt,
-    /// The client asks its person. Where it can't, the call is granted.
+    /// The client asks its person. If the client can't, the call is granted.
     Auto,
-    /// The call is refused, and nobody is asked.
+    /// The call is refused without asking.
     Deny,
 }
 
-/// All that is known of approvals in one service.
+/// The approvals of one service.
 #[derive(Debug)]
 pub(super) struct Approvals {
     policy: ApprovalPolicy,
@@ -73,44 +73,44 @@ pub(super) struct Approvals {
     waiting: Semaphore,
 }
 
-/// A call that may need approval, and how its person can be asked.
+/// A call that may need approval, and how to ask its person.
 #[derive(Debug)]
-struct Asked {
+struct ApprovalRequest {
     approvals: Arc<Approvals>,
     tool: &'static ToolSpec,
     /// Whether the client can show a form.
-    able: bool,
+    can_show_forms: bool,
 }
 
 impl Approvals {
     pub(super) fn new(policy: ApprovalPolicy) -> Self {
         Self {
-            seals: Seals::new(policy.patience),
+            seals: Seals::new(policy.timeout),
             policy,
-            waiting: Semaphore::new(MOST_WAITING),
+            waiting: Semaphore::new(MAX_WAITING),
         }
     }
 
-    /// Whether calls of this tool need approval.
-    pub(super) fn concern(&self, tool: &ToolSpec) -> bool {
+    /// Returns true if calls of this tool need approval.
+    pub(super) fn are_needed_for(&self, tool: &ToolSpec) -> bool {
         tool.approval.is_some() || self.policy.tools.contains(tool.name)
     }
 
-    /// Whoever approves of a call in a session: the client's person, who is asked while the call waits.
+    /// Returns the approver of a call in a session: asks the client's person while the call waits.
     pub(super) fn in_session(
         self: &Arc<Self>,
         tool: &'static ToolSpec,
         cx: &RequestContext<RoleServer>,
     ) -> Arc<dyn Approver> {
-        Arc::new(Asking {
-            asked: self.asked(tool, cx),
+        Arc::new(SessionApprover {
+            request: self.request(tool, cx),
             peer: cx.peer.clone(),
             cancelled: cx.ct.clone(),
-            request: cx.extensions.clone(),
+            extensions: cx.extensions.clone(),
         })
     }
 
-    /// Whoever approves of a call that stands for itself: what comes with it, if it is a repeated one.
+    /// Returns the approver of a stateless call: reads the answer that a repeated call carries.
     pub(super) fn with_call(
         self: &Arc<Self>,
         tool: &'static ToolSpec,
@@ -120,13 +120,13 @@ impl Approvals {
         responses: Option<InputResponses>,
     ) -> Arc<dyn Approver> {
         let answer = state.map(|state| self.seals.open(&state, &call(tool, cx, arguments), responses));
-        Arc::new(Sealed {
-            asked: self.asked(tool, cx),
+        Arc::new(StatelessApprover {
+            request: self.request(tool, cx),
             answer,
         })
     }
 
-    /// The question to answer a call with that will be repeated.
+    /// Returns the question as the answer to a call that will be repeated.
     pub(super) fn question(
         &self,
         tool: &ToolSpec,
@@ -140,28 +140,32 @@ impl Approvals {
         InputRequiredResult::new(Some(questions), Some(state))
     }
 
-    fn asked(self: &Arc<Self>, tool: &'static ToolSpec, cx: &RequestContext<RoleServer>) -> Asked {
+    fn request(
+        self: &Arc<Self>,
+        tool: &'static ToolSpec,
+        cx: &RequestContext<RoleServer>,
+    ) -> ApprovalRequest {
         let elicitation = cx.client_capabilities().and_then(|client| client.elicitation);
-        // Who names neither form knows only the first one, which had no name (2025-06-18).
-        let able = elicitation.is_some_and(|able| able.form.is_some() || able.url.is_none());
-        Asked {
+        // A client that names no form of elicitation knows only forms (2025-06-18).
+        let can_show_forms = elicitation.is_some_and(|able| able.form.is_some() || able.url.is_none());
+        ApprovalRequest {
             approvals: self.clone(),
             tool,
-            able,
+            can_show_forms,
         }
     }
 }
 
-impl Asked {
-    /// The decision where nobody is asked.
-    fn unasked(&self, proposal: &Proposal) -> Option<Decision> {
+impl ApprovalRequest {
+    /// Returns the decision if no person is to be asked.
+    fn decision_without_asking(&self, proposal: &Proposal) -> Option<Decision> {
         let declined = |why: String| Some(Decision::Declined(why));
         match self.approvals.policy.mode {
             ApprovalMode::Deny => declined(
                 "calls that need a person's approval are refused: the server was started with `--approval deny`".into(),
             ),
-            ApprovalMode::Auto if !self.able => Some(Decision::Granted),
-            ApprovalMode::Prompt if !self.able => declined(format!(
+            ApprovalMode::Auto if !self.can_show_forms => Some(Decision::Granted),
+            ApprovalMode::Prompt if !self.can_show_forms => declined(format!(
                 "`{}` needs a person's approval, and this client can't ask for it (no `elicitation`). Use a client \
                  that can, or let the operator start the server with `--approval auto`",
                 self.tool.name
@@ -171,20 +175,20 @@ impl Asked {
     }
 }
 
-/// What an approval is good for: this tool with these arguments, however a client orders them, by whoever asked for it.
+/// Returns what an approval is bound to: tool, arguments in any order, and caller.
 fn call(tool: &ToolSpec, cx: &RequestContext<RoleServer>, arguments: &Value) -> Vec<u8> {
     let mut arguments = arguments.clone();
     arguments.sort_all_objects();
-    let key = adapter::grant(&cx.extensions).map(|grant| grant.id());
+    let key = request_origin::grant(&cx.extensions).map(|grant| grant.id());
     json!([tool.name, arguments, key]).to_string().into_bytes()
 }
 
-/// What the person sees of a call.
+/// Returns how the person is shown the change.
 fn shows(tool: &ToolSpec) -> Shows {
     tool.approval.map_or(Shows::Diff, |approval| approval.shows)
 }
 
-/// What the person's answer means.
+/// Converts the person's answer.
 fn decision(answer: &ElicitResult) -> Decision {
     match answer.action {
         ElicitationAction::Accept => Decision::Granted,

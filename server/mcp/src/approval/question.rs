@@ -1,26 +1,25 @@
-//! What a person sees who is asked: which tool, which file, and exactly the text. There is nothing to fill in: to accept
-//! is to approve.
+//! The form that a person sees: tool, file and exact text. It has no fields: accepting it approves the change.
 
 use std::collections::BTreeMap;
 
 use rmcp::model::{ElicitRequest, ElicitRequestParams, ElicitationSchema, InputRequest};
 use tabellion_runtime::{Proposal, Shows};
 
-/// The longest text that is shown, in bytes. Nobody approves of what they can't read.
-pub(super) const LONGEST: usize = 64 << 10;
+/// Size limit of the text shown, in bytes: a person can't review more.
+pub(super) const MAX_SHOWN_BYTES: usize = 64 << 10;
 
-/// Why the proposal can't be shown, if it can't.
+/// Returns why the proposal can't be shown, if so.
 pub(super) fn too_long(proposal: &Proposal) -> Option<String> {
     let length = proposal.shown.len();
-    (length > LONGEST).then(|| {
+    (length > MAX_SHOWN_BYTES).then(|| {
         format!(
-            "a person would have to read {length} bytes to approve of this, and {LONGEST} is the most that is shown; \
+            "a person would have to read {length} bytes to approve of this, and {MAX_SHOWN_BYTES} is the most that is shown; \
              make smaller changes"
         )
     })
 }
 
-/// The form.
+/// Returns the form.
 pub(super) fn form(shows: Shows, proposal: &Proposal) -> ElicitRequestParams {
     let what = match shows {
         Shows::Appended => "append this to",
@@ -36,7 +35,7 @@ pub(super) fn form(shows: Shows, proposal: &Proposal) -> ElicitRequestParams {
     }
 }
 
-/// The form as a request.
+/// Returns the form as a request.
 pub(super) fn request(shows: Shows, proposal: &Proposal) -> InputRequest {
     InputRequest::Elicitation(ElicitRequest::new(form(shows, proposal)))
 }

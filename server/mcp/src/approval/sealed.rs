@@ -1,8 +1,8 @@
-//! Asking through a call's answer, as it is done since 2026-07-28: the first call is answered with the question and a
-//! sealed state, the second one brings the state back with the person's answer.
+//! Asks through the call's answer, as in 2026-07-28: the first call is answered with the question and a sealed state, and the
+//! repeated call returns the state with the person's answer.
 //!
-//! A state is good once, for the same tool with the same arguments by the same caller, for exactly what was shown, and until it expires.
-//! The seal's key is this process's own: another server's states are not good here, nor are those from before a restart.
+//! A state is valid once, for the same tool, arguments and caller, for exactly what was shown, until it expires. The sealing
+//! key belongs to this process: states of other servers, or from before a restart, are invalid.
 
 use std::{
     collections::HashMap,
@@ -18,39 +18,39 @@ use serde::{Deserialize, Serialize};
 use tabellion_runtime::{Approver, BoxFuture, Decision, Proposal, ToolSpec};
 use tokio::time::Instant;
 
-use super::{Asked, QUESTION, decision};
+use super::{ApprovalRequest, QUESTION, decision};
 
-/// Seals states, opens them, and knows which have been used.
+/// Seals and opens states, and remembers which were used.
 #[derive(Debug)]
 pub(super) struct Seals {
     codec: RequestStateCodec,
     lifetime: Duration,
     next: AtomicU64,
-    /// Numbers of the used states that have not expired, and when they will have.
+    /// Ids of the used states that have not expired, with their expiry.
     used: Mutex<HashMap<u64, Instant>>,
 }
 
-/// What a state says.
+/// The content of a sealed state.
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
-    /// Its own number.
+    /// Unique number of the state.
     number: u64,
-    /// Of the proposal that was shown.
+    /// Digest of the proposal that was shown.
     digest: String,
 }
 
-/// What a repeated call brings.
+/// What a repeated call carries.
 #[derive(Debug)]
-pub(super) enum Answer {
-    /// What the person said to the proposal of this digest.
+pub(super) enum SealedAnswer {
+    /// The person's answer to the proposal with this digest.
     Given {
         number: u64,
         digest: String,
         answer: ElicitResult,
     },
-    /// The person has not been asked.
+    /// No answer: the person has not been asked.
     Missing,
-    /// A state that is no good, and what to do about it.
+    /// An invalid state, and what to do about it.
     Bad(String),
 }
 
@@ -66,7 +66,7 @@ impl Seals {
         }
     }
 
-    /// A state for `call`, whose proposal has this digest.
+    /// Seals a state for `call`, whose proposal has this digest.
     pub(super) fn seal(&self, call: &[u8], digest: &str) -> String {
         let state = State {
             number: self.next.fetch_add(1, Ordering::Relaxed),
@@ -77,17 +77,17 @@ impl Seals {
         sealed.expect("a number and a text are JSON")
     }
 
-    /// Reads the state and the answer that `call` brings.
-    pub(super) fn open(&self, state: &str, call: &[u8], responses: Option<InputResponses>) -> Answer {
+    /// Opens the state, and reads the answer, of the repeated `call`.
+    pub(super) fn open(&self, state: &str, call: &[u8], responses: Option<InputResponses>) -> SealedAnswer {
         let State { number, digest } = match self.codec.open_json_with(state, call) {
             Ok(state) => state,
             Err(RequestStateError::Expired) => {
-                return Answer::Bad(
-                    "the question was asked too long ago; repeat the call without `requestState` to ask again".into(),
+                return SealedAnswer::Bad(
+                    "the question expired; repeat the call without `requestState` to ask again".into(),
                 );
             }
             Err(_) => {
-                return Answer::Bad(
+                return SealedAnswer::Bad(
                     "`requestState` is not that of a call of this tool with these arguments; repeat the call without \
                      it to ask for approval of this one"
                         .into(),
@@ -96,17 +96,19 @@ impl Seals {
         };
         let answer = responses.and_then(|mut responses| responses.remove(QUESTION));
         match answer.map(serde_json::from_value) {
-            Some(Ok(answer)) => Answer::Given {
+            Some(Ok(answer)) => SealedAnswer::Given {
                 number,
                 digest,
                 answer,
             },
-            Some(Err(_)) => Answer::Bad(format!("`inputResponses.{QUESTION}` is not an answer to a form")),
-            None => Answer::Missing,
+            Some(Err(_)) => {
+                SealedAnswer::Bad(format!("`inputResponses.{QUESTION}` is not an answer to a form"))
+            }
+            None => SealedAnswer::Missing,
         }
     }
 
-    /// Uses the state of this number up; false where that has been done.
+    /// Marks the state as used. Returns false if it was used already.
     fn spend(&self, number: u64) -> bool {
         let now = Instant::now();
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,23 +117,23 @@ impl Seals {
     }
 }
 
-/// The person behind the client of a call that brings their answer, or will be repeated with it.
+/// Approver of a stateless call: uses the answer that the call carries, or has the question asked.
 #[derive(Debug)]
-pub(super) struct Sealed {
-    pub(super) asked: Asked,
-    /// What the call brings, if it is a repeated one.
-    pub(super) answer: Option<Answer>,
+pub(super) struct StatelessApprover {
+    pub(super) request: ApprovalRequest,
+    /// What the call carries, if it is a repeated one.
+    pub(super) answer: Option<SealedAnswer>,
 }
 
-impl Sealed {
+impl StatelessApprover {
     fn decision(&self, proposal: &Proposal) -> Decision {
         match &self.answer {
-            None | Some(Answer::Missing) => Decision::Ask,
-            Some(Answer::Bad(why)) => Decision::Declined(why.clone()),
-            // What would happen now is not what was shown: that has to be shown first.
-            Some(Answer::Given { digest, .. }) if *digest != proposal.digest => Decision::Ask,
-            Some(Answer::Given { number, answer, .. }) => {
-                if self.asked.approvals.seals.spend(*number) {
+            None | Some(SealedAnswer::Missing) => Decision::Ask,
+            Some(SealedAnswer::Bad(why)) => Decision::Declined(why.clone()),
+            // The change differs from what was shown, so the person must see it first.
+            Some(SealedAnswer::Given { digest, .. }) if *digest != proposal.digest => Decision::Ask,
+            Some(SealedAnswer::Given { number, answer, .. }) => {
+                if self.request.approvals.seals.spend(*number) {
                     decision(answer)
                 } else {
                     Decision::Declined(
@@ -144,15 +146,15 @@ impl Sealed {
     }
 }
 
-impl Approver for Sealed {
+impl Approver for StatelessApprover {
     fn insists_on(&self, tool: &ToolSpec) -> bool {
-        self.asked.approvals.concern(tool)
+        self.request.approvals.are_needed_for(tool)
     }
 
     fn decide<'a>(&'a self, proposal: &'a Proposal) -> BoxFuture<'a, Decision> {
         let decision = self
-            .asked
-            .unasked(proposal)
+            .request
+            .decision_without_asking(proposal)
             .unwrap_or_else(|| self.decision(proposal));
         Box::pin(std::future::ready(decision))
     }

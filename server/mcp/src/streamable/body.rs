@@ -1,4 +1,4 @@
-//! The bodies of responses: something whole, or events as they come.
+//! Response bodies: one message, or a stream of events.
 
 use std::{
     convert::Infallible,
@@ -15,10 +15,10 @@ use hyper::body::{Bytes, Frame, SizeHint};
 use super::stream::{Event, Reader};
 use crate::access::Grant;
 
-/// How often a line is sent over a stream on which there is nothing to say, so that nobody on the way takes it for dead;
-/// and how often it is looked whether its reader may still read it.
-const ALIVE: Duration = Duration::from_secs(15);
-/// After how many milliseconds a client shall ask again for a stream that broke.
+/// Interval of keep-alive comments on a silent stream, so that proxies keep it open, and of checks that its reader's grant is
+/// still valid.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+/// Delay before a client reconnects to a broken stream, in milliseconds.
 const RETRY_MS: u64 = 1000;
 
 /// The body of a response.
@@ -30,15 +30,15 @@ enum Kind {
 }
 
 impl Body {
-    /// These bytes.
+    /// Returns a body of these bytes.
     pub fn whole(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         Self(Kind::Whole((!bytes.is_empty()).then_some(bytes)))
     }
 
-    /// What `reader` reads, as events. Where they have a `name`, a client can ask for them again from any one of them
-    /// on. Who may no longer do anything, as `grant` says, is told no more but an answer to what they asked when they
-    /// could. `held` is dropped when the last one was sent, or nobody wants it any more.
+    /// Returns the messages of `reader` as events. With a `name`, each event has an id from which a client can resume the
+    /// stream. Once `grant` is no longer valid, only the answer to a request made before is sent. `held` is dropped after the
+    /// last event, or with the body.
     pub(super) fn events<T: Send + 'static>(
         reader: Reader,
         name: Option<u64>,
@@ -48,7 +48,7 @@ impl Body {
         let first = name.map(|name| Bytes::from(format!("id: {name}-0\nretry: {RETRY_MS}\ndata:\n\n")));
         let begin = (reader, grant, held);
         let rest = stream::unfold(begin, move |(mut reader, grant, held)| async move {
-            let next = tokio::time::timeout(ALIVE, reader.next()).await;
+            let next = tokio::time::timeout(KEEP_ALIVE_INTERVAL, reader.next()).await;
             let stands = grant.as_ref().is_none_or(|grant| grant.is_valid());
             let text = match next {
                 Ok(Some(event)) if stands || event.is_answer => written(name, &event),
@@ -61,11 +61,11 @@ impl Body {
     }
 }
 
-/// An event as it is sent.
+/// Returns the event's bytes on the wire.
 fn written(name: Option<u64>, event: &Event) -> Bytes {
     let mut text = Vec::with_capacity(event.message.len() + 32);
     if let Some(name) = name {
-        text.extend_from_slice(format!("id: {name}-{}\n", event.place).as_bytes());
+        text.extend_from_slice(format!("id: {name}-{}\n", event.number).as_bytes());
     }
     text.extend_from_slice(b"data: ");
     text.extend_from_slice(&event.message);

@@ -1,4 +1,4 @@
-//! rmcp's transport where every message comes by a request of its own.
+//! rmcp's transport in which every message arrives by a request of its own.
 
 use std::{io, sync::Arc};
 
@@ -14,16 +14,12 @@ use rmcp::{
 use tokio::sync::mpsc;
 
 use super::{routes::Routes, stream::Stream};
-use crate::{
-    adapter::{Adapter, Provenance},
-    ending::Ending,
-    in_flight::Slot,
-};
+use crate::{adapter::Adapter, ending::Ending, in_flight::Slot, request_origin::RequestOrigin};
 
-/// How many messages of a client may wait for rmcp to take them.
-const MOST_WAITING: usize = 64;
+/// Upper bound of a client's messages that wait for rmcp.
+const INBOX_CAPACITY: usize = 64;
 
-/// One client's side of a service of its own: a session's, or that of one request.
+/// A service and its transport: of a session, or of a single request.
 #[derive(Debug)]
 pub(super) struct Conversation {
     inbox: mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
@@ -31,35 +27,35 @@ pub(super) struct Conversation {
     ending: Arc<Ending>,
 }
 
-/// What comes with a request.
+/// What arrives with a request beside its message.
 #[derive(Debug)]
 pub(super) struct Arrival {
-    /// Its place among those in flight.
+    /// Its slot among the requests in flight.
     pub(super) slot: Slot,
-    pub(super) provenance: Provenance,
+    pub(super) origin: RequestOrigin,
 }
 
 struct Posts {
     inbox: mpsc::Receiver<RxJsonRpcMessage<RoleServer>>,
     routes: Arc<Routes>,
     ending: Arc<Ending>,
-    /// Whether there is nothing more to come when the first request has its answer.
+    /// Whether the conversation ends with the answer to its first request.
     single: bool,
 }
 
 impl Conversation {
-    /// Begins a session, which ends with `all` at the latest.
+    /// Starts a session, which ends with `all` at the latest.
     pub(super) fn session(adapter: Adapter, all: &Arc<Ending>) -> Self {
         Self::begin(adapter, all, false)
     }
 
-    /// Begins a conversation of one request.
+    /// Starts a conversation of one request.
     pub(super) fn single(adapter: Adapter, all: &Arc<Ending>) -> Self {
         Self::begin(adapter, all, true)
     }
 
     fn begin(adapter: Adapter, all: &Arc<Ending>, single: bool) -> Self {
-        let (inbox, messages) = mpsc::channel(MOST_WAITING);
+        let (inbox, messages) = mpsc::channel(INBOX_CAPACITY);
         let routes = Arc::new(Routes::new(single));
         let ending = Arc::new(Ending::within(all.clone()));
         let posts = Posts {
@@ -82,10 +78,10 @@ impl Conversation {
         }
     }
 
-    /// Hands a request on. Its stream, and the stream's number.
+    /// Passes on a request. Returns its stream and the stream's number.
     ///
     /// # Errors
-    /// When a request of this id is being answered.
+    /// If a request with this id is still being answered.
     pub(super) async fn request(
         &self,
         id: &RequestId,
@@ -96,9 +92,9 @@ impl Conversation {
             ErrorData::invalid_request("a request with this `id` is still being answered", None)
         })?;
         let extensions = request.extensions_mut();
-        // rmcp hands them to the handler, which drops them when it is done, also after a cancellation.
+        // rmcp passes the extensions to the handler, which drops them when it has finished, also after a cancellation.
         extensions.insert(arrival.slot);
-        extensions.insert(arrival.provenance);
+        extensions.insert(arrival.origin);
         extensions.insert(self.ending.clone());
         if !self.hand_on(JsonRpcMessage::request(request, id.clone())).await {
             self.routes.close(id);
@@ -106,31 +102,31 @@ impl Conversation {
         Ok((number, stream))
     }
 
-    /// Hands something else on; false where the conversation is over.
+    /// Passes on another message. Returns false if the conversation has ended.
     pub(super) async fn hand_on(&self, message: RxJsonRpcMessage<RoleServer>) -> bool {
         if let JsonRpcMessage::Notification(note) = &message
             && let ClientNotification::CancelledNotification(cancelled) = &note.notification
             && let Some(id) = &cancelled.params.request_id
         {
-            // rmcp drops the answer, so that it won't come by.
+            // rmcp drops the answer to a cancelled request, so `send` will not see it.
             self.routes.close(id);
         }
         self.inbox.send(message).await.is_ok()
     }
 
-    /// Nobody waits for the answer to the request `id` any more.
+    /// Cancels the request `id`, because its client hung up.
     pub(super) fn hang_up(&self, id: &RequestId) {
         if !self.routes.close(id) {
             return;
         }
         let params = CancelledNotificationParam::new(Some(id.clone()), Some("the client hung up".into()));
         let note = CancelledNotification::new(params);
-        // Of a conversation with one request, the inbox has room for a second message.
+        // The inbox of a single request has room for a second message.
         let _ = self.inbox.try_send(JsonRpcMessage::notification(note.into()));
         self.ending.ask();
     }
 
-    /// Ends it. Calls in flight are finished.
+    /// Ends the conversation after the calls in flight.
     pub(super) fn end(&self) {
         self.ending.ask();
     }

@@ -1,4 +1,4 @@
-//! One library's MCP over HTTP: each request, and what it is answered with.
+//! MCP over HTTP for one library: answers each request.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,32 +21,31 @@ use super::{
     stream::{Event, Reader},
 };
 use crate::{
-    access::Budget,
-    access::Grant,
-    adapter::{self, Adapter, Provenance},
+    access::{Budget, Grant},
+    adapter::Adapter,
     calls::Calls,
     ending::Ending,
-    handler::Era,
     in_flight::Slot,
     message::{self, Incoming},
+    request_origin::{self, RequestOrigin},
+    shared::Era,
 };
 
-/// An answer that comes this soon is plain JSON. For what takes longer, a stream is opened, so that the client sees that
-/// it was heard.
-const SOON: Duration = Duration::from_secs(2);
+/// An answer within this time is plain JSON. Otherwise a stream is opened, so that the client sees that its request arrived.
+const JSON_TIMEOUT: Duration = Duration::from_secs(2);
 const METHODS: &str = "GET, POST, DELETE";
-/// What a request since 2026-07-28 must have in `_meta`.
-const NEEDED: [&str; 2] = [
+/// Keys that `_meta` of a request must have since 2026-07-28.
+const REQUIRED_META: [&str; 2] = [
     "io.modelcontextprotocol/protocolVersion",
     "io.modelcontextprotocol/clientCapabilities",
 ];
 
-/// How much one endpoint does at once.
+/// Limits of one endpoint.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Requests that are being answered, also those that wait for a person or for news. More are refused with 503.
+    /// Requests in flight, including those that wait for a person or for notifications. Further ones are refused with 503.
     pub in_flight: u32,
-    /// Sessions. For one more, the one ends in which nothing has happened for the longest time.
+    /// Sessions. A further one ends the session that has been idle longest.
     pub sessions: usize,
 }
 
@@ -59,7 +58,7 @@ impl Default for Limits {
     }
 }
 
-/// One library's MCP over HTTP.
+/// MCP over HTTP for one library.
 pub struct Endpoint {
     adapter: Adapter,
     sessions: Sessions,
@@ -69,7 +68,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Serves what `adapter` has.
+    /// Creates an endpoint that serves `adapter`.
     pub fn new(adapter: Adapter, limits: Limits) -> Self {
         Self {
             adapter,
@@ -80,8 +79,8 @@ impl Endpoint {
         }
     }
 
-    /// Answers a request, which the log calls `name`; `grant` says who makes it and what they may do, if anybody is asked,
-    /// and `budget` how often they may, if that is counted.
+    /// Answers a request. `name` identifies it in the log; `grant` has the caller's permissions if callers are authenticated;
+    /// `budget` its remaining requests if these are limited.
     pub async fn answer(
         &self,
         request: Request<Bytes>,
@@ -90,47 +89,47 @@ impl Endpoint {
         budget: Option<Arc<dyn Budget>>,
     ) -> Response<Body> {
         let (head, body) = request.into_parts();
-        let provenance = Provenance {
+        let origin = RequestOrigin {
             request: name,
             grant,
             budget,
         };
         let answer = match head.method {
-            _ if !self.is_open() => Err(Refusal::busy("the server is about to end")),
-            Method::POST => self.post(&head.headers, &body, provenance).await,
-            Method::GET => self.get(&head.headers, &provenance),
-            Method::DELETE => self.delete(&head.headers, &provenance),
+            _ if !self.is_open() => Err(Refusal::busy("the server is stopping")),
+            Method::POST => self.post(&head.headers, &body, origin).await,
+            Method::GET => self.get(&head.headers, &origin),
+            Method::DELETE => self.delete(&head.headers, &origin),
             _ => Err(Refusal::method_not_allowed(METHODS)),
         };
         answer.unwrap_or_else(Response::from)
     }
 
-    /// Takes no more requests, and lets go whoever waits for a person or for news.
+    /// Refuses further requests, and releases those that wait for a person or for notifications.
     pub fn end(&self) {
         self.ending.ask();
     }
 
-    /// Waits until nothing is in flight.
+    /// Waits until no request is in flight.
     pub async fn idle(&self) {
         let _all = self.slots.acquire_many(self.limits.in_flight).await;
     }
 
-    /// Whether it takes requests.
+    /// Returns true if requests are accepted.
     pub fn is_open(&self) -> bool {
         !self.ending.is_asked()
     }
 
-    /// How many requests are being answered.
+    /// Returns the number of requests in flight.
     pub fn in_flight(&self) -> usize {
         self.limits.in_flight as usize - self.slots.available_permits()
     }
 
-    /// How many sessions are open.
+    /// Returns the number of open sessions.
     pub fn sessions(&self) -> usize {
         self.sessions.count()
     }
 
-    /// The calls of tools that there were.
+    /// Returns the statistics of tool calls.
     pub fn calls(&self) -> &Calls {
         self.adapter.calls()
     }
@@ -139,41 +138,40 @@ impl Endpoint {
         &self,
         headers: &HeaderMap,
         body: &[u8],
-        provenance: Provenance,
+        origin: RequestOrigin,
     ) -> Result<Response<Body>, Refusal> {
         headers::accepts(headers, &[JSON, EVENTS])?;
         headers::is_json(headers)?;
         let message = message::object(body)?;
         match headers::era_of(headers, &message)? {
-            Era::Session => self.in_session(headers, message, provenance).await,
+            Era::Session => self.in_session(headers, message, origin).await,
             Era::Stateless => {
                 let is_complete = has_what_it_needs(&message);
-                self.alone(message::envelope(message), is_complete, provenance)
-                    .await
+                self.alone(message::envelope(message), is_complete, origin).await
             }
         }
     }
 
-    /// A message that stands for itself. Whether its `_meta` is complete makes a difference to the answer's status.
+    /// Answers a stateless message. The status depends on whether its `_meta` is complete.
     async fn alone(
         &self,
         message: Incoming,
         is_complete: bool,
-        provenance: Provenance,
+        origin: RequestOrigin,
     ) -> Result<Response<Body>, Refusal> {
         let (id, request) = match message {
             Incoming::Request(id, request) => (id, request),
             Incoming::Refused(id, error) => return Err((id, Box::new(error)).into()),
-            // What is not asked for can only be about something else, which there is not.
+            // A stateless client has no request of the server to reply to, and no session to notify.
             Incoming::Notification(_) | Incoming::Reply(..) | Incoming::Nothing => return Ok(accepted()),
         };
         let slot = self.slot(&id)?;
         let conversation = Conversation::single(self.adapter.for_another(), &self.ending);
-        let grant = provenance.grant.clone();
-        let arrival = Arrival { slot, provenance };
+        let grant = origin.grant.clone();
+        let arrival = Arrival { slot, origin };
         let asked = conversation.request(&id, *request, arrival).await;
         let (_, stream) = asked.map_err(|error| Refusal::from((Some(id.clone()), error.into())))?;
-        let held = Patron { conversation, id };
+        let held = CancelOnDrop { conversation, id };
         let mut reader = stream.read(None);
         Ok(match soon(&mut reader).await {
             Some(answer) => {
@@ -188,13 +186,13 @@ impl Endpoint {
         &self,
         headers: &HeaderMap,
         message: Map<String, Value>,
-        provenance: Provenance,
+        origin: RequestOrigin,
     ) -> Result<Response<Body>, Refusal> {
         let (id, request) = match message::envelope(message) {
             Incoming::Request(id, request) => (id, request),
             Incoming::Refused(id, error) => return Err((id, Box::new(error)).into()),
             other => {
-                let session = self.session(headers, &provenance)?;
+                let session = self.session(headers, &origin)?;
                 let message = match other {
                     Incoming::Notification(note) => JsonRpcMessage::notification(note),
                     Incoming::Reply(id, Ok(result)) => JsonRpcMessage::response(*result, id),
@@ -206,21 +204,19 @@ impl Endpoint {
             }
         };
         if matches!(*request, ClientRequest::InitializeRequest(_)) {
-            return self.begin(id, *request, provenance).await;
+            return self.begin(id, *request, origin).await;
         }
         if !headers.contains_key(SESSION) {
-            // It is told what it lacks, as it would be over lines.
-            return self
-                .alone(Incoming::Request(id, request), false, provenance)
-                .await;
+            // The adapter answers what is missing, as over lines.
+            return self.alone(Incoming::Request(id, request), false, origin).await;
         }
         let session = self
-            .session(headers, &provenance)
+            .session(headers, &origin)
             .map_err(|refusal| refusal.of(Some(id.clone())))?;
-        let grant = provenance.grant.clone();
+        let grant = origin.grant.clone();
         let arrival = Arrival {
             slot: self.slot(&id)?,
-            provenance,
+            origin,
         };
         let asked = session.request(&id, *request, arrival).await;
         let (number, stream) = asked.map_err(|error| Refusal::from((Some(id), error.into())))?;
@@ -232,22 +228,22 @@ impl Endpoint {
         Ok(events(Body::events(reader, Some(number), grant, ())))
     }
 
-    /// Begins a session.
+    /// Opens a session.
     async fn begin(
         &self,
         id: RequestId,
         request: ClientRequest,
-        provenance: Provenance,
+        origin: RequestOrigin,
     ) -> Result<Response<Body>, Refusal> {
         let slot = self.slot(&id)?;
         let session = Arc::new(Conversation::session(self.adapter.for_another(), &self.ending));
-        let owner = owner(&provenance).map(str::to_owned);
-        let arrival = Arrival { slot, provenance };
+        let owner = owner(&origin).map(str::to_owned);
+        let arrival = Arrival { slot, origin };
         let asked = session.request(&id, request, arrival).await;
         let (_, stream) = asked.map_err(|error| Refusal::from((Some(id.clone()), error.into())))?;
         let answer = stream.read(None).next().await;
         let Some(answer) = answer else {
-            return Err(Refusal::busy("the server is about to end").of(Some(id)));
+            return Err(Refusal::busy("the server is stopping").of(Some(id)));
         };
         if answer.code.is_some() {
             session.end();
@@ -264,13 +260,13 @@ impl Endpoint {
         Ok(response)
     }
 
-    /// What the session has to say by itself, or a stream that broke, from the place on where it did.
-    fn get(&self, headers: &HeaderMap, provenance: &Provenance) -> Result<Response<Body>, Refusal> {
+    /// Opens the session's own stream, or resumes a broken stream at `Last-Event-ID`.
+    fn get(&self, headers: &HeaderMap, origin: &RequestOrigin) -> Result<Response<Body>, Refusal> {
         headers::accepts(headers, &[EVENTS])?;
         if headers::era_of_none(headers)? == Era::Stateless {
             return Err(Refusal::method_not_allowed("POST"));
         }
-        let session = self.session(headers, provenance)?;
+        let session = self.session(headers, origin)?;
         let routes = session.routes();
         let (number, after) = match headers::single(headers, LAST_EVENT)? {
             None => (0, None),
@@ -286,33 +282,33 @@ impl Endpoint {
                 (number, Some(at))
             }
         };
-        // A client that were told of an error would ask for it again and again.
-        let Some(stream) = routes.again(number) else {
+        // An error would make the client ask again and again.
+        let Some(stream) = routes.resume(number) else {
             return Ok(events(Body::whole("")));
         };
         stream.keep();
-        let (reader, grant) = (stream.read(after), provenance.grant.clone());
+        let (reader, grant) = (stream.read(after), origin.grant.clone());
         Ok(events(Body::events(reader, Some(number), grant, session)))
     }
 
-    fn delete(&self, headers: &HeaderMap, provenance: &Provenance) -> Result<Response<Body>, Refusal> {
+    fn delete(&self, headers: &HeaderMap, origin: &RequestOrigin) -> Result<Response<Body>, Refusal> {
         if headers::era_of_none(headers)? == Era::Stateless {
             return Err(Refusal::method_not_allowed("POST"));
         }
         let name = session_name(headers)?;
-        if !self.sessions.end(name, owner(provenance)) {
+        if !self.sessions.end(name, owner(origin)) {
             return Err(no_session());
         }
         Ok(empty(StatusCode::NO_CONTENT))
     }
 
-    /// The session that is named. Somebody else's is none.
-    fn session(&self, headers: &HeaderMap, provenance: &Provenance) -> Result<Arc<Conversation>, Refusal> {
+    /// Returns the session named by the headers. A session of another caller does not exist for this one.
+    fn session(&self, headers: &HeaderMap, origin: &RequestOrigin) -> Result<Arc<Conversation>, Refusal> {
         let name = session_name(headers)?;
-        self.sessions.get(name, owner(provenance)).ok_or_else(no_session)
+        self.sessions.get(name, owner(origin)).ok_or_else(no_session)
     }
 
-    /// A place among the requests in flight.
+    /// Takes a slot among the requests in flight.
     fn slot(&self, id: &RequestId) -> Result<Slot, Refusal> {
         let slot = self.slots.clone().try_acquire_owned();
         slot.map(Arc::new).map_err(|_| {
@@ -322,13 +318,13 @@ impl Endpoint {
     }
 }
 
-/// Whoever waits for the answer to a request that stands for itself. When they hang up, it is cancelled.
-struct Patron {
+/// Cancels a stateless request when its client hangs up and this is dropped.
+struct CancelOnDrop {
     conversation: Conversation,
     id: RequestId,
 }
 
-impl Drop for Patron {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.conversation.hang_up(&self.id);
     }
@@ -336,17 +332,17 @@ impl Drop for Patron {
 
 fn has_what_it_needs(message: &Map<String, Value>) -> bool {
     let meta = message.get("params").and_then(|params| params.get("_meta"));
-    meta.is_some_and(|meta| NEEDED.iter().all(|key| meta.get(key).is_some()))
+    meta.is_some_and(|meta| REQUIRED_META.iter().all(|key| meta.get(key).is_some()))
 }
 
-/// The answer, if it is the first thing that is said, and soon.
+/// Returns the answer if it is the first message and arrives within [`JSON_TIMEOUT`].
 async fn soon(reader: &mut Reader) -> Option<Event> {
-    // In vain is not too late.
-    let _ = tokio::time::timeout(SOON, reader.ready()).await;
+    // A timeout is fine: the answer may still be ready.
+    let _ = tokio::time::timeout(JSON_TIMEOUT, reader.ready()).await;
     reader.answer()
 }
 
-/// The status of an answer since 2026-07-28, by its error's code.
+/// Returns the status of an answer since 2026-07-28, from its error's code.
 fn status(code: Option<i32>, has_needed_meta: bool) -> StatusCode {
     match code.map(ErrorCode) {
         Some(ErrorCode::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
@@ -360,9 +356,9 @@ fn status(code: Option<i32>, has_needed_meta: bool) -> StatusCode {
     }
 }
 
-/// Whose a session is.
-fn owner(provenance: &Provenance) -> Option<&str> {
-    let grant = provenance.grant.as_ref()?;
+/// Returns the id of the session's owner; `None` without authentication.
+fn owner(origin: &RequestOrigin) -> Option<&str> {
+    let grant = origin.grant.as_ref()?;
     Some(grant.id())
 }
 
@@ -389,7 +385,7 @@ fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// An answer. In both eras, who may not do what they ask for, or not yet, is told so by the status as well.
+/// Returns an answer as JSON. In both eras, missing scopes and exceeded rates also determine the status.
 fn json(status: StatusCode, answer: Event) -> Response<Body> {
     let refused = refused(&answer);
     let mut response = Response::new(Body::whole(answer.message));
@@ -403,7 +399,7 @@ fn json(status: StatusCode, answer: Event) -> Response<Body> {
     response
 }
 
-/// What HTTP says of an answer that there is nothing because of who asks.
+/// Returns the status and header for an answer that the caller's scope or rate does not permit.
 fn refused(answer: &Event) -> Option<(StatusCode, HeaderName, HeaderValue)> {
     let code = answer.code.map(ErrorCode)?;
     let message: Value = serde_json::from_slice(&answer.message).ok()?;
@@ -411,7 +407,7 @@ fn refused(answer: &Event) -> Option<(StatusCode, HeaderName, HeaderValue)> {
     if let Some(seconds) = data[rates::RETRY_AFTER].as_u64() {
         return Some((StatusCode::TOO_MANY_REQUESTS, RETRY_AFTER, seconds.into()));
     }
-    if code != adapter::FORBIDDEN {
+    if code != request_origin::FORBIDDEN {
         return None;
     }
     let scope = data["scope"].as_str()?;
@@ -425,7 +421,7 @@ fn events(body: Body) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // A proxy that gathers a stream before it hands it on would hold up a question.
+    // Otherwise a buffering proxy would hold back a question.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -1,5 +1,5 @@
-//! What the headers of a request must say, and that they say the same as its message: whoever stands between client and
-//! server lets through, counts and routes by headers, and never looks at the body.
+//! Checks the headers of a request and that they agree with its message: intermediaries filter, count and route by headers,
+//! without reading the body.
 
 use hyper::{
     HeaderMap, StatusCode,
@@ -13,21 +13,21 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
-use crate::handler::Era;
+use crate::shared::Era;
 
-/// The header that a session is named in, until 2025-11-25.
+/// Header with the session's id, until 2025-11-25.
 pub(super) const SESSION: &str = "mcp-session-id";
-/// The header that says from which event on a stream is asked for again.
+/// Header with the id of the event after which a stream resumes.
 pub(super) const LAST_EVENT: &str = "last-event-id";
 pub(super) const JSON: &str = "application/json";
 pub(super) const EVENTS: &str = "text/event-stream";
 const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
-/// Where a message since 2026-07-28 says what it speaks.
+/// Key in `_meta` of the protocol version, since 2026-07-28.
 const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// Refuses who would not understand an answer of one of these kinds.
+/// Refuses a client that accepts none of an answer's media types.
 pub(super) fn accepts(headers: &HeaderMap, kinds: &[&str]) -> Result<(), Refusal> {
     let accepted = headers.get_all(ACCEPT).iter().filter_map(|it| it.to_str().ok());
     let accepted: Vec<_> = accepted
@@ -48,7 +48,7 @@ pub(super) fn accepts(headers: &HeaderMap, kinds: &[&str]) -> Result<(), Refusal
     Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, why))
 }
 
-/// A media type of `Accept`, unless it is one that the client doesn't want (RFC 9110, 12.4.2).
+/// Returns the media type of an entry of `Accept`, unless its weight is zero (RFC 9110, 12.4.2).
 fn acceptable(entry: &str) -> Option<&str> {
     let mut parts = entry.split(';').map(str::trim);
     let kind = parts.next()?;
@@ -58,7 +58,7 @@ fn acceptable(entry: &str) -> Option<&str> {
     (!unwanted).then_some(kind)
 }
 
-/// Refuses a body that does not say that it is JSON. A page elsewhere can't send one that does without being asked about.
+/// Refuses a body that is not declared as JSON. A cross-origin page can't declare it without a CORS preflight.
 pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
@@ -69,14 +69,14 @@ pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
     Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why))
 }
 
-/// A header that may be there once.
+/// Returns the value of a header that may occur at most once.
 pub(super) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {
         return Ok(None);
     };
     if values.next().is_some() {
-        return Err(mismatch(format!("`{name}` is there more than once")));
+        return Err(mismatch(format!("`{name}` occurs more than once")));
     }
     let value = value.to_str().map(str::trim);
     value
@@ -84,7 +84,7 @@ pub(super) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'
         .map_err(|_| mismatch(format!("`{name}` is not visible ASCII")))
 }
 
-/// Whether a request without a message comes from a session.
+/// Returns the era of a request without a message.
 pub(super) fn era_of_none(headers: &HeaderMap) -> Result<Era, Refusal> {
     match single(headers, VERSION)? {
         None => Ok(Era::Session),
@@ -92,10 +92,10 @@ pub(super) fn era_of_none(headers: &HeaderMap) -> Result<Era, Refusal> {
     }
 }
 
-/// How the client of a message speaks.
+/// Returns the era of a message.
 ///
 /// # Errors
-/// When its headers and the message say different things, or a revision that there is not.
+/// If headers and message disagree, or name an unknown revision.
 pub(super) fn era_of(headers: &HeaderMap, message: &Map<String, Value>) -> Result<Era, Refusal> {
     let id = || RequestId::deserialize(message.get("id")?).ok();
     agreed(headers, message).map_err(|refusal| refusal.of(id()))
@@ -107,7 +107,7 @@ fn agreed(headers: &HeaderMap, message: &Map<String, Value>) -> Result<Era, Refu
     let named = single(headers, VERSION)?;
     let stated = params.and_then(|params| params["_meta"][VERSION_IN_META].as_str());
     let is_stateless = |stated| known(stated).is_ok_and(|version| era(version) == Era::Stateless);
-    // Whatever it names, it is how sessions begin; but where it is said that there is none.
+    // `initialize` always opens a session, unless the headers state a revision without sessions.
     if method == Some(InitializeResultMethod::VALUE) && !stated.is_some_and(is_stateless) {
         let asked = params.and_then(|params| params["protocolVersion"].as_str());
         return match (named, asked) {
@@ -123,7 +123,7 @@ fn agreed(headers: &HeaderMap, message: &Map<String, Value>) -> Result<Era, Refu
             )));
         }
         (Some(named), Some(stated)) if named != stated => return Err(differs(VERSION, named, stated)),
-        // A revision that is stated and not known is answered with those that are.
+        // An unknown revision in the message is answered with the supported ones.
         (Some(_), Some(stated)) => known(stated).map_or(Era::Stateless, era),
         (Some(named), None) => era(known(named)?),
     };
@@ -166,7 +166,7 @@ fn known(version: &str) -> Result<ProtocolVersion, Refusal> {
     })
 }
 
-/// Which of a method's params `Mcp-Name` repeats.
+/// Returns the name of the param that `Mcp-Name` repeats.
 fn named_in(method: &str) -> Option<&'static str> {
     match method {
         "tools/call" | "prompts/get" => Some("name"),
@@ -176,28 +176,28 @@ fn named_in(method: &str) -> Option<&'static str> {
 }
 
 fn says(headers: &HeaderMap, header: &str, value: &str) -> Result<(), Refusal> {
-    let Some(said) = single(headers, header)? else {
+    let Some(found) = single(headers, header)? else {
         return Err(mismatch(format!(
             "`{header}` is missing; it must be {}",
             value.escape_debug()
         )));
     };
-    let encoded = said
+    let encoded = found
         .strip_prefix("=?base64?")
         .and_then(|rest| rest.strip_suffix("?="));
     let agrees = match encoded {
         Some(encoded) => base64(encoded).as_deref() == Some(value.as_bytes()),
-        None => said == value,
+        None => found == value,
     };
     if agrees {
         return Ok(());
     }
-    Err(differs(header, said, value))
+    Err(differs(header, found, value))
 }
 
-fn differs(header: &str, said: &str, value: &str) -> Refusal {
-    let (said, value) = (said.escape_debug(), value.escape_debug());
-    mismatch(format!("`{header}` says {said}, and the message {value}"))
+fn differs(header: &str, found: &str, value: &str) -> Refusal {
+    let (found, value) = (found.escape_debug(), value.escape_debug());
+    mismatch(format!("`{header}` says {found}, and the message {value}"))
 }
 
 fn mismatch(why: String) -> Refusal {
@@ -205,7 +205,7 @@ fn mismatch(why: String) -> Refusal {
     Refusal::with(StatusCode::BAD_REQUEST, error)
 }
 
-/// Reads base64 with padding (RFC 4648, section 4).
+/// Decodes base64 with padding (RFC 4648, section 4).
 fn base64(text: &str) -> Option<Vec<u8>> {
     let (text, padding) = match text.as_bytes() {
         [text @ .., b'=', b'='] => (text, 2),
@@ -234,7 +234,7 @@ fn base64(text: &str) -> Option<Vec<u8>> {
             bits &= (1 << count) - 1;
         }
     }
-    // What is left over says nothing; otherwise two texts would mean the same.
+    // Leftover bits must be zero; otherwise two texts would decode to the same bytes.
     (bits == 0).then_some(bytes)
 }
 
@@ -336,7 +336,7 @@ mod tests {
                 Some("2026-07-28"),
                 Era::Stateless,
             ),
-            // What it lacks is said by whoever reads it.
+            // The adapter reports what is missing.
             (&[new, list], "tools/list", None, Era::Stateless),
         ] {
             assert_eq!(era(lines, method, version), Ok(expected), "{lines:?} {method}");

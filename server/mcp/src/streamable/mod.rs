@@ -1,19 +1,17 @@
-//! Contracts over MCP's Streamable HTTP: what is posted, and what comes back for it.
+//! Contracts over MCP's Streamable HTTP: posted messages and their responses.
 //!
 //! ```text
 //! POST → headers → message → conversation → rmcp → adapter → … → rmcp → conversation → stream → answer | events
 //! ```
 //!
-//! [`Endpoint`] is one library's; it knows HTTP's requests and responses, and leaves sockets, paths, `Host` and `Origin`
-//! to the HTTP server. Messages are read as over lines, so that whatever is wrong with one has the same answer.
-//! Both eras come by the same path, told apart by each request: until 2025-11-25 `initialize` opens a
-//! session, in which a request goes on when its connection breaks, and can be asked for again; since
-//! 2026-07-28 each request stands for itself, and hanging up cancels it. An answer that comes soon is plain JSON, all
-//! else a stream of events.
+//! [`Endpoint`] serves one library. It handles HTTP requests and responses, and leaves sockets, paths, `Host` and `Origin` to
+//! the HTTP server. Messages are parsed as over lines, so an invalid one gets the same error. Each request determines its
+//! era: until 2025-11-25 `initialize` opens a session, in which a request continues if its connection breaks, and its stream
+//! can be resumed; since 2026-07-28 each request stands alone, and hanging up cancels it. An early answer is plain JSON,
+//! everything else a stream of events.
 //!
-//! rmcp's own service for HTTP is left out: it takes handlers only, where the [`Adapter`](super::Adapter) is more; it
-//! reads bodies as leniently as its lines, begins sessions with a lifecycle that a wrong message ends, and lets one
-//! reader that is slow hold up its session.
+//! rmcp's own HTTP service is not used: it takes only handlers, not an [`Adapter`](super::Adapter); it parses bodies
+//! leniently, opens sessions with a lifecycle that an invalid message ends, and lets one slow reader block its session.
 
 mod body;
 mod conversation;

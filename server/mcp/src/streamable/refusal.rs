@@ -1,4 +1,4 @@
-//! Requests that are refused before any contract hears of them: a status, and why, as JSON-RPC says it.
+//! Requests refused before they reach a contract: a status, and the cause as a JSON-RPC error.
 
 use std::time::Duration;
 
@@ -21,35 +21,35 @@ use crate::message::Refused;
 pub struct Refusal {
     status: StatusCode,
     id: Option<RequestId>,
-    // An error has its details with it, and a refusal is passed on by value.
+    // Boxed because errors carry details, and refusals are passed by value.
     error: Box<ErrorData>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Refusal {
-    /// A request that is wrong in itself. `why` says what to do.
+    /// Refuses an invalid request. `why` says what to do.
     pub fn new(status: StatusCode, why: impl Into<String>) -> Self {
         Self::with(status, ErrorData::invalid_request(why.into(), None))
     }
 
-    /// There is too much to do; `why` of what. The client may try again soon.
+    /// Refuses because of load, of which `why` names the cause. The client may retry soon.
     pub fn busy(why: impl Into<String>) -> Self {
         let refusal = Self::new(StatusCode::SERVICE_UNAVAILABLE, why);
         refusal.header(RETRY_AFTER, HeaderValue::from_static("1"))
     }
 
-    /// Too much was asked for; the client may try again after `wait`. `why` of what.
+    /// Refuses a caller that exceeded a limit, which `why` names. The client may retry after `wait`.
     pub fn too_many(why: impl Into<String>, wait: Duration) -> Self {
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, why);
         refusal.header(RETRY_AFTER, seconds(wait).into())
     }
 
-    /// The status that says what is wrong.
+    /// Returns the HTTP status.
     pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// The method is none of `allowed`.
+    /// Refuses a method other than `allowed`.
     pub fn method_not_allowed(allowed: &'static str) -> Self {
         let refusal = Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -58,14 +58,14 @@ impl Refusal {
         refusal.header(ALLOW, HeaderValue::from_static(allowed))
     }
 
-    /// The same, with one more header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    /// A refusal that is this error.
+    /// Refuses with this error.
     pub(super) fn with(status: StatusCode, error: ErrorData) -> Self {
         Self {
             status,
@@ -75,7 +75,7 @@ impl Refusal {
         }
     }
 
-    /// The same, of the request `id`.
+    /// Sets the id of the refused request.
     pub(super) fn of(mut self, id: Option<RequestId>) -> Self {
         self.id = id;
         self

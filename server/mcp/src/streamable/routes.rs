@@ -1,4 +1,4 @@
-//! Where what the server says goes: to the stream of the request that it is about, or to the session's own.
+//! Routes the server's messages: to the stream of the request they relate to, or to the session's own stream.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -17,40 +17,40 @@ use rmcp::{
 
 use super::stream::Stream;
 
-/// So many streams that ended may be asked for again.
-const MOST_ENDED: usize = 16;
+/// Upper bound of ended streams that can be resumed.
+const MAX_ENDED: usize = 16;
 
 /// The streams of one conversation.
 #[derive(Debug)]
 pub(super) struct Routes {
-    /// What is about no request.
+    /// Stream of messages that relate to no request.
     own: Arc<Stream>,
     table: Mutex<Table>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    /// Whether there is one request, which everything is about.
+    /// Whether there is one request, to which everything relates.
     single: bool,
-    /// The number of the stream that was opened last.
+    /// Number of the newest stream.
     last: u64,
     unanswered: HashMap<RequestId, Route>,
     progress: HashMap<ProgressToken, RequestId>,
-    /// Where the requests went that the server made and may withdraw.
+    /// Streams of the server's own requests, which it may cancel.
     asked: VecDeque<(RequestId, Arc<Stream>)>,
     ended: VecDeque<(u64, Arc<Stream>)>,
 }
 
 #[derive(Debug)]
 struct Route {
-    /// The name of the stream.
+    /// Number of the stream.
     number: u64,
     stream: Arc<Stream>,
     progress: Option<ProgressToken>,
 }
 
 impl Routes {
-    /// Those of a conversation of one request, if it is `single`.
+    /// Creates the routes of a session, or of a single request.
     pub(super) fn new(single: bool) -> Self {
         let table = Table {
             single,
@@ -62,7 +62,7 @@ impl Routes {
         }
     }
 
-    /// Opens a stream for the request `id`, unless one of that id is unanswered; its number is from 1 on.
+    /// Opens a stream for the request `id`, unless an unanswered request has the same id. Numbers start at 1.
     pub(super) fn open(&self, id: &RequestId, request: &ClientRequest) -> Option<(u64, Arc<Stream>)> {
         let mut table = self.table();
         if table.unanswered.contains_key(id) {
@@ -83,7 +83,7 @@ impl Routes {
         Some((number, stream))
     }
 
-    /// Ends the stream of the request `id`: it is no longer to have an answer. False where it has none.
+    /// Ends the stream of the request `id`, which gets no answer. Returns false if there is none.
     pub(super) fn close(&self, id: &RequestId) -> bool {
         let route = self.table().take(id);
         if let Some(route) = &route {
@@ -99,8 +99,8 @@ impl Routes {
         self.own.end();
     }
 
-    /// The stream of that number, if it may be asked for again.
-    pub(super) fn again(&self, number: u64) -> Option<Arc<Stream>> {
+    /// Returns the stream of that number if it can be resumed.
+    pub(super) fn resume(&self, number: u64) -> Option<Arc<Stream>> {
         if number == 0 {
             return Some(self.own.clone());
         }
@@ -114,12 +114,12 @@ impl Routes {
         found.filter(|stream| stream.is_kept()).cloned()
     }
 
-    /// Whether somebody waits for something.
-    pub(super) fn are_used(&self) -> bool {
+    /// Returns true if a request or reader is waiting.
+    pub(super) fn are_in_use(&self) -> bool {
         self.own.has_reader() || !self.table().unanswered.is_empty()
     }
 
-    /// Takes a message where it belongs. Whether it was an answer.
+    /// Sends a message to its stream. Returns true if it was an answer.
     pub(super) fn send(&self, message: &TxJsonRpcMessage<RoleServer>) -> serde_json::Result<bool> {
         let text = Bytes::from(serde_json::to_vec(message)?);
         let (id, code) = match message {
@@ -130,13 +130,13 @@ impl Routes {
             },
             JsonRpcMessage::Request(request) => {
                 self.table()
-                    .asks(&self.own, &request.id, &request.request)
+                    .stream_of_request(&self.own, &request.id, &request.request)
                     .say(text);
                 return Ok(false);
             }
             JsonRpcMessage::Notification(notification) => {
                 self.table()
-                    .about(&self.own, &notification.notification)
+                    .stream_of_notification(&self.own, &notification.notification)
                     .say(text);
                 return Ok(false);
             }
@@ -148,7 +148,7 @@ impl Routes {
         route.stream.answer(text, code);
         if route.stream.is_kept() {
             table.ended.push_back((route.number, route.stream));
-            if table.ended.len() > MOST_ENDED {
+            if table.ended.len() > MAX_ENDED {
                 table.ended.pop_front();
             }
         }
@@ -177,8 +177,13 @@ impl Table {
         self.unanswered.get(id).map(|route| &route.stream)
     }
 
-    /// Where a request of the server goes: to the stream of the client's request that it was made for.
-    fn asks(&mut self, own: &Arc<Stream>, id: &RequestId, request: &ServerRequest) -> Arc<Stream> {
+    /// Returns the stream of a server's request: that of the client's request which caused it.
+    fn stream_of_request(
+        &mut self,
+        own: &Arc<Stream>,
+        id: &RequestId,
+        request: &ServerRequest,
+    ) -> Arc<Stream> {
         let cause = request.extensions().get::<OriginatingRequestId>();
         let stream = cause.and_then(|cause| self.stream(&cause.0)).unwrap_or(own);
         let stream = stream.clone();
@@ -186,7 +191,7 @@ impl Table {
         stream
     }
 
-    fn about(&self, own: &Arc<Stream>, notification: &ServerNotification) -> Arc<Stream> {
+    fn stream_of_notification(&self, own: &Arc<Stream>, notification: &ServerNotification) -> Arc<Stream> {
         let stream = match notification {
             ServerNotification::ProgressNotification(progress) => {
                 let id = self.progress.get(&progress.params.progress_token);

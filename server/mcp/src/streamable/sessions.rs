@@ -1,4 +1,4 @@
-//! The sessions that are open, as revisions until 2025-11-25 have them.
+//! The open sessions of revisions until 2025-11-25.
 
 use std::{
     collections::HashMap,
@@ -9,45 +9,44 @@ use tokio::time::{Duration, Instant};
 
 use super::conversation::Conversation;
 
-/// How long a session stays in which nothing happens.
-const IDLE: Duration = Duration::from_secs(60 * 60);
+/// Idle time after which a session ends.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-/// The sessions that are open.
+/// The open sessions.
 #[derive(Debug)]
 pub(super) struct Sessions {
-    most: usize,
+    capacity: usize,
     open: Mutex<HashMap<String, Session>>,
 }
 
 #[derive(Debug)]
 struct Session {
-    /// The id of the key that it was opened with, where there are keys.
+    /// Id of the key that opened the session, if there are keys.
     owner: Option<String>,
     conversation: Arc<Conversation>,
     used: Instant,
 }
 
 impl Session {
-    /// Since when nothing has happened in it; `None` while somebody waits for something.
+    /// Returns when the session became idle; `None` if a request or reader is waiting.
     fn idle_since(&self) -> Option<Instant> {
-        (!self.conversation.routes().are_used()).then_some(self.used)
+        (!self.conversation.routes().are_in_use()).then_some(self.used)
     }
 }
 
 impl Sessions {
-    /// None yet. There will be `most`.
-    pub(super) fn new(most: usize) -> Self {
+    /// Creates an empty table with this capacity.
+    pub(super) fn new(capacity: usize) -> Self {
         Self {
-            most,
+            capacity,
             open: Mutex::default(),
         }
     }
 
-    /// Takes one in; its id, which nobody can guess. Where there are too many, the one in which nothing has happened for
-    /// the longest time ends.
+    /// Adds a session and returns its unguessable id. At the limit, ends the session that has been idle longest.
     ///
     /// # Errors
-    /// When there are too many, and all of them are in use.
+    /// If the limit is reached and all sessions are in use.
     pub(super) fn add(&self, conversation: Arc<Conversation>, owner: Option<String>) -> Result<String, ()> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the system gives random bytes");
@@ -55,14 +54,14 @@ impl Sessions {
         let now = Instant::now();
         let mut open = self.open();
         open.retain(|_, session| {
-            let is_old = |since| now.duration_since(since) >= IDLE;
+            let is_old = |since| now.duration_since(since) >= IDLE_TIMEOUT;
             let over = session.conversation.is_over() || session.idle_since().is_some_and(is_old);
             if over {
                 session.conversation.end();
             }
             !over
         });
-        if open.len() >= self.most {
+        if open.len() >= self.capacity {
             let idle = open
                 .iter()
                 .filter_map(|(id, session)| Some((session.idle_since()?, id)));
@@ -81,7 +80,7 @@ impl Sessions {
         Ok(id)
     }
 
-    /// The session of that id and owner, in which something happens now.
+    /// Returns the session with that id and owner, and marks it as active.
     pub(super) fn get(&self, id: &str, owner: Option<&str>) -> Option<Arc<Conversation>> {
         let mut open = self.open();
         let session = open.get_mut(id).filter(|it| it.owner.as_deref() == owner)?;
@@ -90,7 +89,7 @@ impl Sessions {
         (!conversation.is_over()).then_some(conversation)
     }
 
-    /// Ends the session of that id and owner. False where there is none.
+    /// Ends the session with that id and owner. Returns false if there is none.
     pub(super) fn end(&self, id: &str, owner: Option<&str>) -> bool {
         let mut open = self.open();
         let is_theirs = open.get(id).is_some_and(|it| it.owner.as_deref() == owner);
@@ -101,7 +100,7 @@ impl Sessions {
         session.is_some()
     }
 
-    /// How many are open.
+    /// Returns the number of open sessions.
     pub(super) fn count(&self) -> usize {
         self.open().len()
     }

@@ -1,7 +1,7 @@
-//! What the server has to say to one request, or to a session by itself: messages in order, for one reader at a time.
+//! Messages of the server to one request or session: in order, for one reader at a time.
 //!
-//! Whoever writes never waits for whoever reads. What was read is kept for a while, so that a client whose connection
-//! broke can go on where it was.
+//! Writers never wait for readers. Messages already read are kept for a while, so that a client whose connection broke can
+//! resume.
 
 use std::{
     collections::VecDeque,
@@ -11,21 +11,21 @@ use std::{
 use hyper::body::Bytes;
 use tokio::sync::watch;
 
-/// So many bytes that were read are kept of a stream.
-const KEPT: usize = 1 << 20;
-/// So many messages wait for a reader, where nothing ends the stream; the oldest ones go first.
-const MOST_WAITING: usize = 256;
+/// Upper bound of the bytes kept of messages already read.
+const MAX_KEPT_BYTES: usize = 1 << 20;
+/// Upper bound of unread messages in a stream without end; the oldest are dropped.
+const MAX_UNREAD: usize = 256;
 
-/// One message.
+/// A message in a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Its place in the stream, from 1 on.
-    pub(super) place: u64,
-    /// JSON, on one line.
+    /// Number of the message in the stream, from 1.
+    pub(super) number: u64,
+    /// JSON on one line.
     pub(super) message: Bytes,
-    /// The code of the error, if it is one.
+    /// Error code, if the message is an error.
     pub(super) code: Option<i32>,
-    /// Whether it is the answer: nothing comes after it.
+    /// Whether this is the answer, and with it the last message.
     pub(super) is_answer: bool,
 }
 
@@ -39,15 +39,15 @@ pub(super) struct Stream {
 #[derive(Debug, Default)]
 struct State {
     events: VecDeque<Event>,
-    /// The place of the last one.
+    /// Number of the last message.
     last: u64,
-    /// The place of the last one that was read.
+    /// Number of the last message read.
     read: u64,
-    /// Whether no more will come.
+    /// Whether the stream has ended.
     ended: bool,
-    /// Whether somebody may ask again for what was read.
+    /// Whether messages already read are kept for resumption.
     kept: bool,
-    /// Which reader it is; those before have nothing more to read.
+    /// Number of the current reader; earlier readers receive nothing more.
     reader: u64,
 }
 
@@ -56,39 +56,39 @@ struct State {
 pub(super) struct Reader {
     stream: Arc<Stream>,
     number: u64,
-    /// The place of what it read last.
+    /// Number of the last message that this reader read.
     at: u64,
     changed: watch::Receiver<()>,
 }
 
 impl Stream {
-    /// Says something.
+    /// Appends a message.
     pub(super) fn say(&self, message: Bytes) {
         self.push(message, None, false);
     }
 
-    /// Says the answer, which is the last thing; `code` is its error's.
+    /// Appends the answer and ends the stream. `code` is the error's.
     pub(super) fn answer(&self, message: Bytes, code: Option<i32>) {
         self.push(message, code, true);
     }
 
-    /// Says nothing more.
+    /// Ends the stream without an answer.
     pub(super) fn end(&self) {
         self.state().ended = true;
         self.changed.send_replace(());
     }
 
-    /// Keeps from here on what is read, so that it can be asked for again.
+    /// Keeps messages for resumption from here on.
     pub(super) fn keep(&self) {
         self.state().kept = true;
     }
 
-    /// Whether it ended, and somebody may ask for it again.
+    /// Returns true if the stream has ended and can be resumed.
     pub(super) fn is_kept(&self) -> bool {
         self.state().kept
     }
 
-    /// A new reader: of what comes after the place `after`, or of what nobody has read. Those before hear no more.
+    /// Starts a reader after the message `after`, or at the first unread message. Earlier readers receive nothing more.
     pub(super) fn read(self: &Arc<Self>, after: Option<u64>) -> Reader {
         let mut state = self.state();
         state.reader += 1;
@@ -103,7 +103,7 @@ impl Stream {
         }
     }
 
-    /// Whether somebody reads it, who has not been told of its end.
+    /// Returns true if a reader has not seen the end yet.
     pub(super) fn has_reader(&self) -> bool {
         self.changed.receiver_count() > 0
     }
@@ -114,15 +114,15 @@ impl Stream {
             return;
         }
         state.last += 1;
-        let place = state.last;
+        let number = state.last;
         state.events.push_back(Event {
-            place,
+            number,
             message,
             code,
             is_answer,
         });
         state.ended = is_answer;
-        if state.events.len() > MOST_WAITING && !is_answer {
+        if state.events.len() > MAX_UNREAD && !is_answer {
             state.events.pop_front();
         }
         drop(state);
@@ -135,13 +135,13 @@ impl Stream {
 }
 
 impl State {
-    /// Forgets what was read and is not kept.
+    /// Drops messages that were read and are not kept.
     fn forget(&mut self) {
         let mut kept = 0;
-        let read = self.events.iter().take_while(|event| event.place <= self.read);
+        let read = self.events.iter().take_while(|event| event.number <= self.read);
         let old = read.count();
         let mut first = old;
-        while self.kept && first > 0 && kept + self.events[first - 1].message.len() <= KEPT {
+        while self.kept && first > 0 && kept + self.events[first - 1].message.len() <= MAX_KEPT_BYTES {
             first -= 1;
             kept += self.events[first].message.len();
         }
@@ -150,7 +150,7 @@ impl State {
 }
 
 impl Reader {
-    /// The next message; `None` when there is none to come.
+    /// Returns the next message, or `None` at the end.
     pub(super) async fn next(&mut self) -> Option<Event> {
         loop {
             self.changed.borrow_and_update();
@@ -159,10 +159,10 @@ impl Reader {
                 if state.reader != self.number {
                     return None;
                 }
-                let next = state.events.iter().find(|event| event.place > self.at).cloned();
+                let next = state.events.iter().find(|event| event.number > self.at).cloned();
                 if let Some(event) = next {
-                    self.at = event.place;
-                    state.read = state.read.max(event.place);
+                    self.at = event.number;
+                    state.read = state.read.max(event.number);
                     state.forget();
                     return Some(event);
                 }
@@ -170,12 +170,12 @@ impl Reader {
                     return None;
                 }
             }
-            // The sender is in the stream, which is held here.
+            // `self` holds the stream, and with it the sender.
             self.changed.changed().await.ok()?;
         }
     }
 
-    /// Waits until there is something to read, or nothing to come.
+    /// Waits for the next message or the end.
     pub(super) async fn ready(&mut self) {
         loop {
             self.changed.borrow_and_update();
@@ -192,10 +192,10 @@ impl Reader {
         }
     }
 
-    /// The answer, if that is what comes next.
+    /// Returns the answer if it is the next message.
     pub(super) fn answer(&mut self) -> Option<Event> {
         let state = self.stream.state();
-        let next = state.events.iter().find(|event| event.place > self.at)?;
+        let next = state.events.iter().find(|event| event.number > self.at)?;
         next.is_answer.then(|| next.clone())
     }
 }

@@ -1,5 +1,4 @@
-//! A person's approval, asked for in both eras. Time stands still in these tests, and passes only where nothing else
-//! can happen.
+//! Approval by a person, in both eras. Time is paused in these tests, and advances only when nothing else can happen.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +13,7 @@ use crate::{ApprovalMode, ApprovalPolicy, testing::adapter};
 const SESSION: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
 
-/// A client that can ask its person, unless `able` says otherwise.
+/// Returns a client that supports forms, unless `able` says otherwise.
 async fn client_of(revision: &str, able: Value, approval: ApprovalPolicy) -> (Arc<Page>, Client) {
     let page = Page::new();
     let mut client = Client::over(revision, adapter(vec![page.clone()], approval), 1 << 20);
@@ -31,7 +30,7 @@ fn call(tool: &str, text: &str) -> Value {
     json!({ "name": tool, "arguments": { "text": text } })
 }
 
-/// The same call with the question's state and an answer to it.
+/// Returns the same call with the question's state and an answer.
 fn repeated(call: &Value, question: &Value, answer: Value) -> Value {
     let mut call = call.clone();
     call["requestState"] = question["result"]["requestState"].clone();
@@ -44,7 +43,7 @@ async fn ask(client: &mut Client, id: u64, call: &Value) -> Value {
     client.receive().await.unwrap()
 }
 
-/// The form that a person is shown, however it is sent.
+/// Returns the form shown to the person, in either era.
 fn form(question: &Value) -> &Value {
     let request = match question.get("result") {
         Some(result) => &result["inputRequests"]["approval"],
@@ -54,7 +53,7 @@ fn form(question: &Value) -> &Value {
     &request["params"]
 }
 
-/// Answers a question as a client of its revision does, and hears what becomes of the call.
+/// Answers a question as the revision requires; returns the result of the call.
 async fn reply(client: &mut Client, id: u64, call: &Value, question: &Value, answer: Value) -> Value {
     if client.revision == STATELESS {
         return ask(client, id, &repeated(call, question, answer)).await;
@@ -64,7 +63,7 @@ async fn reply(client: &mut Client, id: u64, call: &Value, question: &Value, ans
     client.receive().await.unwrap()
 }
 
-/// What was declined, and why.
+/// Returns the reason for declining.
 fn why(reply: &Value) -> &str {
     assert_eq!(reply["error"]["code"], -32010, "{reply}");
     reply["error"]["message"].as_str().unwrap()
@@ -109,7 +108,7 @@ async fn the_persons_answer_decides() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_asked_is_as_the_operator_and_the_client_have_it() {
+async fn policy_and_client_decide_whether_a_person_is_asked() {
     use ApprovalMode::{Auto, Deny, Prompt};
     let (form, empty, url, none) = (
         json!({ "elicitation": { "form": {}, "url": {} } }),
@@ -117,7 +116,7 @@ async fn who_is_asked_is_as_the_operator_and_the_client_have_it() {
         json!({ "elicitation": { "url": {} } }),
         json!({}),
     );
-    // What becomes of a call: `None` where the person is asked.
+    // The result of a call; `None` if the person is asked.
     let cases = [
         (Prompt, &form, None),
         (Prompt, &empty, None),
@@ -149,7 +148,7 @@ async fn who_is_asked_is_as_the_operator_and_the_client_have_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_operator_may_want_approval_where_the_contract_does_not() {
+async fn a_policy_adds_approval_to_a_tool() {
     for revision in WAYS {
         for tools in [vec![], vec!["overwrite".to_owned()]] {
             let policy = ApprovalPolicy {
@@ -174,7 +173,7 @@ async fn the_operator_may_want_approval_where_the_contract_does_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_can_read_is_not_shown() {
+async fn an_unreadably_long_proposal_is_not_shown() {
     for revision in WAYS {
         for (length, shown) in [(1 << 16, true), ((1 << 16) + 1, false)] {
             let (_, mut client) = client(revision).await;
@@ -189,9 +188,9 @@ async fn what_nobody_can_read_is_not_shown() {
     }
 }
 
-/// A call that brings back another's state, or its own for the second time, or an answer that is none.
+/// Tries the state of another call, a used state, and malformed answers.
 #[tokio::test(start_paused = true)]
-async fn an_approval_is_good_once_and_for_its_own_call() {
+async fn an_approval_is_valid_once_and_for_its_call() {
     let accept = json!({ "action": "accept" });
     let append = call("append", "two");
     let (page, mut client) = client(STATELESS).await;
@@ -223,7 +222,7 @@ async fn an_approval_is_good_once_and_for_its_own_call() {
         assert!(why(&said).contains(reason), "{call}: {said}");
     }
     assert_eq!(page.text(), "one");
-    // Without an answer that can be told, the question is put again.
+    // Without a readable answer, the question is repeated.
     let mut unanswered = repeated(&append, &question, accept.clone());
     unanswered["inputResponses"] = json!({ "other": accept });
     form(&ask(&mut client, 20, &unanswered).await);
@@ -242,9 +241,9 @@ async fn an_approval_is_good_once_and_for_its_own_call() {
     client.end().await.unwrap();
 }
 
-/// Each process has a key of its own.
+/// Each process has its own key.
 #[tokio::test(start_paused = true)]
-async fn an_approval_is_good_at_one_server() {
+async fn another_server_rejects_an_approval() {
     let append = call("append", "two");
     let (_, mut first) = client(STATELESS).await;
     let (page, mut second) = client(STATELESS).await;
@@ -278,7 +277,7 @@ async fn the_same_arguments_in_another_order_are_the_same_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_become_something_else_is_shown_again() {
+async fn a_changed_proposal_is_shown_again() {
     let policy = ApprovalPolicy {
         tools: ["overwrite".into()].into(),
         ..ApprovalPolicy::default()
@@ -292,7 +291,7 @@ async fn what_has_become_something_else_is_shown_again() {
     let question = ask(&mut client, 3, &repeated(&overwrite, &outdated, accept.clone())).await;
     form(&question);
     assert_eq!(page.text(), "by hand");
-    // What is appended is the same as before.
+    // The appended text is unchanged.
     let said = ask(&mut client, 4, &repeated(&append, &appended, accept.clone())).await;
     assert_eq!(said["result"]["structuredContent"]["text"], "by hand!");
     page.set("by hand");
@@ -304,8 +303,8 @@ async fn what_has_become_something_else_is_shown_again() {
 #[tokio::test(start_paused = true)]
 async fn an_approval_expires() {
     let able = json!({ "elicitation": {} });
-    let policy = |patience| ApprovalPolicy {
-        patience,
+    let policy = |timeout| ApprovalPolicy {
+        timeout,
         ..ApprovalPolicy::default()
     };
     let append = call("append", "two");
@@ -313,10 +312,10 @@ async fn an_approval_expires() {
 
     let (page, mut client) = client_of(STATELESS, able.clone(), policy(Duration::ZERO)).await;
     let question = ask(&mut client, 1, &append).await;
-    // The seal's clock is the system's, which does not stand still.
+    // The expiry of the seal uses the system's clock, which is not paused.
     std::thread::sleep(Duration::from_millis(5));
     let said = ask(&mut client, 2, &repeated(&append, &question, accept.clone())).await;
-    assert!(why(&said).contains("too long ago"), "{said}");
+    assert!(why(&said).contains("expired"), "{said}");
     assert_eq!(page.text(), "one");
     client.end().await.unwrap();
 
@@ -328,7 +327,7 @@ async fn an_approval_expires() {
         (&withdrawn["method"], &withdrawn["params"]["requestId"]),
         (&json!("notifications/cancelled"), &question["id"])
     );
-    assert!(why(&client.receive().await.unwrap()).contains("nobody answered"));
+    assert!(why(&client.receive().await.unwrap()).contains("did not answer"));
     let late = json!({ "jsonrpc": "2.0", "id": question["id"], "result": accept });
     client.send(late.to_string()).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -337,7 +336,7 @@ async fn an_approval_expires() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_a_person_thinks_other_calls_go_on() {
+async fn other_calls_continue_during_an_approval() {
     let (page, mut client) = client(SESSION).await;
     let question = ask(&mut client, 1, &call("append", "two")).await;
     for id in 2..300 {
@@ -354,7 +353,7 @@ async fn while_a_person_thinks_other_calls_go_on() {
     client.end().await.unwrap();
 }
 
-/// As many calls as there may be in flight, each of which would wait for an answer that could not be read any more.
+/// Fills all slots with calls that wait for a person.
 #[tokio::test(start_paused = true)]
 async fn calls_that_wait_for_a_person_leave_room_for_the_answers() {
     let (page, mut client) = client(SESSION).await;
@@ -420,7 +419,7 @@ async fn a_client_that_vanishes_ends_the_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_can_not_ask_after_all_has_not_approved() {
+async fn a_failed_question_is_no_approval() {
     let replies = [
         json!({ "error": { "code": -32601, "message": "no such method" } }),
         json!({ "error": { "code": -32603, "message": "accept" } }),

@@ -1,5 +1,5 @@
-//! HTTP for a client that writes lines: each line is posted, as a client does it, and whatever comes back becomes a line.
-//! So what is tried over lines is tried over HTTP as well.
+//! HTTP for a client that writes lines: posts each line and turns responses into lines, so that tests over lines also run
+//! over HTTP.
 
 use std::{collections::HashMap, io, sync::Arc};
 
@@ -28,7 +28,7 @@ struct Bridge {
     session: std::sync::OnceLock<(String, String)>,
 }
 
-/// Posts what is read, until there is no more, and writes what comes back.
+/// Posts what is read until the end, and writes what comes back.
 pub(super) async fn serve(
     reader: DuplexStream,
     writer: DuplexStream,
@@ -46,7 +46,7 @@ pub(super) async fn serve(
         let message: Value = serde_json::from_slice(&line).unwrap_or_default();
         let (id, method) = (message["id"].to_string(), message["method"].as_str());
         if method == Some("notifications/cancelled") && bridge.session.get().is_none() {
-            // Where requests stand for themselves, a client cancels one by not listening any more.
+            // A stateless client cancels a request by hanging up.
             let id = message["params"]["requestId"].to_string();
             by_id.remove(&id).iter().for_each(AbortHandle::abort);
             continue;
@@ -61,7 +61,7 @@ pub(super) async fn serve(
             by_id.insert(id, waiting.spawn(exchange));
         }
     }
-    // The last answers are waited for, but nothing that has no end.
+    // Waits for the last answers, but not for endless streams.
     bridge.endpoint.end();
     while waiting.join_next().await.is_some() {}
     bridge.endpoint.idle().await;
@@ -96,7 +96,7 @@ impl Bridge {
             let body = response.into_body().collect().await.unwrap().to_bytes();
             let answer: Value = serde_json::from_slice(&body).unwrap();
             let version = answer["result"]["protocolVersion"].as_str().unwrap().to_owned();
-            // A second `initialize` opens another session, in which nothing more happens.
+            // A second `initialize` opens another session, which is not used.
             let _ = self.session.set((session, version));
             self.write(&body).await;
             return;
@@ -104,7 +104,7 @@ impl Bridge {
         self.hand_on(response).await;
     }
 
-    /// Hears what the session says by itself.
+    /// Reads the session's own stream.
     async fn listen(self: Arc<Self>) {
         let (session, version) = self.session.get().unwrap();
         let request = Request::get("/mcp")
@@ -128,7 +128,7 @@ impl Bridge {
                 self.write(&data).await;
                 continue;
             }
-            // Each event is a frame of its own here.
+            // Each event is one frame here.
             let lines = data.split(|byte| *byte == b'\n');
             for line in lines.filter_map(|line| line.strip_prefix(b"data: ")) {
                 self.write(line).await;

@@ -1,4 +1,4 @@
-//! A client of the served contracts, and sessions as text.
+//! A client of the served contracts, and sessions written as text.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -18,8 +18,8 @@ use crate::{
 
 const NEWEST_WITH_SESSIONS: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
-/// So that a test which waits in vain fails. Where time stands still, it is over soon.
-const LONGEST_SILENCE: Duration = Duration::from_secs(3600);
+/// Time limit of a test that waits for a message that never comes. With paused time it passes at once.
+const RECEIVE_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// What comes behind a revision that is spoken over HTTP.
 const OVER_HTTP: &str = " over HTTP";
@@ -198,7 +198,7 @@ impl Client {
     pub(super) async fn receive(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = self.output.read_line(&mut line);
-        let read = tokio::time::timeout(LONGEST_SILENCE, read).await;
+        let read = tokio::time::timeout(RECEIVE_TIMEOUT, read).await;
         read.expect("the server says something").unwrap();
         if line.is_empty() {
             return None;

@@ -1,5 +1,5 @@
-//! Any bytes, over lines and over HTTP: there is an answer or a clean end, never a panic, and nothing is changed but by a call
-//! that is one. `PROPTEST_CASES` says how many.
+//! Arbitrary bytes over lines and over HTTP: an answer or a clean end, never a panic, and only valid calls change something.
+//! `PROPTEST_CASES` sets the number of cases.
 
 use std::{future, panic::AssertUnwindSafe, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::{
 
 const STATELESS: &str = "2026-07-28";
 
-/// Messages that mean something, of both eras.
+/// Valid messages of both eras.
 fn messages() -> Vec<String> {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,
@@ -41,7 +41,7 @@ fn messages() -> Vec<String> {
     .into()
 }
 
-/// A message of which some bytes are others, or none at all, or of pieces of messages.
+/// A message with some bytes changed, removed, or put together from pieces.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     let edit = (any::<prop::sample::Index>(), 0..3, any::<u8>());
     let edited = (select(messages()), prop::collection::vec(edit, 0..4)).prop_map(|(message, edits)| {
@@ -84,13 +84,13 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![4 => edited, 2 => pieced, 1 => prop::collection::vec(any::<u8>(), 0..300)]
 }
 
-/// Whether a message is a call that changes something.
+/// Returns true if a message is a call that changes something.
 fn is_change(line: &[u8]) -> bool {
     let message = json::parse(line).unwrap_or_default();
     message["method"] == "tools/call" && message["params"]["name"] == "keep"
 }
 
-/// Does it in a time of its own, which does not pass while there is something to do.
+/// Runs `what` in paused time.
 fn run(what: impl Future<Output = TestCaseResult>) -> TestCaseResult {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -125,7 +125,7 @@ async fn over_lines(lines: &[Vec<u8>]) -> TestCaseResult {
             "{answer:?}"
         );
     }
-    // What is inserted may end a line.
+    // An inserted byte may end a line.
     let text = lines.join(&b'\n');
     let changes = text
         .split(|byte| *byte == b'\n')
@@ -168,7 +168,7 @@ async fn over_http(method: &str, headers: &[(&'static str, Vec<u8>)], body: &[u8
     Ok(())
 }
 
-/// Headers as they should be, but for some that are missing, twice or something else.
+/// Valid headers, of which some are missing, duplicated or changed.
 fn headers() -> impl Strategy<Value = Vec<(&'static str, Vec<u8>)>> {
     let right = [
         ("accept", "*/*"),

@@ -1,5 +1,4 @@
-//! How a service lives and ends. Time stands still in these tests, and passes only where nothing else can
-//! happen.
+//! How a service starts and ends. Time is paused in these tests, and advances only when nothing else can happen.
 
 use std::{io, time::Duration};
 
@@ -11,9 +10,9 @@ use crate::{
     testing::{Memory, NOTES, adapter},
 };
 
-const MOST: usize = in_flight::MOST as usize;
+const MAX_IN_FLIGHT: usize = in_flight::MAX as usize;
 
-/// Lets everything happen that can happen without us.
+/// Lets every pending task run.
 async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
@@ -63,7 +62,7 @@ async fn an_id_in_flight_is_refused_and_the_first_reply_comes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mutation_that_is_cancelled_is_made_and_not_answered() {
+async fn a_cancelled_mutation_is_made_and_not_answered() {
     let mut client = Client::new(1 << 16);
     client.call(1, "slow", "whole").await;
     client.notes.has_begun(1).await;
@@ -79,43 +78,43 @@ async fn a_mutation_that_is_cancelled_is_made_and_not_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_calls_are_read_than_may_be_in_flight() {
+async fn the_limit_of_calls_in_flight_stops_the_reading() {
     let mut client = Client::new(1 << 20);
-    for id in 0..MOST + 44 {
+    for id in 0..MAX_IN_FLIGHT + 44 {
         client.call(id as u64, "slow", "x").await;
     }
     settle().await;
-    assert_eq!(client.notes.begun(), MOST);
-    client.notes.open(MOST + 44);
+    assert_eq!(client.notes.begun(), MAX_IN_FLIGHT);
+    client.notes.open(MAX_IN_FLIGHT + 44);
     let mut replies = vec![];
-    for _ in 0..MOST + 44 {
+    for _ in 0..MAX_IN_FLIGHT + 44 {
         replies.push(client.receive().await.unwrap());
     }
-    assert_eq!(ids(&replies), (0..MOST as u64 + 44).collect::<Vec<_>>());
+    assert_eq!(ids(&replies), (0..MAX_IN_FLIGHT as u64 + 44).collect::<Vec<_>>());
     client.end().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn cancelled_calls_count_as_long_as_they_run() {
     let mut client = Client::new(1 << 20);
-    for id in 0..MOST as u64 + 44 {
+    for id in 0..MAX_IN_FLIGHT as u64 + 44 {
         client.call(id, "slow", "x").await;
         let cancel =
             json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
         client.send(cancel.to_string()).await;
     }
     settle().await;
-    assert_eq!(client.notes.begun(), MOST);
-    client.notes.open(MOST + 44);
-    client.notes.has_begun(MOST + 44).await;
+    assert_eq!(client.notes.begun(), MAX_IN_FLIGHT);
+    client.notes.open(MAX_IN_FLIGHT + 44);
+    client.notes.has_begun(MAX_IN_FLIGHT + 44).await;
     client.end().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn replies_that_nobody_reads_hold_up_reading() {
+async fn unread_replies_stop_the_reading() {
     let mut client = Client::new(1 << 10);
     let text = "x".repeat(1 << 10);
-    let calls = MOST as u64 + 44;
+    let calls = MAX_IN_FLIGHT as u64 + 44;
     let send = async {
         for id in 0..calls {
             client.call(id, "keep", &text).await;
@@ -126,13 +125,13 @@ async fn replies_that_nobody_reads_hold_up_reading() {
             .await
             .is_err()
     );
-    assert!(client.notes.begun() <= MOST, "{}", client.notes.begun());
+    assert!(client.notes.begun() <= MAX_IN_FLIGHT, "{}", client.notes.begun());
     client.orphan();
     client.leave().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn refusals_that_nobody_reads_hold_up_reading() {
+async fn unread_refusals_stop_the_reading() {
     let mut client = Client::new(1 << 10);
     let send = async {
         loop {
@@ -162,7 +161,7 @@ async fn lines_do_not_mix() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_input_lets_mutations_finish() {
+async fn mutations_finish_after_the_end_of_input() {
     let mut client = Client::new(1 << 16);
     client.call(1, "slow", "last words").await;
     client.notes.has_begun(1).await;
@@ -194,12 +193,12 @@ async fn an_orphan_finishes_mutations_and_ends_with_its_input_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_no_more_ends_the_service_once_mutations_are_finished() {
+async fn a_client_that_stops_reading_ends_the_service_after_its_mutations() {
     let mut client = Client::new(1 << 16);
     client.call(1, "slow", "a").await;
     client.call(2, "slow", "b").await;
     client.notes.has_begun(2).await;
-    client.call(3, "echo", "nobody hears").await;
+    client.call(3, "echo", "unread").await;
     let notes = client.notes.clone();
     let opened = async {
         for _ in 0..2 {
@@ -222,7 +221,7 @@ async fn neither_a_blocked_reply_nor_an_endless_call_keeps_the_service() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broken_output_is_told() {
+async fn a_broken_output_is_reported() {
     let output = tokio::io::join(tokio::io::empty(), FullDisk);
     let input: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
     let adapter = adapter(vec![Memory::new(&NOTES)], ApprovalPolicy::default());

@@ -1,4 +1,4 @@
-//! What contracts have beside tools: resources, prompts and completions, in both eras.
+//! Resources, prompts and completions of contracts, in both eras.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn serving(way: &str, contracts: Vec<Arc<dyn Contract>>) -> Client {
     Client::over(way, adapter(contracts, ApprovalPolicy::default()), 1 << 16)
 }
 
-/// By each way in which a client speaks: what results for lists have, and those of what is read.
+/// For each way of connecting: the common fields of list results, and those of read results.
 fn ways() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     WAYS.into_iter().map(|way| {
         if way.starts_with("2025") {
@@ -56,7 +56,7 @@ async fn lists_are_the_contracts_own() {
                 > 2 resources/templates/list
                 < 2 {{"resourceTemplates":[]{fresh}}}
                 > 3 prompts/list
-                < 3 {{"prompts":[{{"name":"greet","description":"Greets somebody.","arguments":[{{"name":"name","description":"What to say.","required":true}},{{"name":"tone","description":"What to say.","required":false}}]}}]{fresh}}}
+                < 3 {{"prompts":[{{"name":"greet","description":"Greets a person.","arguments":[{{"name":"name","description":"What to say.","required":true}},{{"name":"tone","description":"What to say.","required":false}}]}}]{fresh}}}
                 > 4 resources/list {{"cursor":"2"}}
                 < 4 !-32602 cursor
                 > 5 resources/templates/list {{"cursor":"2"}}
@@ -119,7 +119,7 @@ async fn prompts_are_texts_and_their_arguments_complete() {
                 r#"
                 @ {revision}
                 > 1 prompts/get {{"name":"greet","arguments":{{"name":"Ada"}}}}
-                < 1 {{"description":"Greets somebody.","messages":[{{"role":"user","content":{{"type":"text","text":"Greet Ada!"}}}}]}}
+                < 1 {{"description":"Greets a person.","messages":[{{"role":"user","content":{{"type":"text","text":"Greet Ada!"}}}}]}}
                 > 2 prompts/get {{"name":"greet"}}
                 < 2 {{"error":{{"code":-32602,"message":"/name: is missing"}}}}
                 > 3 prompts/get {{"name":"great"}}
@@ -147,9 +147,9 @@ async fn prompts_are_texts_and_their_arguments_complete() {
     }
 }
 
-/// What a server says that it has, and what it answers to requests for all that it could have.
+/// Compares the capabilities with the answers to requests for everything.
 #[tokio::test]
-async fn what_is_offered_is_what_there_is() {
+async fn capabilities_match_what_contracts_have() {
     const REQUESTS: [(&str, &str, &str); 12] = [
         ("tools", "tools/list", "{}"),
         ("tools", "tools/call", r#"{"name":"none"}"#),
@@ -216,7 +216,7 @@ async fn what_is_offered_is_what_there_is() {
 }
 
 #[test]
-fn two_contracts_with_something_of_one_name_are_refused() {
+fn a_name_in_two_contracts_is_refused() {
     let cases: [(Vec<Arc<dyn Contract>>, _); 4] = [
         (
             vec![Memory::new(&RPC), Memory::new(&NOTES), Memory::new(&NOTES)],

@@ -1,4 +1,4 @@
-//! MCP's official schemas, and the messages of a server held against them.
+//! Validates a server's messages against MCP's official schemas.
 
 use std::{
     collections::HashMap,
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 const WITHOUT: &str =
     "official MCP schemas not found (shared/data/mcp-schema, or set TABELLION_DATA): not validated";
 
-/// Holds a message against `revision`'s schema; `method` is that of the request that it answers, if it does.
+/// Validates a message against `revision`'s schema; `method` is the answered request's, if it is an answer.
 pub(super) fn check(revision: &str, method: Option<&str>, message: &Value) {
     let revision = match revision {
         "2024-11-05" | "2025-03-26" => "2025-06-18", // the oldest revision that we have the schema of
         known => known,
     };
-    // Until 2025-06-18 every error had an id, though JSON-RPC knows errors without.
+    // Until 2025-06-18 the schema required an id of every error, unlike JSON-RPC.
     if revision == "2025-06-18" && message.get("id").is_none() {
         return;
     }

@@ -1,4 +1,4 @@
-//! A contract in memory that has everything beside plain tools: one page, which people also change by hand.
+//! A contract in memory with everything beside plain tools: one page, which tests also change by hand.
 
 use std::sync::{
     Arc, Mutex,
@@ -15,7 +15,7 @@ use crate::testing::{declared, spec, tool, tool_with};
 
 pub(super) const URI: &str = "memory://page";
 
-/// A page, and how often its version has been asked for.
+/// A page, and how often its version was read.
 #[derive(Debug)]
 pub(super) struct Page {
     spec: &'static ContractSpec,
@@ -45,12 +45,12 @@ impl Page {
         *self.text.lock().unwrap() = text.into();
     }
 
-    /// How often anybody looked whether it has changed.
+    /// Returns how often the version was read.
     pub(super) fn looks(&self) -> usize {
         self.looks.load(Ordering::Relaxed)
     }
 
-    /// As the runtime does it: propose, and do only what was granted.
+    /// Does what the runtime does: proposes, and makes only granted changes.
     async fn change(&self, call: &CallContext, tool: &'static ToolSpec, text: &str) -> Result<(), Rejection> {
         let decline = |why: &str| Err(declared("DECLINED", -32010, why, json!({})));
         let before = self.text();
@@ -68,7 +68,7 @@ impl Page {
             };
             let decision = match approver {
                 Some(approver) => approver.decide(&proposal).await,
-                None => return decline("nobody to ask"),
+                None => return decline("no approver"),
             };
             match decision {
                 Decision::Granted => {}
@@ -174,7 +174,8 @@ impl Contract for Page {
     }
 }
 
-const TEXT: &str = r#"{"type":"object","required":["text"],"properties":{"text":{"type":"string"}}}"#;
+static TEXT: Schema =
+    Schema::plain(r#"{"type":"object","required":["text"],"properties":{"text":{"type":"string"}}}"#);
 
 const fn resource(name: &'static str, uri: &'static str) -> ResourceSpec {
     ResourceSpec {
@@ -183,7 +184,7 @@ const fn resource(name: &'static str, uri: &'static str) -> ResourceSpec {
         title: "A page",
         description: "All that it says.",
         mime_type: "application/json",
-        schema: Schema::new(TEXT, TEXT, &[]),
+        schema: &TEXT,
     }
 }
 
@@ -199,7 +200,7 @@ const fn argument(name: &'static str, required: bool) -> ArgumentSpec {
 const fn prompt(name: &'static str, arguments: &'static [ArgumentSpec]) -> PromptSpec {
     PromptSpec {
         name,
-        description: "Greets somebody.",
+        description: "Greets a person.",
         arguments,
         template: "Greet {name}!",
     }
@@ -223,20 +224,20 @@ static RESOURCES: [ResourceSpec; 3] = [
 
 const ARGUMENTS: &[ArgumentSpec] = &[argument("name", true), argument("tone", false)];
 
-/// Everything.
+/// A contract with tools, resources and prompts.
 static PAGE: ContractSpec = ContractSpec {
     resources: &RESOURCES,
     prompts: &[prompt("greet", ARGUMENTS)],
     ..spec("page", ErrorChannel::JsonRpc, &TOOLS)
 };
 
-/// A resource and nothing else.
+/// A contract with only a resource.
 pub(super) static RESOURCE: ContractSpec = ContractSpec {
     resources: &RESOURCES,
     ..spec("resource", ErrorChannel::JsonRpc, &[])
 };
 
-/// A prompt whose arguments don't complete, and nothing else.
+/// A contract with only a prompt whose arguments have no completions.
 pub(super) static PROMPT: ContractSpec = ContractSpec {
     prompts: &[prompt("greet", &[argument("tone", false)])],
     ..spec("prompt", ErrorChannel::JsonRpc, &[])

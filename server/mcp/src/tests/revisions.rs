@@ -1,4 +1,4 @@
-//! Both eras of MCP, and what each of them does not have.
+//! Both eras of MCP, and their differences.
 
 use super::client::{Client, session};
 
@@ -37,7 +37,7 @@ async fn an_unknown_revision_gets_our_newest_of_that_era() {
     }
 }
 
-/// Only on several threads could what is behind overtake, and only now and then: hence the rounds.
+/// Messages could overtake each other only on several threads, and rarely: hence the repetitions.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_sent_behind_initialize_belongs_to_the_session() {
     for _ in 0..200 {

@@ -1,5 +1,5 @@
-//! Being told when a resource changes, in both eras. Time stands still in these tests, and passes only where nothing
-//! else can happen.
+//! Notifications of changed resources, in both eras. Time is paused in these tests, and advances only when nothing else can
+//! happen.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use super::{
     client::{Client, WAYS},
     page::{Page, URI},
 };
-use crate::{ApprovalPolicy, adapter::MOST_SUBSCRIPTIONS, testing::adapter};
+use crate::{ApprovalPolicy, adapter::MAX_SUBSCRIPTIONS, testing::adapter};
 
 const UPDATED: &str = "notifications/resources/updated";
 
@@ -17,14 +17,14 @@ fn client() -> (Arc<Page>, Client) {
     client_over("")
 }
 
-/// By the way that is named.
+/// Connects by the named way.
 fn client_over(way: &str) -> (Arc<Page>, Client) {
     let page = Page::new();
     let adapter = adapter(vec![page.clone()], ApprovalPolicy::default());
     (page, Client::over(way, adapter, 1 << 16))
 }
 
-/// Asks to be told of `uris`, as the revision has it.
+/// Subscribes to `uris`, as the revision requires.
 async fn subscribe(client: &mut Client, id: u64, uris: &[&str]) -> Value {
     if client.revision == "2026-07-28" {
         let params = json!({ "notifications": { "resourceSubscriptions": uris } });
@@ -62,7 +62,7 @@ async fn unsubscribe(client: &mut Client, id: u64) {
     rest().await;
 }
 
-/// Lets a change be noticed that can be.
+/// Lets the server detect changes.
 async fn rest() {
     tokio::time::sleep(Duration::from_secs(2)).await;
 }
@@ -81,14 +81,14 @@ async fn told(client: &mut Client, id: u64) {
     }
 }
 
-/// Nothing else has been said.
+/// Asserts that no message is pending.
 async fn quiet(client: &mut Client) {
     client.request(json!("quiet"), "tools/list", None).await;
     assert_eq!(client.receive().await.unwrap()["id"], "quiet");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscriber_hears_of_each_change_until_it_ends_the_subscription() {
+async fn a_subscriber_is_notified_of_each_change_until_it_unsubscribes() {
     for revision in WAYS {
         let (page, mut client) = client_over(revision);
         client.speak(revision).await;
@@ -117,7 +117,7 @@ async fn a_subscriber_hears_of_each_change_until_it_ends_the_subscription() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_looks_where_nobody_wants_to_know() {
+async fn resources_without_subscribers_are_not_polled() {
     for revision in WAYS {
         let (page, mut client) = client_over(revision);
         client.speak(revision).await;
@@ -184,7 +184,7 @@ async fn one_session_has_one_subscription_to_a_resource() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_accepted_is_what_there_is() {
+async fn only_existing_resources_are_accepted() {
     let (page, mut client) = client();
     let cases = [
         (vec![], Value::Null),
@@ -203,7 +203,7 @@ async fn what_is_accepted_is_what_there_is() {
         client.receive().await.unwrap()["params"]["notifications"],
         json!({})
     );
-    // Each is told once, however often it names the resource.
+    // A repeated URI is notified once.
     subscribe(&mut client, 9, &[URI, URI]).await;
     page.set("two");
     let mut heard = [client.receive().await.unwrap(), client.receive().await.unwrap()]
@@ -224,7 +224,7 @@ async fn what_is_accepted_is_what_there_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_eras_do_not_know_each_others_subscriptions() {
+async fn subscriptions_of_the_eras_are_separate() {
     for (revision, method, params) in [
         (
             "2025-11-25",
@@ -249,7 +249,7 @@ async fn the_eras_do_not_know_each_others_subscriptions() {
 #[tokio::test(start_paused = true)]
 async fn subscriptions_leave_room_for_requests() {
     let (_, mut client) = client();
-    let most = MOST_SUBSCRIPTIONS as u64;
+    let most = MAX_SUBSCRIPTIONS as u64;
     for id in 0..most {
         subscribe(&mut client, id, &[URI]).await;
     }

@@ -1,4 +1,4 @@
-//! Lists and calls: what contracts say, as MCP has it.
+//! Lists and calls: how contracts appear in MCP.
 
 use serde_json::json;
 
@@ -51,7 +51,7 @@ async fn declared_errors_travel_as_the_contract_says() {
     .await;
 }
 
-/// MCP has used -32002 for resources that are not there; rmcp makes -32602 of it since 2026-07-28.
+/// MCP has used -32002 for missing resources; since 2026-07-28, rmcp replaces it by -32602.
 #[tokio::test]
 async fn a_contracts_error_codes_are_its_own() {
     for revision in ["2025-11-25", "2026-07-28"] {
@@ -67,7 +67,7 @@ async fn a_contracts_error_codes_are_its_own() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_change_nothing() {
+async fn invalid_arguments_change_nothing() {
     let notes = session(
         r#"
         @ 2025-11-25
@@ -114,7 +114,7 @@ async fn malformed_calls_and_unknown_tools_are_invalid_params() {
 }
 
 #[tokio::test]
-async fn conditions_of_ours_that_are_wrong_are_invalid_arguments() {
+async fn invalid_preconditions_are_invalid_arguments() {
     let notes = session(
         r#"
         @ 2025-11-25
@@ -131,7 +131,7 @@ async fn conditions_of_ours_that_are_wrong_are_invalid_arguments() {
 }
 
 #[tokio::test]
-async fn defects_say_nothing_and_the_server_lives_on() {
+async fn defects_reveal_nothing_and_the_server_continues() {
     session(
         r#"
         @ 2025-11-25

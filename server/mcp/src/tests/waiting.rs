@@ -1,5 +1,5 @@
-//! What a client hears of a call that takes long, and what becomes of one that it cancels. Time stands still in these
-//! tests, and passes only where nothing else can happen.
+//! Progress of long calls, and the end of cancelled ones. Time is paused in these tests, and advances only when nothing else
+//! can happen.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ async fn progress_comes_in_order_and_before_the_answer() {
                 heard.push(message["params"]["progress"].as_f64().unwrap());
             };
             assert_eq!(answer["result"]["structuredContent"]["text"], "20");
-            // A step every 30 ms, a word every 100 ms.
+            // One step every 30 ms, one notification every 100 ms.
             assert_eq!(heard, [3.0, 6.0, 9.0, 13.0, 16.0, 19.0], "{revision}");
             client.end().await.unwrap();
         }
@@ -46,7 +46,7 @@ async fn progress_comes_in_order_and_before_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_said_of_a_call_that_is_quick_or_has_no_token() {
+async fn a_quick_call_or_one_without_a_token_has_no_progress() {
     for revision in WAYS {
         for (steps, meta) in [(3, json!({ "progressToken": 1 })), (20, json!({}))] {
             let mut client = counting(revision, steps, meta).await;
@@ -57,20 +57,20 @@ async fn nothing_is_said_of_a_call_that_is_quick_or_has_no_token() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_cancelled_stops_and_is_heard_of_no_more() {
+async fn a_cancelled_call_stops_without_a_message() {
     for revision in WAYS {
         let mut client = counting(revision, 1_000_000, json!({ "progressToken": "mine" })).await;
         assert_eq!(client.receive().await.unwrap()["params"]["progress"], 3.0);
         cancel(&mut client).await;
         let notes = client.notes.clone();
-        // Its end waits for all calls.
+        // The service ends only after all calls.
         client.end().await.unwrap();
         assert_eq!(notes.kept(), ["cancelled at 4"], "{revision}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancellation_that_comes_too_late_does_nothing() {
+async fn a_late_cancellation_does_nothing() {
     for revision in WAYS {
         let mut client = counting(revision, 1, json!({})).await;
         assert_eq!(client.receive().await.unwrap()["id"], 1, "{revision}");

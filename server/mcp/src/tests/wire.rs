@@ -1,9 +1,9 @@
-//! Lines that are no requests, or almost: each has its answer, and the next line is served.
+//! Invalid lines: each is answered, and the next line is served.
 
 use serde_json::json;
 
 use super::client::{Client, session, session_of_lines};
-use crate::lines::LONGEST;
+use crate::lines::MAX_LENGTH;
 
 #[tokio::test]
 async fn lines_that_are_not_json() {
@@ -76,7 +76,7 @@ async fn envelopes_that_are_wrong() {
 }
 
 #[tokio::test]
-async fn a_key_that_stands_twice_is_refused() {
+async fn a_duplicate_key_is_refused() {
     let notes = session(
         r#"
         @ 2025-11-25
@@ -93,7 +93,7 @@ async fn a_key_that_stands_twice_is_refused() {
 }
 
 #[tokio::test]
-async fn lines_that_want_no_answer() {
+async fn lines_without_an_answer() {
     session_of_lines(
         r#"
         >> {"jsonrpc":"2.0","method":"notifications/initialized"}
@@ -184,13 +184,13 @@ async fn an_argument_of_30_megabytes_is_data() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_too_long_is_skipped() {
+async fn an_overlong_line_is_skipped() {
     let mut client = Client::new(1 << 20);
     client.speak("2025-11-25").await;
     client
         .send(format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#,
-            "x".repeat(LONGEST)
+            "x".repeat(MAX_LENGTH)
         ))
         .await;
     let refusal = client.receive().await.unwrap();
@@ -198,7 +198,7 @@ async fn a_line_that_is_too_long_is_skipped() {
         (&refusal["id"], &refusal["error"]["code"]),
         (&json!(1), &json!(-32600))
     );
-    client.send("y".repeat(3 * LONGEST / 2)).await;
+    client.send("y".repeat(3 * MAX_LENGTH / 2)).await;
     let refusal = client.receive().await.unwrap();
     assert_eq!(
         (refusal.get("id"), &refusal["error"]["code"]),

@@ -1,4 +1,4 @@
-//! An authorization server, as far as a resource server sees it: a set of keys, and tokens.
+//! An authorization server as a resource server sees it: a key set and tokens.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -103,7 +103,7 @@ impl Authority {
     }
 }
 
-/// What a good token for `resource` says, of somebody with these scopes.
+/// Returns the claims of a valid token for `resource` with these scopes.
 pub(crate) fn claims(resource: &str, scope: &str) -> Value {
     json!({
         "iss": ISSUER,

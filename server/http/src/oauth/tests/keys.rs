@@ -1,4 +1,4 @@
-//! Sets of keys: which keys are used.
+//! Which keys of a key set are used.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn with(key: &Value, more: &Value) -> Value {
 }
 
 #[test]
-fn a_key_is_used_for_what_it_is_for() {
+fn a_key_is_used_only_for_its_purpose() {
     let keys = Authority::new().keys();
     let (ed, p256, rsa) = (&keys["keys"][0], &keys["keys"][1], &keys["keys"][3]);
     let short = "AQ".repeat(127);
@@ -27,16 +27,22 @@ fn a_key_is_used_for_what_it_is_for() {
             ),
             Ok(()),
         ),
-        (with(ed, &json!({ "use": "enc" })), Err(BadSet::Empty)),
-        (with(ed, &json!({ "key_ops": ["encrypt"] })), Err(BadSet::Empty)),
-        (with(ed, &json!({ "key_ops": "verify" })), Err(BadSet::Empty)),
-        (with(ed, &json!({ "alg": "HS256" })), Err(BadSet::Empty)),
-        (with(ed, &json!({ "crv": "X25519" })), Err(BadSet::Empty)),
-        (with(ed, &json!({ "x": "AAAA" })), Err(BadSet::Empty)),
-        (with(p256, &json!({ "crv": "P-384" })), Err(BadSet::Empty)),
-        (with(p256, &json!({ "crv": "secp256k1" })), Err(BadSet::Empty)),
-        (with(p256, &json!({ "y": null })), Err(BadSet::Empty)),
-        (with(rsa, &json!({ "n": short })), Err(BadSet::Empty)),
+        (with(ed, &json!({ "use": "enc" })), Err(KeySetError::Empty)),
+        (
+            with(ed, &json!({ "key_ops": ["encrypt"] })),
+            Err(KeySetError::Empty),
+        ),
+        (with(ed, &json!({ "key_ops": "verify" })), Err(KeySetError::Empty)),
+        (with(ed, &json!({ "alg": "HS256" })), Err(KeySetError::Empty)),
+        (with(ed, &json!({ "crv": "X25519" })), Err(KeySetError::Empty)),
+        (with(ed, &json!({ "x": "AAAA" })), Err(KeySetError::Empty)),
+        (with(p256, &json!({ "crv": "P-384" })), Err(KeySetError::Empty)),
+        (
+            with(p256, &json!({ "crv": "secp256k1" })),
+            Err(KeySetError::Empty),
+        ),
+        (with(p256, &json!({ "y": null })), Err(KeySetError::Empty)),
+        (with(rsa, &json!({ "n": short })), Err(KeySetError::Empty)),
         (
             with(
                 rsa,
@@ -44,19 +50,19 @@ fn a_key_is_used_for_what_it_is_for() {
             ),
             Ok(()),
         ),
-        (json!({ "kty": "oct", "k": "c2VjcmV0" }), Err(BadSet::Empty)),
-        (json!("key"), Err(BadSet::Empty)),
+        (json!({ "kty": "oct", "k": "c2VjcmV0" }), Err(KeySetError::Empty)),
+        (json!("key"), Err(KeySetError::Empty)),
     ] {
         let text = json!({ "keys": [key] }).to_string();
         assert_eq!(KeySet::parse(text.as_bytes()).map(drop), expected, "{text}");
     }
     for text in ["", "[]", "{}", r#"{"keys":{}}"#, r#"{"keys":[],"keys":[]}"#] {
-        assert_eq!(KeySet::parse(text.as_bytes()), Err(BadSet::Form), "{text}");
+        assert_eq!(KeySet::parse(text.as_bytes()), Err(KeySetError::Form), "{text}");
     }
 }
 
 #[test]
-fn a_key_with_an_algorithm_is_for_no_other() {
+fn a_key_with_an_algorithm_is_used_with_no_other() {
     let authority = Authority::new();
     let rsa = with(&authority.keys()["keys"][3], &json!({ "alg": "PS256" }));
     let keys = KeySet::parse(json!({ "keys": [rsa] }).to_string().as_bytes()).unwrap();

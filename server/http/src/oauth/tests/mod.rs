@@ -1,4 +1,4 @@
-//! Tokens and keys, good and bad ones.
+//! Valid and invalid tokens and keys.
 
 pub(crate) mod authority;
 mod keys;

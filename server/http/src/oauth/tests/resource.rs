@@ -3,7 +3,7 @@
 use super::{super::resource::is_same, *};
 
 #[test]
-fn secrets_are_sent_to_safe_places_only() {
+fn secrets_are_sent_only_to_safe_urls() {
     for (text, expected) in [
         ("https://notes.example", Some("https://notes.example/mcp")),
         ("https://notes.example/", Some("https://notes.example/mcp")),
@@ -47,7 +47,7 @@ fn secrets_are_sent_to_safe_places_only() {
 }
 
 #[test]
-fn only_capitals_of_scheme_and_host_make_no_difference() {
+fn only_scheme_and_host_ignore_case() {
     for (one, other, same) in [
         ("https://notes.example/mcp", "HTTPS://Notes.Example/mcp", true),
         ("https://notes.example", "https://NOTES.example", true),

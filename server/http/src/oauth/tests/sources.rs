@@ -1,4 +1,4 @@
-//! Where keys come from: files that change, and URLs whose servers are slow, wrong or away.
+//! Sources of keys: files that change, and servers that are slow, wrong or unavailable.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,7 +13,7 @@ use super::{
     authority::{Authority, ISSUER, claims},
     *,
 };
-use crate::tls::{self, BadTls, Certificates};
+use crate::tls::{self, Certificates, TlsError};
 
 const HERE: &str = "https://notes.example/mcp";
 
@@ -78,7 +78,7 @@ fn renamed(authority: &Authority) -> String {
     keys.to_string()
 }
 
-fn tokens(url: &str, pace: Pace) -> Tokens {
+fn tokens(url: &str, pace: PollingLimits) -> Tokens {
     Tokens::new(ISSUER.parse().unwrap(), vec![], Source::new(url, pace).unwrap())
 }
 
@@ -94,17 +94,17 @@ async fn until(so: impl Fn() -> bool) {
         .expect("it comes");
 }
 
-async fn found(tokens: &Tokens, token: &str) -> Result<(), Denied> {
+async fn found(tokens: &Tokens, token: &str) -> Result<(), AuthenticationError> {
     tokens.bearer(token, &[HERE.into()]).await.map(drop)
 }
 
 #[tokio::test]
-async fn keys_come_from_a_url_and_stay_when_it_is_away() {
+async fn keys_from_a_url_stay_while_its_server_is_unavailable() {
     let (authority, next) = (Authority::new(), Authority::new());
     let site = Site::new(keys(&authority)).await;
-    let pace = Pace {
+    let pace = PollingLimits {
         between: Duration::ZERO,
-        ..Pace::default()
+        ..PollingLimits::default()
     };
     let tokens = tokens(&site.url, pace);
     assert!(!tokens.is_ready());
@@ -125,7 +125,10 @@ async fn keys_come_from_a_url_and_stay_when_it_is_away() {
         // A key that is not known makes it ask.
         let unknown = authority.sign(&json!({ "alg": "EdDSA", "kid": "new" }).to_string(), "{}");
         let denied = found(&tokens, &unknown).await;
-        assert!(matches!(denied, Err(Denied::Bad(BadToken::Key))), "{denied:?}");
+        assert!(
+            matches!(denied, Err(AuthenticationError::Token(TokenError::Key))),
+            "{denied:?}"
+        );
         assert_eq!(site.asked(), asked + 1);
         found(&tokens, &token).await.unwrap();
         assert_eq!(site.asked(), asked + 1, "a key that is known is not asked for");
@@ -133,24 +136,30 @@ async fn keys_come_from_a_url_and_stay_when_it_is_away() {
 }
 
 #[tokio::test]
-async fn a_new_key_is_had_when_a_token_names_it_and_not_too_often() {
+async fn a_token_with_an_unknown_key_causes_a_request_but_not_too_often() {
     let authority = Authority::new();
     let mut old = authority.keys();
     old["keys"].as_array_mut().unwrap().remove(0);
     let site = Site::new(response("200 OK", &old.to_string())).await;
-    let tokens = tokens(&site.url, Pace::default());
+    let tokens = tokens(&site.url, PollingLimits::default());
     let token = authority.token(&claims(HERE, "read"));
     let denied = found(&tokens, &token).await;
-    assert!(matches!(denied, Err(Denied::Bad(BadToken::Key))), "{denied:?}");
+    assert!(
+        matches!(denied, Err(AuthenticationError::Token(TokenError::Key))),
+        "{denied:?}"
+    );
     site.shown.send_replace(keys(&authority));
-    // Whoever sends many unknown keys makes nobody ask more often.
+    // Many tokens with unknown keys do not increase the number of requests.
     for _ in 0..20 {
         let denied = found(&tokens, &token).await;
-        assert!(matches!(denied, Err(Denied::Bad(BadToken::Key))), "{denied:?}");
+        assert!(
+            matches!(denied, Err(AuthenticationError::Token(TokenError::Key))),
+            "{denied:?}"
+        );
     }
     assert_eq!(site.asked(), 1);
     tokio::time::pause();
-    tokio::time::advance(Pace::default().between).await;
+    tokio::time::advance(PollingLimits::default().between).await;
     tokio::time::resume();
     let many = (0..20).map(|_| found(&tokens, &token));
     for found in futures_util::future::join_all(many).await {
@@ -160,23 +169,26 @@ async fn a_new_key_is_had_when_a_token_names_it_and_not_too_often() {
 }
 
 #[tokio::test]
-async fn keys_that_were_never_had_make_no_token_bad() {
+async fn without_keys_no_token_is_called_invalid() {
     let authority = Authority::new();
     let site = Site::new(vec![]).await;
-    let pace = Pace {
-        patience: Duration::from_millis(50),
+    let pace = PollingLimits {
+        timeout: Duration::from_millis(50),
         between: Duration::ZERO,
-        ..Pace::default()
+        ..PollingLimits::default()
     };
     let tokens = tokens(&site.url, pace);
     let token = authority.token(&claims(HERE, "read"));
-    assert!(matches!(found(&tokens, &token).await, Err(Denied::NoKeys)));
+    assert!(matches!(
+        found(&tokens, &token).await,
+        Err(AuthenticationError::NoKeys)
+    ));
     assert!(!tokens.is_ready());
-    // What is no token at all asks nobody.
+    // A text that is not a token causes no request.
     let asked = site.asked();
     assert!(matches!(
         found(&tokens, "nonsense").await,
-        Err(Denied::Bad(BadToken::Form))
+        Err(AuthenticationError::Token(TokenError::Form))
     ));
     assert_eq!(site.asked(), asked);
     site.shown.send_replace(keys(&authority));
@@ -184,10 +196,10 @@ async fn keys_that_were_never_had_make_no_token_bad() {
 }
 
 #[tokio::test]
-async fn who_hangs_up_does_not_keep_others_from_a_new_key() {
+async fn a_client_that_disconnects_does_not_cancel_a_request_for_keys() {
     let authority = Authority::new();
     let site = Site::new(vec![]).await;
-    let tokens = Arc::new(tokens(&site.url, Pace::default()));
+    let tokens = Arc::new(tokens(&site.url, PollingLimits::default()));
     let token = authority.token(&claims(HERE, "read"));
     let impatient = tokio::spawn({
         let (tokens, token) = (tokens.clone(), token.clone());
@@ -203,12 +215,12 @@ async fn who_hangs_up_does_not_keep_others_from_a_new_key() {
 }
 
 #[tokio::test]
-async fn keys_are_had_before_anybody_asks() {
+async fn keys_are_fetched_before_the_first_token() {
     let authority = Authority::new();
     let site = Site::new(b"220 not yet\r\n".to_vec()).await;
-    let pace = Pace {
+    let pace = PollingLimits {
         first: Duration::from_millis(1),
-        ..Pace::default()
+        ..PollingLimits::default()
     };
     let tokens = Arc::new(tokens(&site.url, pace));
     let keeping = tokio::spawn({
@@ -223,10 +235,10 @@ async fn keys_are_had_before_anybody_asks() {
 }
 
 #[tokio::test]
-async fn a_new_key_is_had_at_once_though_the_keys_were_just_asked_for() {
+async fn a_regular_request_does_not_delay_one_for_an_unknown_key() {
     let (authority, next) = (Authority::new(), Authority::new());
     let site = Site::new(keys(&authority)).await;
-    let tokens = Arc::new(tokens(&site.url, Pace::default()));
+    let tokens = Arc::new(tokens(&site.url, PollingLimits::default()));
     let keeping = tokio::spawn({
         let tokens = tokens.clone();
         async move { tokens.keep_fresh().await }
@@ -243,7 +255,7 @@ async fn a_new_key_is_had_at_once_though_the_keys_were_just_asked_for() {
 }
 
 #[tokio::test]
-async fn keys_come_over_tls_from_who_is_trusted() {
+async fn keys_are_fetched_over_tls_from_trusted_servers() {
     let folder = tempfile::TempDir::new().unwrap();
     let files = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
     let certified = |name: &str| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
@@ -258,7 +270,7 @@ async fn keys_come_over_tls_from_who_is_trusted() {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             if let Ok(mut stream) = acceptor.accept(stream).await {
-                // Whoever is there asks for the one thing that there is.
+                // Every request is for the one resource.
                 let _ = stream.read(&mut [0; 4096]).await;
                 let _ = stream.write_all(&bytes).await;
                 let _ = stream.shutdown().await;
@@ -272,10 +284,10 @@ async fn keys_come_over_tls_from_who_is_trusted() {
     ] {
         let config = tls::trusting([trusted.cert.der().clone()]).unwrap();
         let url = format!("https://{host}:{port}/keys").parse().unwrap();
-        let found = fetch::get(&url, Some(&config.into()), Pace::default().patience).await;
+        let found = fetch::get(&url, Some(&config.into()), PollingLimits::default().timeout).await;
         assert_eq!(found.is_ok(), expected, "{host}: {found:?}");
     }
-    assert!(matches!(tls::trusting([]), Err(BadTls::NoRoots)));
+    assert!(matches!(tls::trusting([]), Err(TlsError::NoRoots)));
 }
 
 #[tokio::test]
@@ -285,16 +297,16 @@ async fn a_file_is_read_again_when_it_changes() {
     let file = folder.path().join("jwks.json");
     let path = file.to_str().unwrap();
     assert!(matches!(
-        Source::new(path, Pace::default()),
-        Err(Unavailable::Io { .. })
+        Source::new(path, PollingLimits::default()),
+        Err(SourceError::Io { .. })
     ));
     std::fs::write(&file, "{}").unwrap();
     assert!(matches!(
-        Source::new(path, Pace::default()),
-        Err(Unavailable::Set { .. })
+        Source::new(path, PollingLimits::default()),
+        Err(SourceError::Set { .. })
     ));
     std::fs::write(&file, authority.keys().to_string()).unwrap();
-    let tokens = tokens(path, Pace::default());
+    let tokens = tokens(path, PollingLimits::default());
     assert!(tokens.is_ready());
     let (old, new) = (
         authority.token(&claims(HERE, "read")),
@@ -311,13 +323,13 @@ async fn a_file_is_read_again_when_it_changes() {
 }
 
 #[test]
-fn keys_are_not_asked_for_in_the_clear() {
+fn keys_are_not_fetched_unencrypted_over_a_network() {
     for url in [
         "http://login.example/keys",
         "ftp://login.example/keys",
         "https://user@login.example/keys",
     ] {
-        let source = Source::new(url, Pace::default());
-        assert!(matches!(source, Err(Unavailable::Url(_))), "{url}");
+        let source = Source::new(url, PollingLimits::default());
+        assert!(matches!(source, Err(SourceError::Url(_))), "{url}");
     }
 }

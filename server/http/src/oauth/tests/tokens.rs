@@ -1,4 +1,4 @@
-//! What tokens say: whose they are, for whom, and until when.
+//! Claims of tokens: subject, audience, expiry.
 
 use serde_json::{Map, Value, json};
 
@@ -16,7 +16,7 @@ const HERE: &str = "https://notes.example/mcp";
 fn tokens(authority: &Authority, folder: &tempfile::TempDir, audiences: &[&str]) -> Tokens {
     let file = folder.path().join("jwks.json");
     std::fs::write(&file, authority.keys().to_string()).unwrap();
-    let source = Source::new(file.to_str().unwrap(), Pace::default()).unwrap();
+    let source = Source::new(file.to_str().unwrap(), PollingLimits::default()).unwrap();
     let audiences = audiences.iter().copied().map(String::from).collect();
     Tokens::new(ISSUER.parse().unwrap(), audiences, source)
 }
@@ -33,62 +33,65 @@ fn changed(changes: &Value) -> Value {
     claims
 }
 
-async fn denied(tokens: &Tokens, authority: &Authority, claims: &Value) -> Option<BadToken> {
+async fn denied(tokens: &Tokens, authority: &Authority, claims: &Value) -> Option<TokenError> {
     match tokens.bearer(&authority.token(claims), &[HERE.into()]).await {
         Ok(_) => None,
-        Err(Denied::Bad(why)) => Some(why),
+        Err(AuthenticationError::Token(why)) => Some(why),
         Err(error) => panic!("{error}"),
     }
 }
 
 #[tokio::test]
-async fn a_token_is_for_this_server_and_for_now() {
+async fn a_token_must_be_for_this_server_and_not_expired() {
     let (authority, folder) = (Authority::new(), tempfile::TempDir::new().unwrap());
     let tokens = tokens(&authority, &folder, &["api-1"]);
     let now = now();
     let far = 60;
     for (changes, expected) in [
         (json!({}), None),
-        (json!({ "iss": null }), Some(BadToken::Issuer)),
+        (json!({ "iss": null }), Some(TokenError::Issuer)),
         (
             json!({ "iss": "https://login.example/tenant/" }),
-            Some(BadToken::Issuer),
+            Some(TokenError::Issuer),
         ),
-        (json!({ "iss": "https://login.example" }), Some(BadToken::Issuer)),
-        (json!({ "iss": [ISSUER] }), Some(BadToken::Form)),
-        (json!({ "aud": null }), Some(BadToken::Audience)),
-        (json!({ "aud": [] }), Some(BadToken::Audience)),
+        (
+            json!({ "iss": "https://login.example" }),
+            Some(TokenError::Issuer),
+        ),
+        (json!({ "iss": [ISSUER] }), Some(TokenError::Form)),
+        (json!({ "aud": null }), Some(TokenError::Audience)),
+        (json!({ "aud": [] }), Some(TokenError::Audience)),
         (
             json!({ "aud": "https://notes.example" }),
-            Some(BadToken::Audience),
+            Some(TokenError::Audience),
         ),
         (
             json!({ "aud": "https://notes.example/mcp/other" }),
-            Some(BadToken::Audience),
+            Some(TokenError::Audience),
         ),
         (json!({ "aud": ["https://other.example/mcp", HERE] }), None),
         (json!({ "aud": "HTTPS://NOTES.example/mcp" }), None),
         (json!({ "aud": "api-1" }), None),
-        (json!({ "aud": "api-2" }), Some(BadToken::Audience)),
-        (json!({ "aud": [HERE, 7] }), Some(BadToken::Form)),
-        (json!({ "exp": null }), Some(BadToken::Form)),
-        (json!({ "exp": "tomorrow" }), Some(BadToken::Form)),
-        (json!({ "exp": -1 }), Some(BadToken::Form)),
-        (json!({ "exp": 1e300 }), Some(BadToken::Form)),
-        (json!({ "exp": now - far }), Some(BadToken::Expired)),
-        (json!({ "exp": 0 }), Some(BadToken::Expired)),
+        (json!({ "aud": "api-2" }), Some(TokenError::Audience)),
+        (json!({ "aud": [HERE, 7] }), Some(TokenError::Form)),
+        (json!({ "exp": null }), Some(TokenError::Form)),
+        (json!({ "exp": "tomorrow" }), Some(TokenError::Form)),
+        (json!({ "exp": -1 }), Some(TokenError::Form)),
+        (json!({ "exp": 1e300 }), Some(TokenError::Form)),
+        (json!({ "exp": now - far }), Some(TokenError::Expired)),
+        (json!({ "exp": 0 }), Some(TokenError::Expired)),
         // Clocks differ.
         (json!({ "exp": now as f64 - 1.5 }), None),
-        (json!({ "nbf": now + far }), Some(BadToken::Early)),
+        (json!({ "nbf": now + far }), Some(TokenError::Early)),
         (json!({ "nbf": now + 10 }), None),
-        (json!({ "sub": null }), Some(BadToken::Form)),
-        (json!({ "sub": "" }), Some(BadToken::Form)),
-        (json!({ "sub": "a".repeat(256) }), Some(BadToken::Form)),
-        (json!({ "client_id": 7 }), Some(BadToken::Form)),
+        (json!({ "sub": null }), Some(TokenError::Form)),
+        (json!({ "sub": "" }), Some(TokenError::Form)),
+        (json!({ "sub": "a".repeat(256) }), Some(TokenError::Form)),
+        (json!({ "client_id": 7 }), Some(TokenError::Form)),
         (json!({ "client_id": null }), None),
-        (json!({ "cnf": { "jkt": "x" } }), Some(BadToken::Bound)),
+        (json!({ "cnf": { "jkt": "x" } }), Some(TokenError::Bound)),
         (json!({ "scope": null }), None),
-        (json!({ "scope": { "read": true } }), Some(BadToken::Form)),
+        (json!({ "scope": { "read": true } }), Some(TokenError::Form)),
     ] {
         let found = denied(&tokens, &authority, &changed(&changes)).await;
         assert_eq!(found, expected, "{changes}");
@@ -96,7 +99,7 @@ async fn a_token_is_for_this_server_and_for_now() {
 }
 
 #[tokio::test]
-async fn a_token_has_somebody_with_scopes() {
+async fn a_token_has_a_principal_with_scopes() {
     let (authority, folder) = (Authority::new(), tempfile::TempDir::new().unwrap());
     let tokens = tokens(&authority, &folder, &[]);
     let principal = async |changes: Value| {
@@ -198,7 +201,7 @@ async fn a_token_has_somebody_with_scopes() {
 }
 
 #[tokio::test]
-async fn a_payload_that_is_no_object_of_distinct_names_is_refused() {
+async fn a_payload_must_be_an_object_with_distinct_names() {
     let (authority, folder) = (Authority::new(), tempfile::TempDir::new().unwrap());
     let tokens = tokens(&authority, &folder, &[]);
     let good = claims(HERE, "read").to_string();
@@ -216,5 +219,5 @@ async fn a_payload_that_is_no_object_of_distinct_names_is_refused() {
         assert_eq!(found.is_ok(), fine, "{payload}: {found:?}");
     }
     let claims = Claims::check(Map::new(), ISSUER, [].iter(), Duration::ZERO);
-    assert_eq!(claims, Err(BadToken::Issuer));
+    assert_eq!(claims, Err(TokenError::Issuer));
 }

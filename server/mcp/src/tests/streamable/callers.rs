@@ -1,4 +1,4 @@
-//! Who calls, what they may do and how often, and what is theirs.
+//! Callers: their permissions, rates, sessions and approvals.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use super::{BOTH, Limits, Place, TestBudget, TestGrant, call, grant, text};
 use crate::tests::page::URI;
 
 #[tokio::test]
-async fn a_key_is_good_for_what_its_scopes_say() {
+async fn scopes_limit_a_key() {
     let request = |method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
     let subscriptions = json!({ "notifications": { "resourceSubscriptions": [URI] } });
     for (scope, allowed) in [
@@ -54,7 +54,7 @@ async fn a_key_is_good_for_what_its_scopes_say() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_too_often_waits_and_changes_nothing() {
+async fn a_caller_beyond_its_rate_changes_nothing() {
     let mut place = Place::new(Limits::default());
     let session = place.open().await;
     place.budget = TestBudget::of("ada", 6, 2);
@@ -73,9 +73,10 @@ async fn who_asks_too_often_waits_and_changes_nothing() {
         (false, call(1, "echo", "x"), 429),
         (true, list, 429),
     ] {
-        let said = match in_session {
-            true => place.post(&session, request.clone()).await,
-            false => place.stateless(request.clone()).await,
+        let said = if in_session {
+            place.post(&session, request.clone()).await
+        } else {
+            place.stateless(request.clone()).await
         };
         assert_eq!(said.status, expected, "{request}");
         let wait = said.retry_after.clone().and_then(|wait| wait.parse().ok());
@@ -84,7 +85,7 @@ async fn who_asks_too_often_waits_and_changes_nothing() {
         assert_eq!((wait, named.is_some()), (named, expected == 429), "{answer}");
     }
     assert_eq!(place.notes.kept(), ["a", "b"]);
-    // Somebody else does as they like, and so does everybody after a while.
+    // Other callers are not limited, and neither is this one after a minute.
     let mut other = place.by(None);
     other.budget = TestBudget::of("bert", 6, 2);
     assert_eq!(other.alone(1, "keep", "d").await.status, 200);
@@ -95,7 +96,7 @@ async fn who_asks_too_often_waits_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_contract_that_wants_the_caller_to_wait_says_so_by_the_status_where_errors_are_errors() {
+async fn a_contracts_rate_limit_sets_the_status_of_json_rpc_errors() {
     let mut place = Place::new(Limits::default());
     let session = place.open().await;
     place.budget = TestBudget::of("ada", 60, 60);
@@ -105,9 +106,10 @@ async fn a_contract_that_wants_the_caller_to_wait_says_so_by_the_status_where_er
         ("wait_rpc", true, 429, "/error"),
         ("wait_rpc", false, 429, "/error"),
     ] {
-        let said = match in_session {
-            true => place.post(&session, call(1, tool, "x")).await,
-            false => place.stateless(call(1, tool, "x")).await,
+        let said = if in_session {
+            place.post(&session, call(1, tool, "x")).await
+        } else {
+            place.stateless(call(1, tool, "x")).await
         };
         let wait = said.retry_after.clone();
         assert_eq!(said.status, expected, "{tool}");
@@ -124,7 +126,7 @@ async fn a_contract_that_wants_the_caller_to_wait_says_so_by_the_status_where_er
 }
 
 #[tokio::test]
-async fn a_session_is_its_owners() {
+async fn a_session_belongs_to_its_owner() {
     let place = Place::new(Limits::default());
     let (ada, bert) = (
         place.by(grant("Ada", &["write"])),
@@ -144,7 +146,7 @@ async fn a_session_is_its_owners() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_ends_soon_after_its_reader_may_no_longer_read() {
+async fn revocation_ends_the_callers_streams() {
     let (good, expired) = (
         TestGrant::new("Ada", &["write"]),
         TestGrant::new("Ada", &["write"]),
@@ -167,7 +169,7 @@ async fn a_stream_ends_soon_after_its_reader_may_no_longer_read() {
         if is_good {
             for stream in &mut streams {
                 assert!(stream.is_stream);
-                while !stream.next_is_a_sign_of_life().await {}
+                while !stream.next_is_keep_alive().await {}
             }
             grant.revoke();
         }
@@ -176,10 +178,10 @@ async fn a_stream_ends_soon_after_its_reader_may_no_longer_read() {
                 while stream.body.frame().await.is_some() {}
             }
         };
-        // They are looked at every 15 seconds, one after the other.
+        // Grants are checked every 15 seconds, one stream after the other.
         let ended = tokio::time::timeout(Duration::from_secs(40), ended).await;
         assert!(ended.is_ok(), "{is_good}");
-        // What they asked when they could is answered all the same.
+        // A request made before the revocation is still answered.
         assert!(called.is_stream);
         if !is_good {
             continue;
@@ -193,7 +195,7 @@ async fn a_stream_ends_soon_after_its_reader_may_no_longer_read() {
 }
 
 #[tokio::test]
-async fn an_approval_is_good_for_who_asked_for_it() {
+async fn an_approval_belongs_to_its_caller() {
     let place = Place::new(Limits::default());
     let (ada, bert) = (
         place.by(grant("Ada", &["write"])),

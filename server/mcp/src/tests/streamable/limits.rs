@@ -1,4 +1,4 @@
-//! Of requests and sessions there may be so many, and at the end none are begun.
+//! Limits of requests and sessions, and the end of the endpoint.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{BOTH, Limits, Place, call, text};
 
 #[tokio::test]
-async fn more_requests_than_there_may_be_are_turned_away() {
+async fn requests_beyond_the_limit_are_refused() {
     let place = Place::new(Limits {
         in_flight: 2,
         ..Limits::default()
@@ -31,7 +31,7 @@ async fn more_requests_than_there_may_be_are_turned_away() {
     };
     let ((first, second), ()) = tokio::join!(slow, others);
     assert_eq!((first.status.as_u16(), second.status.as_u16()), (200, 200));
-    // Their places are free again, as soon as their handlers are done.
+    // Slots are free again once the handlers have finished.
     let all = place.endpoint.idle();
     all.await;
     assert_eq!(place.post(&session, call(3, "keep", "b")).await.status, 200);
@@ -40,7 +40,7 @@ async fn more_requests_than_there_may_be_are_turned_away() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_too_many_sessions_the_one_ends_that_was_idle_longest() {
+async fn a_new_session_ends_the_longest_idle_one() {
     let place = Place::new(Limits {
         sessions: 2,
         ..Limits::default()
@@ -53,7 +53,7 @@ async fn of_too_many_sessions_the_one_ends_that_was_idle_longest() {
     for (session, status) in [(&first, 200), (&second, 404), (&third, 200)] {
         assert_eq!(place.post(session, ping()).await.status, status);
     }
-    // One that is listened to is in use.
+    // A session with an open stream is in use.
     let listen = async |session: &str| {
         let headers = [("accept", BOTH), ("mcp-session-id", session)];
         place.send("GET", &headers, &Value::Null).await
@@ -68,7 +68,7 @@ async fn of_too_many_sessions_the_one_ends_that_was_idle_longest() {
 }
 
 #[tokio::test]
-async fn at_the_end_what_is_in_flight_is_finished_and_nothing_is_begun() {
+async fn a_stopping_endpoint_finishes_requests_and_accepts_none() {
     let place = Place::new(Limits::default());
     let session = place.open().await;
     let slow = async {

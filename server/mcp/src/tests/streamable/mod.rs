@@ -1,4 +1,4 @@
-//! What HTTP has beside messages: statuses, sessions, streams that break, and limits. Time stands still where it matters.
+//! HTTP beside messages: statuses, sessions, broken streams and limits. Time is paused where it matters.
 
 mod callers;
 mod limits;
@@ -35,9 +35,9 @@ const BOTH: &str = "application/json, text/event-stream";
 struct Place {
     notes: Arc<Memory>,
     endpoint: Arc<Endpoint>,
-    /// Who calls, and what they may do.
+    /// Permissions of the caller.
     grant: Option<Arc<dyn Grant>>,
-    /// How often they may.
+    /// Budget of the caller.
     budget: Option<Arc<dyn Budget>>,
 }
 
@@ -100,7 +100,7 @@ fn grant(name: &'static str, scopes: &[&str]) -> Option<Arc<dyn Grant>> {
     Some(Arc::new(TestGrant::new(name, scopes)))
 }
 
-/// So many reads and so many writes in a minute.
+/// A number of reads and writes per minute.
 #[derive(Debug)]
 struct TestBudget {
     caller: Arc<str>,
@@ -138,8 +138,8 @@ impl Budget for TestBudget {
     }
 }
 
-/// What came back, without its body's end.
-struct Said {
+/// A response without its remaining body.
+struct TestResponse {
     status: StatusCode,
     session: Option<String>,
     retry_after: Option<String>,
@@ -147,20 +147,20 @@ struct Said {
     body: Body,
 }
 
-impl Said {
-    /// The body, if it is whole.
+impl TestResponse {
+    /// Returns the body as JSON.
     async fn json(self) -> Value {
         let body = self.body.collect().await.unwrap().to_bytes();
         serde_json::from_slice(&body).unwrap_or_default()
     }
 
-    /// Whether a stream goes on with a line that says no more than that it does.
-    async fn next_is_a_sign_of_life(&mut self) -> bool {
+    /// Returns true if the next line of a stream is a keep-alive comment.
+    async fn next_is_keep_alive(&mut self) -> bool {
         let frame = self.body.frame().await.unwrap().unwrap();
         frame.into_data().unwrap().starts_with(b":")
     }
 
-    /// The next event of a stream: its id and its message.
+    /// Returns the next event of a stream: its id and its message.
     async fn event(&mut self) -> Option<(String, Value)> {
         let frame = self.body.frame().await?.unwrap().into_data().unwrap();
         let text = std::str::from_utf8(&frame).unwrap();
@@ -184,7 +184,7 @@ impl Place {
         }
     }
 
-    /// The same server, as somebody else sees it.
+    /// Returns the same server for another caller.
     fn by(&self, grant: Option<Arc<dyn Grant>>) -> Self {
         Self {
             notes: self.notes.clone(),
@@ -194,7 +194,7 @@ impl Place {
         }
     }
 
-    async fn send(&self, method: &str, headers: &[(&str, &str)], body: &Value) -> Said {
+    async fn send(&self, method: &str, headers: &[(&str, &str)], body: &Value) -> TestResponse {
         let mut request = Request::builder().method(method).uri("/mcp");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -213,7 +213,7 @@ impl Place {
             )
             .await;
         let header = |name: &str| response.headers().get(name).and_then(|it| it.to_str().ok());
-        Said {
+        TestResponse {
             status: response.status(),
             session: header("mcp-session-id").map(str::to_owned),
             retry_after: header("retry-after").map(str::to_owned),
@@ -223,7 +223,7 @@ impl Place {
     }
 
     /// Posts a message in a session.
-    async fn post(&self, session: &str, message: Value) -> Said {
+    async fn post(&self, session: &str, message: Value) -> TestResponse {
         let headers = [
             ("accept", BOTH),
             ("content-type", "application/json"),
@@ -241,13 +241,13 @@ impl Place {
         said.session.expect("a session")
     }
 
-    /// Posts a call that stands for itself.
-    async fn alone(&self, id: u64, tool: &str, text: &str) -> Said {
+    /// Posts a stateless call.
+    async fn alone(&self, id: u64, tool: &str, text: &str) -> TestResponse {
         self.stateless(call(id, tool, text)).await
     }
 
-    /// Posts a request that stands for itself.
-    async fn stateless(&self, mut message: Value) -> Said {
+    /// Posts a stateless request.
+    async fn stateless(&self, mut message: Value) -> TestResponse {
         message["params"]["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },

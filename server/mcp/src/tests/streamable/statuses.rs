@@ -1,11 +1,11 @@
-//! What HTTP says beside the answer, and what it is refused for.
+//! Statuses of HTTP, and refused requests.
 
 use serde_json::{Value, json};
 
 use super::{BOTH, Limits, Place, call, text};
 
 #[tokio::test]
-async fn what_http_says_wrongly_is_refused() {
+async fn invalid_http_is_refused() {
     let place = Place::new(Limits::default());
     let session = place.open().await;
     let own = ("mcp-session-id", session.as_str());
@@ -91,7 +91,7 @@ async fn an_id_is_free_again_when_it_has_its_answer() {
         let again = place.post(&session, call(1, "keep", "b")).await;
         assert_eq!(again.status, 400);
         assert_eq!(again.json().await["error"]["code"], -32600);
-        // Of another session, it is another id.
+        // In another session, the id is a different one.
         let other = place.open().await;
         let other = place.post(&other, call(1, "keep", "c")).await;
         assert_eq!(text(&other.json().await), "c");

@@ -1,4 +1,4 @@
-//! Streams that break, and clients that hang up.
+//! Broken streams, and clients that hang up.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Limits, Place, call, text};
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_breaks_goes_on_where_it_was() {
+async fn a_broken_stream_resumes_where_it_was() {
     let place = Place::new(Limits::default());
     let session = place.open().await;
     let mut stream = place.post(&session, call(1, "slow", "a")).await;
@@ -16,7 +16,7 @@ async fn a_stream_that_breaks_goes_on_where_it_was() {
     assert_eq!(nothing, Value::Null);
     drop(stream);
     place.notes.open(1);
-    // The answer comes while nobody listens, and can be read more than once.
+    // The answer arrives while no reader is connected, and can be read more than once.
     for _ in 0..2 {
         let headers = [
             ("accept", "text/event-stream"),
@@ -29,7 +29,7 @@ async fn a_stream_that_breaks_goes_on_where_it_was() {
         assert_eq!(text(&answer), "a");
         assert_eq!(again.event().await, None);
     }
-    // What was read, and what never was, has nothing to read.
+    // Resuming at an event already read, or at an unknown one, yields nothing.
     for last in ["1-1", "77-0"] {
         let headers = [
             ("accept", "text/event-stream"),
@@ -46,7 +46,7 @@ async fn a_stream_that_breaks_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn a_call_in_a_session_goes_on_when_its_client_hangs_up() {
+async fn a_call_in_a_session_continues_after_its_client_hangs_up() {
     let place = Place::new(Limits::default());
     let session = place.open().await;
     tokio::select! {
@@ -59,7 +59,7 @@ async fn a_call_in_a_session_goes_on_when_its_client_hangs_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_stands_for_itself_is_cancelled_when_its_client_hangs_up() {
+async fn hanging_up_cancels_a_stateless_call() {
     // Before there is anything to read, and afterwards.
     for after in [Duration::from_millis(100), Duration::from_secs(10)] {
         let place = Place::new(Limits::default());

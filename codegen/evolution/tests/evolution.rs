@@ -1,0 +1,181 @@
+//! A contract that changes breaks the build of an implementation that has not followed; and what only the runtime
+//! may do is nothing that an implementation can write.
+//!
+//! `TRYBUILD=overwrite cargo test -p tabellion-evolution` rewrites the expected errors.
+
+#[path = "../../tests/support/mod.rs"]
+mod support;
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+use support::changed;
+use tabellion_codegen::generate_from;
+
+/// What happens to the contract, by the case's file in `ui`.
+fn compiles() -> Vec<(&'static str, Value)> {
+    vec![
+        ("unchanged", json!({})),
+        (
+            "description_changed",
+            json!({ "set": {
+            "$/read_note.json#/description": "Read one note.",
+            "$/read_note.json#/inputSchema/properties/lines/description": "At most these",
+        } }),
+        ),
+        (
+            "policies_declared",
+            json!({ "set": {
+                "$/read_note.json#/paths": { "allow": ["notes/**"], "deny": ["**/.env*"] },
+                "$/read_note.json#/pathIn": "notes/",
+                "$/read_note.json#/errors/-": "CONFLICT",
+                "$/change_note.json#/approval": { "shows": "appended" },
+                "$/change_note.json#/commit": null,
+                "notes/contract.json#/prompts/0/template": "{style}: {text}",
+                "notes/contract.json#/errorDetails": "details",
+                "notes/contract.json#/rateLimits/changing": { "calls": 5, "seconds": 1 },
+                "$/change_note.json#/rateLimit": "changing",
+                "$/change_note.json#/errors/-": "TOO_OFTEN",
+            } }),
+        ),
+        (
+            "optional_argument_added",
+            json!({ "set": {
+            "$/read_note.json#/inputSchema/properties/raw": { "type": "boolean" },
+        } }),
+        ),
+    ]
+}
+
+/// Likewise, for what must not compile until the implementation follows.
+fn breaks() -> Vec<(&'static str, Value)> {
+    let both = |pointer: &str, value: Value| {
+        json!({ "set": {
+            format!("$/preview_change.json#/inputSchema/properties/change/{pointer}"): value,
+            format!("$/change_note.json#/inputSchema/properties/change/{pointer}"): value,
+        } })
+    };
+    vec![
+        (
+            "tool_added",
+            json!({
+                "copy": { "$/read_log.json": "$/count_notes.json" },
+                "set": { "notes/contract.json#/tools/-": "count_notes" },
+                "then_set": { "$/count_notes.json#/name": "count_notes" },
+            }),
+        ),
+        (
+            "tool_removed",
+            json!({
+                "set": { "notes/contract.json#/tools": ["preview_change", "change_note", "read_log"] },
+                "delete": ["$/read_note.json"],
+            }),
+        ),
+        (
+            "argument_renamed",
+            json!({
+                "remove": ["$/read_note.json#/inputSchema/properties/lines", "$/read_note.json#/examples/2"],
+                "set": { "$/read_note.json#/inputSchema/properties/most": { "type": "integer", "default": 20 } },
+            }),
+        ),
+        (
+            "response_field_required",
+            json!({
+                "set": {
+                    "$/read_note.json#/outputSchema/properties/size": { "type": "integer" },
+                    "$/read_note.json#/outputSchema/required/-": "size",
+                    "$/read_note.json#/examples/3/output/size": 5,
+                },
+            }),
+        ),
+        ("variant_added", both("properties/type/enum/-", json!("prepend"))),
+        (
+            "resource_added",
+            json!({ "set": { "notes/contract.json#/resources/-": {
+                "name": "count",
+                "uri": "notes://count",
+                "title": "Count",
+                "description": "How many notes there are.",
+                "mimeType": "application/json",
+                "schema": {
+                    "type": "object",
+                    "required": ["count"],
+                    "properties": { "count": { "type": "integer" } },
+                },
+            } } }),
+        ),
+        (
+            "resource_removed",
+            json!({ "set": { "notes/contract.json#/resources": [] } }),
+        ),
+        (
+            "resource_field_required",
+            json!({
+                "set": {
+                    "notes/contract.json#/resources/0/schema/required/-": "kind",
+                    "notes/contract.json#/resources/0/examples/1/output/kind": "final",
+                },
+            }),
+        ),
+        (
+            "prompt_added",
+            json!({ "set": { "notes/contract.json#/prompts/-": {
+                "name": "greet", "description": "Greet.", "template": "Hello, {name}!",
+            } } }),
+        ),
+        (
+            "prompt_argument_renamed",
+            json!({ "set": { "notes/contract.json#/prompts/0/arguments/1/name": "manner" } }),
+        ),
+        (
+            "placeholder_added",
+            json!({ "set": { "notes/contract.json#/prompts/0/template": "{style}: {text} ({length})" } }),
+        ),
+        (
+            "argument_completes",
+            json!({ "set": { "notes/contract.json#/prompts/0/arguments/1/completes": true } }),
+        ),
+        (
+            "becomes_mutating",
+            json!({
+                "set": {
+                    "$/read_log.json#/mutating": true,
+                    "$/read_log.json#/annotations/readOnlyHint": false,
+                    "$/read_log.json#/errors": ["INVALID", "CONFLICT", "TOO_OFTEN", "FAILED"],
+                    "$/read_log.json#/commit": "/commit",
+                    "$/read_log.json#/outputSchema/required/-": "commit",
+                    "$/read_log.json#/outputSchema/properties/commit": { "type": "string" },
+                },
+            }),
+        ),
+    ]
+}
+
+/// Writes the module that the changed contract becomes to where the case includes it.
+fn prepare(name: &str, change: &Value) -> String {
+    let files = generate_from(&changed(change)).unwrap_or_else(|problems| panic!("{name}: {problems}"));
+    let generated = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui/generated");
+    fs::create_dir_all(&generated).unwrap();
+    fs::write(generated.join(name).with_extension("rs"), &files["notes.rs"]).unwrap();
+    format!("tests/ui/{name}.rs")
+}
+
+#[test]
+fn an_implementation_has_to_follow_its_contract() {
+    let cases = trybuild::TestCases::new();
+    for (name, change) in compiles() {
+        cases.pass(prepare(name, &change));
+    }
+    for (name, change) in breaks() {
+        cases.compile_fail(prepare(name, &change));
+    }
+    for name in [
+        "answer_without_staging",
+        "reading_tool_stages",
+        "forged_receipt",
+        "made_receipt",
+        "other_ground",
+    ] {
+        cases.compile_fail(format!("tests/ui/{name}.rs"));
+    }
+}

@@ -1,0 +1,64 @@
+//! `contract`, `version`, `title`, `source` and `rust`, `name` and `description`: what contracts and tools are called.
+
+use quote::quote;
+use serde::Deserialize;
+
+use super::{Emitted, EmittedTool, Key, ToolOf};
+use crate::{
+    compat::Changes,
+    contract::{Contract, Tool},
+};
+
+/// The document that a contract was taken from.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Source {
+    /// What it is called.
+    pub document: String,
+    /// Its version.
+    pub version: String,
+    /// Its copy beside `contract.json`.
+    pub file: Option<String>,
+}
+
+/// What a contract is called in Rust.
+#[derive(Debug, Clone, Deserialize)]
+pub struct RustNames {
+    /// The generated module.
+    pub module: String,
+    /// The trait that implementations implement.
+    #[serde(rename = "trait")]
+    pub trait_name: String,
+}
+
+pub(super) struct About;
+
+impl Key for About {
+    fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
+        let (before, after) = (&old.document.value, &new.document.value);
+        for key in ["title", "description", "source", "rust"] {
+            if before[key] != after[key] {
+                changes.compatible(format!("`{key}` says something else"));
+            }
+        }
+    }
+
+    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+        if old.tool.spec.description != new.tool.spec.description {
+            changes.compatible("the description says something else");
+        }
+    }
+
+    fn emit(&self, contract: &Contract) -> Emitted {
+        let spec = &contract.spec;
+        let (id, version, title) = (&spec.contract, &spec.version, &spec.title);
+        Emitted {
+            fields: quote!(id: #id, version: #version, title: #title,),
+            ..Emitted::default()
+        }
+    }
+
+    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
+        let (name, description) = (&tool.spec.name, &tool.spec.description);
+        EmittedTool::fields(quote!(name: #name, description: #description,))
+    }
+}

@@ -1,0 +1,74 @@
+//! `annotations` and `mutating`: what a tool says of its calls to clients and to the runtime.
+
+use quote::quote;
+use tabellion_runtime::FailureKind;
+
+use super::{EmittedTool, Key, ToolOf};
+use crate::{
+    compat::Changes,
+    contract::{Contract, Tool},
+    problem::Problem,
+};
+
+pub(super) struct Annotated;
+
+impl Key for Annotated {
+    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        for tool in &contract.tools {
+            let spec = &tool.spec;
+            if spec.annotations.read_only == spec.mutating {
+                problems.push(tool.document.problem(
+                    "/annotations/readOnlyHint",
+                    format!("`readOnlyHint` and `mutating` are both {}", spec.mutating),
+                    "a tool that makes commits is not read-only, and every other is",
+                ));
+            }
+        }
+    }
+
+    fn failures(&self, tool: &Tool) -> &'static [FailureKind] {
+        if tool.spec.mutating {
+            &[
+                FailureKind::Conflict,
+                FailureKind::Refused,
+                FailureKind::Busy,
+                FailureKind::Declined,
+            ]
+        } else {
+            &[]
+        }
+    }
+
+    /// A hint is a promise in one direction: a client that relied on it must not lose it.
+    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+        let (old, new) = (old.tool.spec.annotations, new.tool.spec.annotations);
+        let promises = [
+            ("read-only", old.read_only, new.read_only),
+            ("not destructive", !old.destructive, !new.destructive),
+            ("idempotent", old.idempotent, new.idempotent),
+            ("closed to the outer world", !old.open_world, !new.open_world),
+        ];
+        for (promise, before, after) in promises {
+            match (before, after) {
+                (true, false) => changes.breaking(format!("it is no longer {promise}")),
+                (false, true) => changes.compatible(format!("it is now {promise}")),
+                _ => {}
+            }
+        }
+    }
+
+    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
+        let (hints, mutating) = (tool.spec.annotations, tool.spec.mutating);
+        let (read_only, destructive) = (hints.read_only, hints.destructive);
+        let (idempotent, open_world) = (hints.idempotent, hints.open_world);
+        EmittedTool::fields(quote! {
+            annotations: spec::Annotations {
+                read_only: #read_only,
+                destructive: #destructive,
+                idempotent: #idempotent,
+                open_world: #open_world,
+            },
+            mutating: #mutating,
+        })
+    }
+}

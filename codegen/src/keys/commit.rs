@@ -1,0 +1,58 @@
+//! `commit`: where the id of the commit stands in a response.
+
+use quote::quote;
+
+use super::{EmittedTool, Key, ToolOf};
+use crate::{
+    compat::Changes,
+    contract::{Contract, Side, Tool},
+    lint::pointers::always_leads_to,
+    problem::Problem,
+};
+
+pub(super) struct Commit;
+
+impl Key for Commit {
+    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        for tool in &contract.tools {
+            is_given(tool, problems);
+            if let (Some(commit), true) = (&tool.spec.commit, tool.spec.mutating) {
+                let output = tool.schema(Side::Output);
+                always_leads_to(output, commit, "string", &tool.document, "/commit", problems);
+            }
+        }
+    }
+
+    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+        if old.tool.spec.commit != new.tool.spec.commit {
+            changes.compatible("the commit is elsewhere in the response");
+        }
+    }
+
+    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
+        let commit = tool
+            .spec
+            .commit
+            .iter()
+            .map(|commit| quote!(commit: Some(#commit),));
+        EmittedTool::fields(commit.collect())
+    }
+}
+
+/// Checks that a mutating tool has the key, if only to say that the response has no place for the commit.
+fn is_given(tool: &Tool, problems: &mut Vec<Problem>) {
+    let is_given = tool.document.value.get("commit").is_some();
+    if tool.spec.mutating && !is_given {
+        problems.push(tool.document.problem(
+            "/mutating",
+            "a tool that makes a commit must say where its id stands in the response",
+            "add `\"commit\"`: a JSON pointer, or null where the response has no place for it",
+        ));
+    } else if !tool.spec.mutating && is_given {
+        problems.push(tool.document.problem(
+            "/commit",
+            "a tool that changes nothing makes no commit",
+            "remove the key, or set `mutating`",
+        ));
+    }
+}

@@ -1,0 +1,231 @@
+//! `effects`: what a tool's calls do to a document, so that it can be checked on the document itself.
+//!
+//! Which pointers each kind of effect needs is said in `meta/tool.schema.json`; here is where they lead.
+
+use std::collections::BTreeMap;
+
+use quote::quote;
+use serde::Deserialize;
+use tabellion_runtime::{schema::compile, spec::EffectKind};
+
+use super::{EmittedTool, Key, ToolOf};
+use crate::{
+    compat::Changes,
+    contract::{Contract, Side, Tool},
+    lint::pointers::{always_leads_to, leads_to},
+    problem::Problem,
+    rust::text,
+    views,
+};
+
+/// What a call does to the document at the tool's path.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Effect {
+    /// What is done.
+    #[serde(rename = "effect")]
+    pub kind: EffectKind,
+    /// Which requests have it, unless all.
+    pub when: Option<When>,
+    /// JSON pointer to the text.
+    pub content: Option<String>,
+    /// JSON pointer to the heading in the request.
+    pub target: Option<String>,
+    /// JSON pointer to the id of a section in the request.
+    pub section: Option<String>,
+    /// JSON pointer to a section's place in the request.
+    pub position: Option<String>,
+}
+
+/// A condition on a request.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct When {
+    /// JSON pointer in the request to a string.
+    pub at: String,
+    /// What it must be.
+    pub is: String,
+}
+
+pub(super) struct Effects;
+
+impl Key for Effects {
+    fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        for tool in &contract.tools {
+            self::tool(contract, tool, problems);
+        }
+    }
+
+    /// A request must go on having the effect that it had.
+    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+        let (old, new) = (&old.tool.spec.effects, &new.tool.spec.effects);
+        for before in old.iter().filter(|before| !new.contains(before)) {
+            changes.breaking(format!("its effect {} is gone or another", words(before)));
+        }
+        for after in new.iter().filter(|after| !old.contains(after)) {
+            changes.compatible(format!("it says that it has effect {}", words(after)));
+        }
+    }
+
+    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
+        if tool.spec.effects.is_empty() {
+            return EmittedTool::default();
+        }
+        let effects = tool.spec.effects.iter().map(|effect| {
+            let kind = text::variant(effect.kind);
+            let when = text::optional(
+                effect
+                    .when
+                    .as_ref()
+                    .map(|When { at, is }| quote!(spec::When { at: #at, is: #is })),
+            );
+            let [content, target, section, position] =
+                [&effect.content, &effect.target, &effect.section, &effect.position]
+                    .map(|pointer| text::optional(pointer.as_ref()));
+            quote! {
+                spec::Effect {
+                    kind: spec::EffectKind::#kind,
+                    when: #when,
+                    content: #content,
+                    target: #target,
+                    section: #section,
+                    position: #position,
+                }
+            }
+        });
+        EmittedTool::fields(quote!(effects: &[#(#effects),*],))
+    }
+}
+
+/// Checks the effects of one tool.
+fn tool(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>) {
+    let effects = &tool.spec.effects;
+    if !effects.is_empty() && tool.spec.path.is_none() && !contract.spec.document {
+        problems.push(tool.document.problem(
+            "/effects",
+            "nothing says which document the effects are about",
+            "add `\"path\"`, a JSON pointer to the document's path in the request",
+        ));
+    }
+    for (i, effect) in effects.iter().enumerate() {
+        let at = format!("/effects/{i}");
+        kind(tool, effect, &at, problems);
+        texts(tool, effect, &at, problems);
+        if let Some(when) = &effect.when {
+            self::when(tool, when, &at, problems);
+        }
+    }
+    told_apart(tool, problems);
+}
+
+fn kind(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
+    let reads = effect.kind.reads();
+    if reads != tool.spec.mutating {
+        return;
+    }
+    let word = effect.kind;
+    let message = if reads {
+        format!("`{word}` is no effect of a tool that makes a commit")
+    } else {
+        format!("`{word}` is no effect of a tool that changes nothing")
+    };
+    problems.push(tool.document.problem(
+        format!("{at}/effect"),
+        message,
+        "correct the effect, or the tool's `mutating`",
+    ));
+}
+
+fn texts(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
+    let side = if effect.kind.reads() {
+        Side::Output
+    } else {
+        Side::Input
+    };
+    if let Some(content) = &effect.content {
+        let at = format!("{at}/content");
+        let kind = if effect.kind == EffectKind::AppendLine {
+            "object"
+        } else {
+            "string"
+        };
+        let leads_to = match side {
+            Side::Input => leads_to,
+            Side::Output => always_leads_to,
+        };
+        leads_to(tool.schema(side), content, kind, &tool.document, &at, problems);
+    }
+    for (key, pointer, kind) in [
+        ("target", &effect.target, "string"),
+        ("section", &effect.section, "string"),
+        ("position", &effect.position, "integer"),
+    ] {
+        if let Some(pointer) = pointer {
+            let (input, at) = (tool.schema(Side::Input), format!("{at}/{key}"));
+            leads_to(input, pointer, kind, &tool.document, &at, problems);
+        }
+    }
+}
+
+fn when(tool: &Tool, when: &When, at: &str, problems: &mut Vec<Problem>) {
+    let input = tool.schema(Side::Input);
+    let at_at = format!("{at}/when/at");
+    let Some(found) = leads_to(input, &when.at, "string", &tool.document, &at_at, problems) else {
+        return;
+    };
+    let possible = compile(&views::enforced(found.schema))
+        .map_or(true, |validator| validator.is_valid(&when.is.as_str().into()));
+    if !possible {
+        problems.push(tool.document.problem(
+            format!("{at}/when/is"),
+            format!("`{}` is never `{}`", when.at, when.is),
+            "name a value that the schema has there",
+        ));
+    }
+}
+
+/// Beside others, an effect has its own value at a place that all of them have.
+fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
+    let effects = &tool.spec.effects;
+    if effects.len() < 2 {
+        return;
+    }
+    let place = effects.iter().find_map(|effect| effect.when.as_ref());
+    let mut values = BTreeMap::new();
+    for (i, effect) in effects.iter().enumerate() {
+        let (at, message) = match (&effect.when, place) {
+            (Some(when), Some(place)) if when.at != place.at => (
+                format!("/effects/{i}/when/at"),
+                format!("another effect of the tool looks at `{}`", place.at),
+            ),
+            (Some(when), _) => match values.insert(&when.is, i) {
+                None => continue,
+                Some(first) => (
+                    format!("/effects/{i}/when/is"),
+                    format!("`{}` is the value of `/effects/{first}` too", when.is),
+                ),
+            },
+            (None, _) => (
+                format!("/effects/{i}"),
+                "this effect holds for every request, and others with it".into(),
+            ),
+        };
+        let help = "tell effects apart by `when`: the same `at`, each with a value of its own";
+        problems.push(tool.document.problem(at, message, help));
+    }
+}
+
+/// Returns an effect as changes name it.
+fn words(effect: &Effect) -> String {
+    let pointer = |name: &str, pointer: &Option<String>| {
+        pointer
+            .as_ref()
+            .map_or_else(String::new, |pointer| format!(", {name} `{pointer}`"))
+    };
+    let when = effect.when.as_ref().map_or_else(String::new, |when| {
+        format!(" where `{}` is `{}`", when.at, when.is)
+    });
+    let content = pointer("content", &effect.content);
+    let target = pointer("target", &effect.target);
+    let section = pointer("section", &effect.section);
+    let position = pointer("position", &effect.position);
+    format!("`{}`{when}{content}{target}{section}{position}", effect.kind)
+}

@@ -1,0 +1,153 @@
+//! `errorChannel`, `errorDetails` and `errors`: the error table, and which of its errors a tool answers with.
+
+use quote::quote;
+use serde::Deserialize;
+use tabellion_runtime::FailureKind;
+
+use super::{Emitted, EmittedTool, KEYS, Key, ToolOf};
+use crate::{
+    compat::Changes,
+    contract::{Contract, Tool},
+    pointer,
+    problem::Problem,
+    rust::text,
+};
+
+/// One row of the error table.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ErrorEntry {
+    /// JSON-RPC code.
+    pub code: i32,
+    /// What it means.
+    pub message: String,
+    /// The runtime's failures that become this error.
+    #[serde(default)]
+    pub failures: Vec<FailureKind>,
+}
+
+pub(super) struct Errors;
+
+impl Key for Errors {
+    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        table(contract, problems);
+        for tool in &contract.tools {
+            self::tool(contract, tool, problems);
+        }
+    }
+
+    /// Returns the failures that every call can end with.
+    fn failures(&self, _: &Tool) -> &'static [FailureKind] {
+        &[FailureKind::Invalid, FailureKind::Io]
+    }
+
+    fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
+        if old.spec.error_channel != new.spec.error_channel {
+            changes.breaking("errors reach clients on another way");
+        }
+        if old.spec.error_details != new.spec.error_details {
+            match &old.spec.error_details {
+                Some(key) => changes.breaking(format!("errors no longer say what happened in `{key}`")),
+                None => changes.compatible("errors say in their data what happened, too"),
+            }
+        }
+        for (name, before) in &old.spec.errors {
+            let Some(after) = new.spec.errors.get(name) else {
+                changes.breaking(format!("error `{name}` was removed"));
+                continue;
+            };
+            if before.code != after.code {
+                changes.breaking(format!(
+                    "error `{name}` had code {} and has {}",
+                    before.code, after.code
+                ));
+            }
+            if before.message != after.message {
+                changes.compatible(format!("error `{name}` has another message"));
+            }
+        }
+        for name in new.spec.errors.keys() {
+            if !old.spec.errors.contains_key(name) {
+                changes.compatible(format!("error `{name}` was added"));
+            }
+        }
+        for kind in FailureKind::ALL {
+            if let (Some(before), Some(after)) = (old.error_for(*kind), new.error_for(*kind))
+                && before != after
+            {
+                changes.breaking(format!("failure `{kind}` was error `{before}` and is `{after}`"));
+            }
+        }
+    }
+
+    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+        let (before, after) = (&old.tool.spec.errors, &new.tool.spec.errors);
+        for error in after.iter().filter(|error| !before.contains(error)) {
+            changes.compatible(format!("it may answer with error `{error}`"));
+        }
+        for error in before.iter().filter(|error| !after.contains(error)) {
+            changes.compatible(format!("it no longer answers with error `{error}`"));
+        }
+    }
+
+    fn emit(&self, contract: &Contract) -> Emitted {
+        let channel = text::variant(contract.spec.error_channel);
+        let details = contract.spec.error_details.iter();
+        let details = details.map(|key| quote!(error_details: Some(#key),));
+        Emitted {
+            fields: quote!(error_channel: spec::ErrorChannel::#channel, #(#details)* errors: &ERRORS,),
+            ..Emitted::default()
+        }
+    }
+
+    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
+        let errors = &tool.spec.errors;
+        EmittedTool::fields(quote!(errors: &[#(#errors),*],))
+    }
+}
+
+/// Checks that every failure becomes exactly one error.
+fn table(contract: &Contract, problems: &mut Vec<Problem>) {
+    let errors = &contract.spec.errors;
+    for kind in FailureKind::ALL {
+        let mut names = errors.iter().filter(|(_, error)| error.failures.contains(kind));
+        if names.next().is_none() {
+            problems.push(contract.document.problem(
+                "/errors",
+                format!("no error stands for failure `{kind}`"),
+                format!("add `\"failures\": [\"{kind}\"]` to the one that clients shall get"),
+            ));
+        }
+        for (name, _) in names {
+            problems.push(contract.document.problem(
+                pointer::walk("/errors", &[name.clone(), "failures".into()]),
+                format!("failure `{kind}` has an error already"),
+                "every failure becomes one error: take it away here or there",
+            ));
+        }
+    }
+}
+
+/// Checks that a tool declares errors of the table alone, and those of every failure that its keys make possible.
+fn tool(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>) {
+    for (i, error) in tool.spec.errors.iter().enumerate() {
+        if !contract.spec.errors.contains_key(error) {
+            problems.push(tool.document.problem(
+                format!("/errors/{i}"),
+                format!("the error table has no `{error}`"),
+                "add it to `errors` in contract.json, or correct its spelling",
+            ));
+        }
+    }
+    for kind in KEYS.iter().flat_map(|key| key.failures(tool)) {
+        let Some(error) = contract.error_for(*kind) else {
+            continue;
+        };
+        if !tool.spec.errors.iter().any(|declared| declared == error) {
+            problems.push(tool.document.problem(
+                "/errors",
+                format!("`{error}` is not declared, which failure `{kind}` becomes"),
+                format!("add `\"{error}\"`: it can happen to every such tool"),
+            ));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `guarantees`: what an implementation promises. The conformance suite has a check of each.
+
+use quote::quote;
+use serde::Deserialize;
+use tabellion_runtime::spec::GuaranteeKind;
+
+use super::{Emitted, Key};
+use crate::{compat::Changes, contract::Contract, rust::text};
+
+/// A promise in the source document's words.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Guarantee {
+    /// Stable id.
+    pub id: String,
+    /// What it is about.
+    pub kind: Option<GuaranteeKind>,
+    /// The wording.
+    pub text: String,
+}
+
+pub(super) struct Guarantees;
+
+impl Key for Guarantees {
+    fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
+        let (old, new) = (&old.spec.guarantees, &new.spec.guarantees);
+        for before in old {
+            match new.iter().find(|after| after.id == before.id) {
+                None => changes.breaking(format!("guarantee `{}` was removed", before.id)),
+                Some(after) if after.text != before.text => {
+                    changes.compatible(format!("guarantee `{}` is worded otherwise", before.id));
+                }
+                Some(after) if after.kind != before.kind => {
+                    changes.compatible(format!("guarantee `{}` is of another kind", after.id));
+                }
+                Some(_) => {}
+            }
+        }
+        for after in new {
+            if !old.iter().any(|before| before.id == after.id) {
+                changes.compatible(format!("guarantee `{}` was added", after.id));
+            }
+        }
+    }
+
+    fn emit(&self, contract: &Contract) -> Emitted {
+        if contract.spec.guarantees.is_empty() {
+            return Emitted::default();
+        }
+        let guarantees = contract.spec.guarantees.iter().map(|guarantee| {
+            let (id, text) = (&guarantee.id, &guarantee.text);
+            let kind = text::optional(guarantee.kind.map(|kind| {
+                let kind = text::variant(kind);
+                quote!(spec::GuaranteeKind::#kind)
+            }));
+            quote!(spec::Guarantee { id: #id, kind: #kind, text: #text })
+        });
+        Emitted {
+            fields: quote!(guarantees: &[#(#guarantees),*],),
+            ..Emitted::default()
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `log`: the tool that reads the activity log, and where an entry has its fields.
+
+use quote::quote;
+use serde::Deserialize;
+
+use super::{Emitted, Key};
+use crate::{
+    compat::Changes,
+    contract::{Contract, Side},
+    lint::pointers::{leads_to, named},
+    problem::Problem,
+};
+
+/// Where the record of mutations can be read.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Log {
+    /// The tool.
+    pub tool: String,
+    /// JSON pointer to the entries in its response.
+    pub entries: String,
+    /// JSON pointer to the path in an entry.
+    pub path: String,
+    /// JSON pointer to the commit in an entry.
+    pub commit: String,
+}
+
+pub(super) struct Logs;
+
+impl Key for Logs {
+    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        let Some(log) = &contract.spec.log else { return };
+        let Some(tool) = named(contract, &log.tool, "/log/tool", problems) else {
+            return;
+        };
+        let document = &contract.document;
+        let output = tool.schema(Side::Output);
+        let Some(entries) = leads_to(output, &log.entries, "array", document, "/log/entries", problems)
+        else {
+            return;
+        };
+        let item = &entries.schema["items"];
+        leads_to(item, &log.path, "string", document, "/log/path", problems);
+        leads_to(item, &log.commit, "string", document, "/log/commit", problems);
+    }
+
+    fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
+        match (&old.spec.log, &new.spec.log) {
+            (before, after) if before == after => {}
+            (None, _) => changes.compatible("the activity log can be read"),
+            _ => changes.breaking("the activity log is elsewhere, or gone"),
+        }
+    }
+
+    fn emit(&self, contract: &Contract) -> Emitted {
+        let log = contract.spec.log.iter().map(|log| {
+            let (tool, entries, path, commit) = (&log.tool, &log.entries, &log.path, &log.commit);
+            quote! {
+                log: Some(spec::LogSpec { tool: #tool, entries: #entries, path: #path, commit: #commit }),
+            }
+        });
+        Emitted {
+            fields: log.collect(),
+            ..Emitted::default()
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The keys of the contract format, one file each: how a key is read, what must hold of it, what a change of it means to clients,
+//! and which Rust it becomes.
+//!
+//! `meta/contract.schema.json` and `meta/tool.schema.json` describe the keys. To add one, write its file, give it a field in
+//! [`ContractSpec`] or [`ToolSpec`], and list it in [`KEYS`].
+
+mod about;
+mod annotations;
+mod approval;
+mod commit;
+mod document;
+mod effects;
+mod errors;
+mod examples;
+mod guarantees;
+mod log;
+mod paths;
+mod previews;
+mod prompts;
+mod rate_limits;
+mod resources;
+mod schemas;
+mod tools;
+
+use indexmap::IndexMap;
+use proc_macro2::{Ident, TokenStream};
+use serde::Deserialize;
+use serde_json::Value;
+use tabellion_runtime::{
+    FailureKind,
+    spec::{Annotations, Approval, ErrorChannel},
+};
+
+pub use self::{
+    about::{RustNames, Source},
+    effects::{Effect, When},
+    errors::ErrorEntry,
+    examples::Example,
+    guarantees::Guarantee,
+    log::Log,
+    paths::PathPolicy,
+    previews::PreviewPair,
+    prompts::{Argument, Prompt},
+    rate_limits::RateLimit,
+    resources::Resource,
+    schemas::NamedRule,
+};
+use crate::{
+    compat::Changes,
+    contract::{Contract, Tool},
+    problem::Problem,
+};
+
+/// The keys, in the order in which changes are listed and fields are written.
+pub(crate) static KEYS: &[&dyn Key] = &[
+    &about::About,
+    &annotations::Annotated,
+    &document::OneDocument,
+    &errors::Errors,
+    &guarantees::Guarantees,
+    &previews::Previews,
+    &log::Logs,
+    &tools::Tools,
+    &effects::Effects,
+    &schemas::Schemas,
+    &paths::Paths,
+    &approval::Approvals,
+    &commit::Commit,
+    &rate_limits::RateLimits,
+    &resources::Resources,
+    &prompts::Prompts,
+    &examples::Examples,
+];
+
+/// What `contract.json` says.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContractSpec {
+    /// Id, which is the folder's name.
+    pub contract: String,
+    /// Semantic version.
+    pub version: String,
+    /// Name for people.
+    pub title: String,
+    /// What the contract is for.
+    pub description: Option<String>,
+    /// The document that the contract was taken from.
+    pub source: Source,
+    /// Names in Rust.
+    pub rust: RustNames,
+    /// Whether all of it is about one document, which the operator names.
+    #[serde(default)]
+    pub document: bool,
+    /// How errors reach clients.
+    pub error_channel: ErrorChannel,
+    /// Key in an error's data for the sentence about the case.
+    pub error_details: Option<String>,
+    /// The error table, by name.
+    pub errors: IndexMap<String, ErrorEntry>,
+    /// Clauses that tool files use by their id.
+    #[serde(default)]
+    pub rules: IndexMap<String, NamedRule>,
+    /// What an implementation promises.
+    #[serde(default)]
+    pub guarantees: Vec<Guarantee>,
+    /// Which tool shows beforehand what which other tool does.
+    #[serde(default)]
+    pub previews: Vec<PreviewPair>,
+    /// Where the record of mutations can be read.
+    pub log: Option<Log>,
+    /// How often tools may be called, by the name that they share a limit under.
+    #[serde(default)]
+    pub rate_limits: IndexMap<String, RateLimit>,
+    /// Names of the tools in wire order.
+    pub tools: Vec<String>,
+    /// The resources in wire order.
+    #[serde(default)]
+    pub resources: Vec<Resource>,
+    /// The prompts in wire order.
+    #[serde(default)]
+    pub prompts: Vec<Prompt>,
+}
+
+/// What a tool file says.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolSpec {
+    /// Name on the wire.
+    pub name: String,
+    /// Description on the wire.
+    pub description: String,
+    /// Hints for clients.
+    pub annotations: Annotations,
+    /// Whether a call makes a commit.
+    pub mutating: bool,
+    /// JSON pointer to the path in the request.
+    pub path: Option<String>,
+    /// The folder below which the path lies.
+    pub path_in: Option<String>,
+    /// Which paths may be named.
+    pub paths: Option<PathPolicy>,
+    /// JSON pointer to the commit in the response, unless there is no place for it.
+    pub commit: Option<String>,
+    /// Whether a person must approve, and of what.
+    pub approval: Option<Approval>,
+    /// Name of the limit to how often it may be called.
+    pub rate_limit: Option<String>,
+    /// Names of the errors that the tool answers with.
+    pub errors: Vec<String>,
+    /// What calls do to the document at `path`.
+    #[serde(default)]
+    pub effects: Vec<Effect>,
+    /// Requests: the source document's schema and `x-*` keys.
+    pub input_schema: Value,
+    /// Responses, likewise.
+    pub output_schema: Value,
+    /// Requests and responses that are judged when code is generated.
+    #[serde(default)]
+    pub examples: Vec<Example>,
+}
+
+/// A key, or a few that make sense only together.
+pub(crate) trait Key: Sync {
+    /// Adds what is wrong with the key, whatever the schemas say.
+    fn lint(&self, _contract: &Contract, _problems: &mut Vec<Problem>) {}
+
+    /// Adds what is wrong with the key in view of the schemas. Called only if these are sound.
+    fn lint_with_schemas(&self, _contract: &Contract, _problems: &mut Vec<Problem>) {}
+
+    /// Returns the failures that calls of `tool` can end with because of this key.
+    fn failures(&self, _tool: &Tool) -> &'static [FailureKind] {
+        &[]
+    }
+
+    /// Adds what has changed in the contract as a whole.
+    fn compare(&self, _changes: &mut Changes<'_>, _old: &Contract, _new: &Contract) {}
+
+    /// Adds what has changed in one tool.
+    fn compare_tool(&self, _changes: &mut Changes<'_>, _old: ToolOf<'_>, _new: ToolOf<'_>) {}
+
+    /// Returns the Rust that the key becomes in the contract.
+    fn emit(&self, _contract: &Contract) -> Emitted {
+        Emitted::default()
+    }
+
+    /// Returns the Rust that the key becomes in a tool.
+    fn emit_tool(&self, _tool: &Tool) -> EmittedTool {
+        EmittedTool::default()
+    }
+}
+
+/// A tool and the contract that it belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ToolOf<'a> {
+    pub(crate) contract: &'a Contract,
+    pub(crate) tool: &'a Tool,
+}
+
+/// Rust for a contract. What a contract lacks is left empty, so that its module does not change when a key is added.
+#[derive(Default)]
+pub(crate) struct Emitted {
+    /// Fields of `CONTRACT`, each with a comma.
+    pub(crate) fields: TokenStream,
+    /// Items beside `CONTRACT`.
+    pub(crate) items: Vec<TokenStream>,
+    /// Types for implementations.
+    pub(crate) types: Vec<TokenStream>,
+    /// Methods of the trait that implementations implement.
+    pub(crate) signatures: Vec<TokenStream>,
+    /// Methods of the `impl Contract for Service`.
+    pub(crate) methods: Vec<TokenStream>,
+    /// State of `Service`.
+    pub(crate) state: Option<State>,
+}
+
+/// A field of `Service`.
+pub(crate) struct State {
+    pub(crate) name: Ident,
+    pub(crate) of_type: TokenStream,
+    pub(crate) value: TokenStream,
+}
+
+/// Rust for a tool, with the same rule.
+#[derive(Default)]
+pub(crate) struct EmittedTool {
+    /// Fields of its entry in `TOOLS`, each with a comma.
+    pub(crate) fields: TokenStream,
+    /// Statements of `Service::call` before the tool is dispatched to. `tool` is its entry in `TOOLS`.
+    pub(crate) before: TokenStream,
+}
+
+impl EmittedTool {
+    /// Rust that is fields alone.
+    fn fields(fields: TokenStream) -> Self {
+        Self {
+            fields,
+            ..Self::default()
+        }
+    }
+}

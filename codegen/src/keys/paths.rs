@@ -1,0 +1,160 @@
+//! `path`, `pathIn` and `paths`: where in a request the path stands, and which paths may be named.
+
+use quote::quote;
+use serde::Deserialize;
+use tabellion_runtime::FailureKind;
+
+use super::{EmittedTool, Key, ToolOf};
+use crate::{
+    compat::Changes,
+    contract::{Contract, Side, Tool},
+    lint::pointers::leads_to,
+    problem::Problem,
+};
+
+/// Globs over the segments of paths.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PathPolicy {
+    /// What may be named.
+    pub allow: Vec<String>,
+    /// What must not be, even where it is allowed.
+    #[serde(default)]
+    pub deny: Vec<String>,
+}
+
+pub(super) struct Paths;
+
+impl Key for Paths {
+    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        for tool in &contract.tools {
+            self::tool(tool, problems);
+        }
+    }
+
+    fn failures(&self, tool: &Tool) -> &'static [FailureKind] {
+        match tool.spec.paths {
+            None => &[],
+            Some(_) => &[FailureKind::AccessDenied, FailureKind::PathNotAllowed],
+        }
+    }
+
+    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+        let (old, new) = (&old.tool.spec, &new.tool.spec);
+        policies(changes, old.paths.as_ref(), new.paths.as_ref());
+        if old.path_in != new.path_in {
+            changes.breaking("its paths name files in another folder");
+        }
+        if old.path != new.path {
+            changes.compatible("the path is elsewhere in the request");
+        }
+    }
+
+    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
+        let spec = &tool.spec;
+        let path = spec.path.iter().map(|path| quote!(path: Some(#path),));
+        let path_in = spec.path_in.iter().map(|folder| quote!(path_in: Some(#folder),));
+        let paths = spec.paths.iter().map(|PathPolicy { allow, deny }| {
+            quote!(paths: Some(spec::PathPolicy { allow: &[#(#allow),*], deny: &[#(#deny),*] }),)
+        });
+        EmittedTool::fields(path.chain(path_in).chain(paths).collect())
+    }
+}
+
+fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
+    let spec = &tool.spec;
+    if let Some(path) = &spec.path {
+        let input = tool.schema(Side::Input);
+        leads_to(input, path, "string", &tool.document, "/path", problems);
+    }
+    for (key, is_given) in [
+        ("pathIn", spec.path_in.is_some()),
+        ("paths", spec.paths.is_some()),
+    ] {
+        if is_given && spec.path.is_none() {
+            problems.push(tool.document.problem(
+                format!("/{key}"),
+                "nothing says where in the request the path is",
+                "add `\"path\"`, a JSON pointer to it",
+            ));
+        }
+    }
+    if let Some(folder) = &spec.path_in
+        && let Some(problem) = folder
+            .strip_suffix('/')
+            .map_or(Some("it must end in `/`"), unplain)
+    {
+        problems.push(tool.document.problem(
+            "/pathIn",
+            format!("`{folder}` is no folder: {problem}"),
+            "write it from the library's root on, as `notes/daily/`",
+        ));
+    }
+    if let Some(policy) = &spec.paths {
+        globs(tool, policy, problems);
+    }
+}
+
+fn globs(tool: &Tool, policy: &PathPolicy, problems: &mut Vec<Problem>) {
+    for (key, globs) in [("allow", &policy.allow), ("deny", &policy.deny)] {
+        for (i, glob) in globs.iter().enumerate() {
+            let mixed = glob
+                .split('/')
+                .any(|segment| segment != "**" && segment.contains("**"));
+            let problem = if mixed {
+                Some("`**` must be a whole segment")
+            } else {
+                unplain(glob)
+            };
+            if let Some(problem) = problem {
+                problems.push(tool.document.problem(
+                    format!("/paths/{key}/{i}"),
+                    format!("`{glob}` matches no path: {problem}"),
+                    "`*` stands for a part of one segment, a segment `**` for any number of them",
+                ));
+            }
+        }
+    }
+    for (i, glob) in policy.allow.iter().enumerate() {
+        if policy.deny.contains(glob) {
+            problems.push(tool.document.problem(
+                format!("/paths/allow/{i}"),
+                format!("`{glob}` allows nothing, since it is denied too"),
+                "take it away here or there",
+            ));
+        }
+    }
+}
+
+/// Returns why no path is like `path`.
+fn unplain(path: &str) -> Option<&'static str> {
+    let mut segments = path.split('/');
+    segments.find_map(|segment| match segment {
+        "" => Some("it has an empty segment"),
+        "." | ".." => Some("`.` and `..` are nobody's names"),
+        _ if segment.contains('\\') => Some("segments are told apart by `/`"),
+        _ => None,
+    })
+}
+
+/// A path that might be named must remain so. Globs are compared as they are written: what another one allows can't be
+/// told from it.
+fn policies(changes: &mut Changes<'_>, old: Option<&PathPolicy>, new: Option<&PathPolicy>) {
+    let (old, new) = match (old, new) {
+        (None, None) => return,
+        (None, Some(_)) => return changes.breaking("not every path may be named any more"),
+        (Some(_), None) => return changes.compatible("every path may be named"),
+        (Some(old), Some(new)) => (old, new),
+    };
+    for glob in old.allow.iter().filter(|glob| !new.allow.contains(glob)) {
+        changes.breaking(format!("paths `{glob}` are no longer allowed"));
+    }
+    for glob in new.deny.iter().filter(|glob| !old.deny.contains(glob)) {
+        changes.breaking(format!("paths `{glob}` are denied"));
+    }
+    for glob in new.allow.iter().filter(|glob| !old.allow.contains(glob)) {
+        changes.compatible(format!("paths `{glob}` are allowed"));
+    }
+    for glob in old.deny.iter().filter(|glob| !new.deny.contains(glob)) {
+        changes.compatible(format!("paths `{glob}` are no longer denied"));
+    }
+}

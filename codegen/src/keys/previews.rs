@@ -1,0 +1,130 @@
+//! `previews`: which tool shows beforehand what which other tool does.
+
+use quote::quote;
+use serde::Deserialize;
+
+use super::{Emitted, Key};
+use crate::{
+    algebra,
+    compat::Changes,
+    contract::{Contract, Side, Tool},
+    lint::pointers::{leads_to, named},
+    problem::Problem,
+    sample, views,
+};
+
+/// `preview` shows what `applies` does.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PreviewPair {
+    /// The tool that shows.
+    pub preview: String,
+    /// JSON pointer to the diff in its response.
+    pub diff: String,
+    /// The tool that does.
+    pub applies: String,
+}
+
+pub(super) struct Previews;
+
+impl Key for Previews {
+    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        for (i, pair) in contract.spec.previews.iter().enumerate() {
+            let at = format!("/previews/{i}");
+            let preview = named(contract, &pair.preview, &format!("{at}/preview"), problems);
+            let applies = named(contract, &pair.applies, &format!("{at}/applies"), problems);
+            if let Some(tool) = preview {
+                let (output, at_diff) = (tool.schema(Side::Output), format!("{at}/diff"));
+                leads_to(
+                    output,
+                    &pair.diff,
+                    "string",
+                    &contract.document,
+                    &at_diff,
+                    problems,
+                );
+                mutates(contract, tool, false, &format!("{at}/preview"), problems);
+            }
+            if let Some(tool) = applies {
+                mutates(contract, tool, true, &format!("{at}/applies"), problems);
+            }
+        }
+    }
+
+    /// A preview must accept exactly the requests that it is a preview of.
+    fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        for (i, pair) in contract.spec.previews.iter().enumerate() {
+            if let Some(message) = difference(contract, pair) {
+                problems.push(contract.document.problem(
+                    format!("/previews/{i}"),
+                    message,
+                    "give both the same `inputSchema`, with the same rules",
+                ));
+            }
+        }
+    }
+
+    fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
+        let (old, new) = (&old.spec.previews, &new.spec.previews);
+        for pair in old.iter().filter(|pair| !new.contains(pair)) {
+            changes.breaking(format!(
+                "`{}` no longer previews `{}` in that form",
+                pair.preview, pair.applies
+            ));
+        }
+        for pair in new.iter().filter(|pair| !old.contains(pair)) {
+            changes.compatible(format!("`{}` previews `{}`", pair.preview, pair.applies));
+        }
+    }
+
+    fn emit(&self, contract: &Contract) -> Emitted {
+        if contract.spec.previews.is_empty() {
+            return Emitted::default();
+        }
+        let previews = contract.spec.previews.iter().map(|pair| {
+            let (preview, diff, applies) = (&pair.preview, &pair.diff, &pair.applies);
+            quote!(spec::PreviewPair { preview: #preview, diff: #diff, applies: #applies })
+        });
+        Emitted {
+            fields: quote!(previews: &[#(#previews),*],),
+            ..Emitted::default()
+        }
+    }
+}
+
+fn mutates(contract: &Contract, tool: &Tool, expected: bool, at: &str, problems: &mut Vec<Problem>) {
+    if tool.spec.mutating == expected {
+        return;
+    }
+    let name = &tool.spec.name;
+    let message = if expected {
+        format!("`{name}` changes nothing that could be previewed")
+    } else {
+        format!("`{name}` changes what it should only show")
+    };
+    let help = "correct the pair, or the tool's `mutating`";
+    problems.push(contract.document.problem(at, message, help));
+}
+
+/// Returns how the requests of the two tools differ, if they do.
+fn difference(contract: &Contract, pair: &PreviewPair) -> Option<String> {
+    let (preview, applies) = (contract.tool(&pair.preview)?, contract.tool(&pair.applies)?);
+    let shown = views::enforced(preview.schema(Side::Input));
+    let done = views::enforced(applies.schema(Side::Input));
+    if shown == done {
+        return None;
+    }
+    if algebra::covers(&shown, &done) == Some(true) && algebra::covers(&done, &shown) == Some(true) {
+        return None;
+    }
+    let tools = [preview, applies];
+    let (preview, applies) = (&pair.preview, &pair.applies);
+    Some(
+        if let Some(example) = sample::between(Side::Input, &done, &shown, tools) {
+            format!("`{applies}` accepts what `{preview}` refuses, as {example}")
+        } else if let Some(example) = sample::between(Side::Input, &shown, &done, tools) {
+            format!("`{preview}` accepts what `{applies}` refuses, as {example}")
+        } else {
+            format!("it can't be proved that `{preview}` and `{applies}` accept the same")
+        },
+    )
+}

@@ -1,0 +1,295 @@
+//! `prompts`: texts for a model, made from templates.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+use serde::Deserialize;
+use tabellion_runtime::template::placeholders;
+
+use super::{Emitted, Key};
+use crate::{compat::Changes, contract::Contract, names, problem::Problem, rust::text};
+
+/// A text for a model, made from a template.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Prompt {
+    /// Name on the wire.
+    pub name: String,
+    /// Description on the wire.
+    pub description: String,
+    /// What a client may say.
+    #[serde(default)]
+    pub arguments: Vec<Argument>,
+    /// The source document's text, with placeholders in braces.
+    pub template: String,
+}
+
+/// An argument of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Argument {
+    /// Name on the wire.
+    pub name: String,
+    /// Description on the wire.
+    pub description: String,
+    /// Whether the prompt can't be made without it.
+    #[serde(default)]
+    pub required: bool,
+    /// Whether values can be offered.
+    #[serde(default)]
+    pub completes: bool,
+}
+
+pub(super) struct Prompts;
+
+impl Key for Prompts {
+    fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        for (i, prompt) in contract.spec.prompts.iter().enumerate() {
+            if !prompt.arguments.is_empty() && placeholders(&prompt.template).is_empty() {
+                problems.push(contract.document.problem(
+                    format!("/prompts/{i}/arguments"),
+                    "the template has no placeholder, so nothing that a client says can be in the prompt",
+                    "write `{name}` where a value belongs, or take the arguments away",
+                ));
+            }
+        }
+    }
+
+    fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
+        let (old, new) = (&old.spec.prompts, &new.spec.prompts);
+        for before in old {
+            match new.iter().find(|after| after.name == before.name) {
+                Some(after) => prompt(changes, before, after),
+                None => changes.breaking(format!("prompt `{}` was removed", before.name)),
+            }
+        }
+        for after in new {
+            if !old.iter().any(|before| before.name == after.name) {
+                changes.compatible(format!("prompt `{}` was added", after.name));
+            }
+        }
+    }
+
+    fn emit(&self, contract: &Contract) -> Emitted {
+        let prompts = &contract.spec.prompts;
+        if prompts.is_empty() {
+            return Emitted::default();
+        }
+        let count = Literal::usize_unsuffixed(prompts.len());
+        let specs = prompts.iter().map(spec);
+        let mut methods = vec![get(prompts)];
+        if prompts.iter().any(|prompt| completing(prompt).next().is_some()) {
+            methods.push(complete(prompts));
+        }
+        Emitted {
+            fields: quote!(prompts: &PROMPTS,),
+            items: vec![quote! {
+                /// The prompts, in the order in which clients see them.
+                pub static PROMPTS: [spec::PromptSpec; #count] = [#(#specs),*];
+            }],
+            types: prompts.iter().flat_map(types).collect(),
+            signatures: prompts.iter().map(signature).collect(),
+            methods,
+            ..Emitted::default()
+        }
+    }
+}
+
+/// What a client says must remain right.
+fn prompt(changes: &mut Changes<'_>, old: &Prompt, new: &Prompt) {
+    let name = &old.name;
+    let of = |argument: &str| format!("argument `{argument}` of prompt `{name}`");
+    for before in &old.arguments {
+        let Some(after) = new.arguments.iter().find(|after| after.name == before.name) else {
+            changes.breaking(format!("{} was removed", of(&before.name)));
+            continue;
+        };
+        match (before.required, after.required) {
+            (false, true) => changes.breaking(format!("{} is required now", of(&before.name))),
+            (true, false) => changes.compatible(format!("{} is no longer required", of(&before.name))),
+            _ => {}
+        }
+        match (before.completes, after.completes) {
+            (true, false) => changes.breaking(format!("{} no longer completes", of(&before.name))),
+            (false, true) => changes.compatible(format!("{} completes", of(&before.name))),
+            _ => {}
+        }
+        if before.description != after.description {
+            changes.compatible(format!("{} is described otherwise", of(&before.name)));
+        }
+    }
+    for after in &new.arguments {
+        if old.arguments.iter().any(|before| before.name == after.name) {
+            continue;
+        }
+        if after.required {
+            changes.breaking(format!("{} was added and is required", of(&after.name)));
+        } else {
+            changes.compatible(format!("{} was added", of(&after.name)));
+        }
+    }
+    if old.description != new.description {
+        changes.compatible(format!("prompt `{name}` is described otherwise"));
+    }
+    if old.template != new.template {
+        changes.compatible(format!("prompt `{name}` says something else"));
+    }
+}
+
+fn spec(prompt: &Prompt) -> TokenStream {
+    let (name, description, template) = (&prompt.name, &prompt.description, &prompt.template);
+    let arguments = prompt.arguments.iter().map(|argument| {
+        let (name, description) = (&argument.name, &argument.description);
+        let (required, completes) = (argument.required, argument.completes);
+        quote!(spec::ArgumentSpec { name: #name, description: #description, required: #required, completes: #completes })
+    });
+    quote! {
+        spec::PromptSpec {
+            name: #name,
+            description: #description,
+            arguments: &[#(#arguments),*],
+            template: #template,
+        }
+    }
+}
+
+fn signature(prompt: &Prompt) -> TokenStream {
+    let docs = text::docs(&format!(
+        "Prompt: {}\n\nAnswers with the values for the placeholders; the text is put together from them.",
+        prompt.description
+    ));
+    let method = text::ident(&names::prompt_method(&prompt.name));
+    let [arguments, values] = names::prompt(&prompt.name).map(|name| text::ident(&name));
+    let completions = completing(prompt).map(|argument| {
+        let docs = text::docs(&format!(
+            "Values for argument `{argument}` of prompt `{}` that `value` may be the beginning of, best first.",
+            prompt.name
+        ));
+        let method = text::ident(&names::completion_method(&prompt.name, argument));
+        quote! {
+            #docs
+            fn #method(
+                &self,
+                cx: &ReadCx<'_>,
+                value: &str,
+            ) -> impl Future<Output = Result<Vec<String>, ToolError>> + Send;
+        }
+    });
+    quote! {
+        #docs
+        fn #method(
+            &self,
+            cx: &ReadCx<'_>,
+            arguments: #arguments,
+        ) -> impl Future<Output = Result<#values, ToolError>> + Send;
+        #(#completions)*
+    }
+}
+
+/// Returns the types of what a client says to a prompt and of what its template lacks.
+fn types(prompt: &Prompt) -> [TokenStream; 2] {
+    let [arguments, values] = names::prompt(&prompt.name).map(|name| text::ident(&name));
+    let fields = prompt.arguments.iter().map(|argument| {
+        let kind = if argument.required {
+            quote!(String)
+        } else {
+            quote!(Option<String>)
+        };
+        let (docs, field) = (text::docs(&argument.description), field(&argument.name, &kind));
+        quote!(#docs #field)
+    });
+    let about = text::docs(&format!("What a client says to prompt `{}`.", prompt.name));
+    let arguments = quote! {
+        #about
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct #arguments {
+            #(#fields,)*
+        }
+    };
+    let fields = placeholders(&prompt.template);
+    let fields = fields.into_iter().map(|name| field(name, &quote!(String)));
+    let about = text::docs(&format!("What the template of prompt `{}` lacks.", prompt.name));
+    let values = quote! {
+        #about
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        pub struct #values {
+            #(#fields,)*
+        }
+    };
+    [arguments, values]
+}
+
+/// A field, with what it is called in JSON where Rust has a word for something else.
+fn field(wire: &str, kind: &TokenStream) -> TokenStream {
+    let name = names::value_name(wire);
+    let rename = (name != wire).then(|| quote!(#[serde(rename = #wire)]));
+    let name = text::ident(&name);
+    quote!(#rename pub #name: #kind)
+}
+
+/// Returns the method of `impl Contract` that finds a prompt by its name.
+fn get(prompts: &[Prompt]) -> TokenStream {
+    let prompts = prompts.iter().enumerate();
+    let arms = prompts.map(|(i, prompt)| {
+        let (name, i) = (&prompt.name, Literal::usize_unsuffixed(i));
+        let method = text::ident(&names::prompt_method(name));
+        quote! {
+            #name => resources_and_prompts::prompt(
+                &PROMPTS[#i], implementation, &**store, call, arguments,
+                |service, cx, arguments| Box::pin(service.#method(cx, arguments)),
+            ).await,
+        }
+    });
+    quote! {
+        fn get_prompt<'a>(
+            &'a self,
+            call: &'a CallContext,
+            name: &'a str,
+            arguments: Value,
+        ) -> BoxFuture<'a, Result<String, Rejection>> {
+            let (implementation, store) = (&self.implementation, &self.store);
+            Box::pin(async move {
+                match name {
+                    #(#arms)*
+                    _ => Err(Rejection::Unknown),
+                }
+            })
+        }
+    }
+}
+
+/// Returns the method of `impl Contract` that finds an argument by its name.
+fn complete(prompts: &[Prompt]) -> TokenStream {
+    let arms = prompts.iter().flat_map(|prompt| {
+        completing(prompt).map(|argument| {
+            let name = &prompt.name;
+            let method = text::ident(&names::completion_method(name, argument));
+            quote! {
+                (#name, #argument) => resources_and_prompts::completion(
+                    implementation, &**store, call, value,
+                    |service, cx, value| Box::pin(service.#method(cx, value)),
+                ).await,
+            }
+        })
+    });
+    quote! {
+        fn complete<'a>(
+            &'a self,
+            call: &'a CallContext,
+            prompt: &'a str,
+            argument: &'a str,
+            value: &'a str,
+        ) -> BoxFuture<'a, Result<Vec<String>, Rejection>> {
+            let (implementation, store) = (&self.implementation, &self.store);
+            Box::pin(async move {
+                match (prompt, argument) {
+                    #(#arms)*
+                    _ => resources_and_prompts::without_values(&CONTRACT, prompt, argument),
+                }
+            })
+        }
+    }
+}
+
+fn completing(prompt: &Prompt) -> impl Iterator<Item = &str> {
+    let arguments = prompt.arguments.iter().filter(|argument| argument.completes);
+    arguments.map(|argument| argument.name.as_str())
+}

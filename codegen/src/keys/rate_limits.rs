@@ -1,0 +1,139 @@
+//! `rateLimits` and `rateLimit`: how often each caller may call the tools that share a limit.
+
+use proc_macro2::Literal;
+use quote::{format_ident, quote};
+use serde::Deserialize;
+use tabellion_runtime::FailureKind;
+
+use super::{Emitted, EmittedTool, Key, State, ToolOf};
+use crate::{
+    compat::Changes,
+    contract::{Contract, Tool},
+    pointer,
+    problem::Problem,
+};
+
+/// How often a caller may call the tools that share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct RateLimit {
+    /// So many calls, all of which may be at once,
+    pub calls: u32,
+    /// in so many seconds.
+    pub seconds: u32,
+}
+
+pub(super) struct RateLimits;
+
+impl Key for RateLimits {
+    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        let limits = &contract.spec.rate_limits;
+        for name in limits.keys() {
+            if !contract.tools.iter().any(|tool| shares(tool, name)) {
+                problems.push(contract.document.problem(
+                    pointer::push("/rateLimits", name),
+                    format!("no tool has the limit `{name}`"),
+                    format!("say `\"rateLimit\": \"{name}\"` where it holds, or remove it"),
+                ));
+            }
+        }
+        for tool in &contract.tools {
+            if let Some(name) = &tool.spec.rate_limit
+                && !limits.contains_key(name)
+            {
+                problems.push(tool.document.problem(
+                    "/rateLimit",
+                    format!("there is no limit `{name}`"),
+                    "add it to `rateLimits` in contract.json, or correct its spelling",
+                ));
+            }
+        }
+    }
+
+    fn failures(&self, tool: &Tool) -> &'static [FailureKind] {
+        match tool.spec.rate_limit {
+            None => &[],
+            Some(_) => &[FailureKind::RateLimited],
+        }
+    }
+
+    /// A caller who kept to a limit must still do so by calling as often as before.
+    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+        let (before, after) = match (limit(old), limit(new)) {
+            (None, None) => return,
+            (None, Some((_, RateLimit { calls, seconds }))) => {
+                return changes.breaking(format!(
+                    "it may be called only {calls} times in {seconds} seconds"
+                ));
+            }
+            (Some(_), None) => return changes.compatible("it may be called as often as anybody likes"),
+            (Some(before), Some(after)) => (before, after),
+        };
+        let often = |limit: RateLimit, other: RateLimit| u64::from(limit.calls) * u64::from(other.seconds);
+        let (now, then) = (often(after.1, before.1), often(before.1, after.1));
+        if now < then || after.1.calls < before.1.calls {
+            changes.breaking("it may be called less often");
+        } else if before.1 != after.1 {
+            changes.compatible("it may be called more often");
+        }
+        for other in &old.contract.tools {
+            let name = &other.spec.name;
+            let shared_before = shares(other, before.0);
+            let shares_now = new
+                .contract
+                .tool(name)
+                .is_some_and(|other| shares(other, after.0));
+            if shares_now && !shared_before {
+                changes.breaking(format!("calls of `{name}` count as calls of it"));
+            }
+        }
+    }
+
+    fn emit(&self, contract: &Contract) -> Emitted {
+        let limits = &contract.spec.rate_limits;
+        if limits.is_empty() {
+            return Emitted::default();
+        }
+        let count = Literal::usize_unsuffixed(limits.len());
+        let limits = limits.iter().map(|(name, limit)| {
+            let (calls, seconds) = (
+                Literal::u32_unsuffixed(limit.calls),
+                Literal::u32_unsuffixed(limit.seconds),
+            );
+            quote!(spec::RateLimit { name: #name, calls: NonZeroU32::new(#calls).unwrap(), seconds: #seconds })
+        });
+        Emitted {
+            fields: quote!(rate_limits: &RATE_LIMITS,),
+            items: vec![quote! {
+                /// How often tools may be called.
+                pub static RATE_LIMITS: [spec::RateLimit; #count] = [#(#limits),*];
+            }],
+            state: Some(State {
+                name: format_ident!("rate_limits"),
+                of_type: quote!(tabellion_runtime::RateLimits),
+                value: quote!(tabellion_runtime::RateLimits::new(&RATE_LIMITS)),
+            }),
+            ..Emitted::default()
+        }
+    }
+
+    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
+        let Some(name) = &tool.spec.rate_limit else {
+            return EmittedTool::default();
+        };
+        EmittedTool {
+            fields: quote!(rate_limit: Some(#name),),
+            before: quote!(self.rate_limits.count::<ToolError>(tool, call)?;),
+        }
+    }
+}
+
+/// Returns whether `tool` has the limit `name`.
+fn shares(tool: &Tool, name: &str) -> bool {
+    tool.spec.rate_limit.as_deref() == Some(name)
+}
+
+/// Returns the limit of a tool and its name.
+fn limit(of: ToolOf<'_>) -> Option<(&str, RateLimit)> {
+    let name = of.tool.spec.rate_limit.as_ref()?;
+    Some((name, *of.contract.spec.rate_limits.get(name)?))
+}

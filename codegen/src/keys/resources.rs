@@ -1,0 +1,213 @@
+//! `resources`: what a client can read as a whole.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Emitted, Example, Key};
+use crate::{
+    algebra,
+    compat::Changes,
+    contract::Contract,
+    lint::examples,
+    names,
+    problem::Problem,
+    rust::{schemas, text},
+    views,
+};
+
+/// Something that a client can read as a whole.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resource {
+    /// Name on the wire.
+    pub name: String,
+    /// URI on the wire.
+    pub uri: String,
+    /// Name for people.
+    pub title: String,
+    /// Description on the wire.
+    pub description: String,
+    /// Media type of the text.
+    pub mime_type: String,
+    /// The source document's schema of the JSON that the text is, and `x-*` keys.
+    pub schema: Value,
+    /// Texts that are judged when code is generated.
+    #[serde(default)]
+    pub examples: Vec<Example>,
+}
+
+pub(super) struct Resources;
+
+impl Key for Resources {
+    fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        let mut uris = BTreeMap::new();
+        for (i, resource) in contract.spec.resources.iter().enumerate() {
+            if let Some(first) = uris.insert(&resource.uri, &resource.name) {
+                problems.push(contract.document.problem(
+                    format!("/resources/{i}/uri"),
+                    format!("`{}` is the URI of resource `{first}` too", resource.uri),
+                    "give each resource a URI of its own",
+                ));
+            }
+            examples::of_resource(&contract.resource_schema(i), resource, problems);
+        }
+    }
+
+    fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
+        let (old, new) = (&old.spec.resources, &new.spec.resources);
+        for before in old {
+            match new.iter().find(|after| after.name == before.name) {
+                Some(after) => resource(changes, before, after),
+                None => changes.breaking(format!("resource `{}` was removed", before.name)),
+            }
+        }
+        for after in new {
+            if !old.iter().any(|before| before.name == after.name) {
+                changes.compatible(format!("resource `{}` was added", after.name));
+            }
+        }
+    }
+
+    fn emit(&self, contract: &Contract) -> Emitted {
+        let resources = &contract.spec.resources;
+        if resources.is_empty() {
+            return Emitted::default();
+        }
+        let count = Literal::usize_unsuffixed(resources.len());
+        let specs = (0..resources.len()).map(|i| spec(contract, i));
+        Emitted {
+            fields: quote!(resources: &RESOURCES,),
+            items: vec![quote! {
+                /// The resources, in the order in which clients see them.
+                pub static RESOURCES: [spec::ResourceSpec; #count] = [#(#specs),*];
+            }],
+            signatures: resources.iter().map(signature).collect(),
+            methods: methods(resources).into(),
+            ..Emitted::default()
+        }
+    }
+}
+
+/// What it reads must have been possible before.
+fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
+    let name = &old.name;
+    if old.uri != new.uri {
+        changes.breaking(format!(
+            "resource `{name}` was `{}` and is `{}`",
+            old.uri, new.uri
+        ));
+    }
+    if old.mime_type != new.mime_type {
+        changes.breaking(format!("resource `{name}` is of another media type"));
+    }
+    if (&old.title, &old.description) != (&new.title, &new.description) {
+        changes.compatible(format!("resource `{name}` is described otherwise"));
+    }
+    let [before, after] = [old, new].map(|resource| views::enforced(&resource.schema));
+    if before == after {
+        return;
+    }
+    match (algebra::covers(&before, &after), algebra::covers(&after, &before)) {
+        (Some(true), Some(true)) => {}
+        (Some(true), _) => changes.compatible(format!("resource `{name}` reads less than before")),
+        (Some(false), _) => changes.breaking(format!("resource `{name}` may read what it could not before")),
+        (None, _) => changes.breaking(format!(
+            "it can't be proved that resource `{name}` reads nothing that it could not before"
+        )),
+    }
+}
+
+fn spec(contract: &Contract, i: usize) -> TokenStream {
+    let Resource {
+        name,
+        uri,
+        title,
+        description,
+        mime_type,
+        ..
+    } = &contract.spec.resources[i];
+    let schema = schemas::name(&contract.resource_schema(i));
+    quote! {
+        spec::ResourceSpec {
+            name: #name,
+            uri: #uri,
+            title: #title,
+            description: #description,
+            mime_type: #mime_type,
+            schema: &schema::#schema,
+        }
+    }
+}
+
+fn signature(resource: &Resource) -> TokenStream {
+    let docs = text::docs(&format!("Resource `{}`: {}", resource.uri, resource.description));
+    let [read, version] = names::resource_methods(&resource.name).map(|name| text::ident(&name));
+    let response = text::ident(&names::resource(&resource.name));
+    quote! {
+        #docs
+        fn #read(&self, cx: &ReadCx<'_>) -> impl Future<Output = Result<#response, ToolError>> + Send;
+
+        /// A text that is another one once that resource reads otherwise. Cheap: it is asked for often.
+        fn #version(&self, cx: &ReadCx<'_>) -> impl Future<Output = Result<String, ToolError>> + Send;
+    }
+}
+
+/// Returns the methods of `impl Contract` that find a resource by its name.
+fn methods(resources: &[Resource]) -> [TokenStream; 2] {
+    let resources = resources.iter().enumerate();
+    let (reads, versions): (Vec<_>, Vec<_>) = resources
+        .map(|(i, resource)| {
+            let (name, i) = (&resource.name, Literal::usize_unsuffixed(i));
+            let [read, version] = names::resource_methods(name).map(|name| text::ident(&name));
+            (
+                quote! {
+                    #name => resources_and_prompts::resource(
+                        &RESOURCES[#i], implementation, &**store, call,
+                        |service, cx| Box::pin(service.#read(cx)),
+                    ).await,
+                },
+                quote! {
+                    #name => resources_and_prompts::version(
+                        implementation, &**store, &CallContext::default(),
+                        |service, cx| Box::pin(service.#version(cx)),
+                    ).await,
+                },
+            )
+        })
+        .unzip();
+    [
+        quote! {
+            fn read_resource<'a>(
+                &'a self,
+                call: &'a CallContext,
+                name: &'a str,
+            ) -> BoxFuture<'a, Result<Answer, Rejection>> {
+                let (implementation, store) = (&self.implementation, &self.store);
+                Box::pin(async move {
+                    match name {
+                        #(#reads)*
+                        _ => Err(Rejection::Unknown),
+                    }
+                })
+            }
+        },
+        quote! {
+            fn resource_version<'a>(
+                &'a self,
+                name: &'a str,
+            ) -> BoxFuture<'a, Result<String, Rejection>> {
+                let (implementation, store) = (&self.implementation, &self.store);
+                Box::pin(async move {
+                    match name {
+                        #(#versions)*
+                        _ => Err(Rejection::Unknown),
+                    }
+                })
+            }
+        },
+    ]
+}

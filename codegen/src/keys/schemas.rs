@@ -1,0 +1,110 @@
+//! `inputSchema`, `outputSchema` and `rules`: what requests and responses are.
+//!
+//! `lint::keywords` checks how schemas are written before any key is looked at, and `rust::schemas` writes them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Key, ToolOf};
+use crate::{
+    algebra,
+    compat::Changes,
+    contract::{Contract, Side, Tool},
+    lint::{rules, values},
+    pointer,
+    problem::Problem,
+    sample, schema, views,
+};
+
+/// A clause that tool files use by its id.
+#[derive(Debug, Clone, Deserialize)]
+pub struct NamedRule {
+    /// What is wrong when it is broken.
+    pub message: String,
+    /// What values must satisfy.
+    pub schema: Value,
+}
+
+pub(super) struct Schemas;
+
+impl Key for Schemas {
+    fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        for authored in contract.schemas() {
+            rules::satisfiable(&authored, problems);
+            values::defaults(&authored, problems);
+        }
+    }
+
+    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+        let (old, new) = (old.tool, new.tool);
+        self::values(changes, Side::Input, old, new);
+        defaults(changes, old, new);
+        self::values(changes, Side::Output, old, new);
+    }
+}
+
+/// Requests must remain valid, and responses must have been possible before.
+fn values(changes: &mut Changes<'_>, side: Side, old: &Tool, new: &Tool) {
+    let (kept, other) = match side {
+        Side::Input => (old, new),
+        Side::Output => (new, old),
+    };
+    let narrow = views::enforced(kept.schema(side));
+    let wide = views::enforced(other.schema(side));
+    if narrow != wide {
+        let (breaks, widens) = match side {
+            Side::Input => ("requests are refused that were valid", "more requests are valid"),
+            Side::Output => (
+                "responses may come that could not come before",
+                "fewer responses may come",
+            ),
+        };
+        match (algebra::covers(&wide, &narrow), algebra::covers(&narrow, &wide)) {
+            (Some(true), Some(true)) => {}
+            (Some(true), _) => return changes.compatible(widens),
+            (decided, _) => {
+                let example = sample::between(side, &narrow, &wide, [kept, other]);
+                let what = match (&example, algebra::difference(&narrow, &wide)) {
+                    (Some(_), _) => breaks.into(),
+                    (None, Some(lost)) if decided == Some(false) => format!("{breaks}, namely {lost}"),
+                    (None, _) => format!("it can't be proved that no {breaks}"),
+                };
+                return changes.push(true, what, example);
+            }
+        }
+    }
+    if old.schema(side) != new.schema(side) {
+        changes.compatible(match side {
+            Side::Input => "the same requests are described otherwise",
+            Side::Output => "the same responses are described otherwise",
+        });
+    }
+}
+
+/// A request that leaves a value out must mean what it meant.
+fn defaults(changes: &mut Changes<'_>, old: &Tool, new: &Tool) {
+    let [before, after] = [old, new].map(|tool| {
+        let mut defaults = BTreeMap::new();
+        collect(tool.schema(Side::Input), "", &mut defaults);
+        defaults
+    });
+    for (at, default) in before {
+        match after.get(&at) {
+            Some(now) if *now == default => {}
+            Some(now) => changes.breaking(format!("the default of `{at}` was {default} and is {now}")),
+            None => changes.breaking(format!("the default of `{at}`, {default}, is gone")),
+        }
+    }
+}
+
+fn collect<'a>(schema: &'a Value, at: &str, defaults: &mut BTreeMap<String, &'a Value>) {
+    if let Some(default) = schema.get("default") {
+        defaults.insert(at.into(), default);
+    }
+    for (step, part) in schema::parts(schema) {
+        let step = step.last().cloned().unwrap_or_default();
+        collect(part, &pointer::push(at, &step), defaults);
+    }
+}

@@ -1,0 +1,53 @@
+//! `tools`: the tools in wire order, each in a file of its own.
+
+use quote::quote;
+
+use super::{Emitted, KEYS, Key, ToolOf};
+use crate::{compat::Changes, contract::Contract};
+
+pub(super) struct Tools;
+
+impl Key for Tools {
+    /// Lists what has changed tool by tool, and asks every other key about each.
+    fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
+        if !same_order(&old.spec.tools, &new.spec.tools) {
+            changes.compatible("the tools are listed in another order");
+        }
+        for before in &old.tools {
+            let mut changes = changes.of_tool(&before.spec.name);
+            let Some(after) = new.tool(&before.spec.name) else {
+                changes.breaking("the tool was removed");
+                continue;
+            };
+            let before = ToolOf {
+                contract: old,
+                tool: before,
+            };
+            let after = ToolOf {
+                contract: new,
+                tool: after,
+            };
+            for key in KEYS {
+                key.compare_tool(&mut changes, before, after);
+            }
+        }
+        for after in &new.tools {
+            if old.tool(&after.spec.name).is_none() {
+                changes.of_tool(&after.spec.name).compatible("the tool was added");
+            }
+        }
+    }
+
+    fn emit(&self, _: &Contract) -> Emitted {
+        Emitted {
+            fields: quote!(tools: &TOOLS,),
+            ..Emitted::default()
+        }
+    }
+}
+
+/// Returns whether the names that both lists have stand in the same order.
+fn same_order(before: &[String], after: &[String]) -> bool {
+    let kept = before.iter().filter(|name| after.contains(name));
+    kept.eq(after.iter().filter(|name| before.contains(name)))
+}

@@ -1,0 +1,423 @@
+//! The one way to change a document: one change is one commit of one path on top of the last one.
+//!
+//! Git's objects are made first; nobody sees them. Then, under the locks that git itself takes, the document is exchanged
+//! and the branch moved, which is the commit point, and the index follows. An error before that point undoes the exchange.
+
+use std::{ffi::OsString, fs, os::unix::fs::PermissionsExt, path::Path, time::SystemTime};
+
+use serde_json::json;
+use tabellion_contracts::braindrive_markdown::ToolError;
+use tabellion_runtime::{ContentId, Failure, FailureKind, Precondition};
+
+use super::{
+    failed,
+    folder::{Found, Swapped},
+    journal::{Entry, Journal, Scratch},
+    library::{Library, TRAILER, rfc3339},
+    mutant::{self, Mutant, is},
+    path,
+};
+
+/// States of a repository in which a commit of ours would get in the way.
+const UNDER_WAY: [&str; 6] = [
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_LOG",
+    "rebase-merge",
+    "rebase-apply",
+];
+/// How often a race may be lost before the change is refused.
+const MAX_RACES: usize = 20;
+
+/// What is to become of a document.
+#[derive(Debug, Clone)]
+pub(super) struct Change {
+    pub(super) operation: &'static str,
+    pub(super) summary: String,
+    /// The new bytes; `None` where it goes.
+    pub(super) bytes: Option<Vec<u8>>,
+}
+
+/// What makes a change of a document's bytes, if it is there.
+pub(super) type Plan<'a> = dyn Fn(Option<&[u8]>) -> Result<Change, ToolError> + 'a;
+
+/// What became of it.
+pub(super) struct Receipt {
+    pub(super) commit: String,
+    /// The id of the new bytes.
+    pub(super) blob: Option<String>,
+}
+
+/// A commit to be made.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    branch: String,
+    head: Option<String>,
+    path: String,
+    /// What the commit has at the path.
+    entry: Option<Entry>,
+    message: String,
+    /// What is exchanged in the folder; `None` where the document stays as a person left it.
+    exchange: Option<Exchange>,
+}
+
+/// A document before and after.
+#[derive(Debug, Clone)]
+struct Exchange {
+    before: Option<(Found, Entry)>,
+    after: Option<Vec<u8>>,
+}
+
+/// The rest of a step that a mutant has answered already.
+#[derive(Debug)]
+pub(super) struct Later(Scratch, Step, String);
+
+impl Library {
+    /// Changes the document at `path` to what `plan` makes of its bytes, if it has `base` as its id.
+    pub(super) fn change(
+        &self,
+        path: &str,
+        base: Option<&Precondition>,
+        plan: &Plan<'_>,
+    ) -> Result<Receipt, ToolError> {
+        let stale = if is(Mutant::LosesRacingEdit) {
+            self.folder.read(path)?
+        } else {
+            None
+        };
+        for _ in 0..MAX_RACES {
+            let _lock = self.lock()?;
+            if let Some(receipt) = self.attempt(path, base, plan, stale.as_ref())? {
+                return Ok(receipt);
+            }
+        }
+        Err(Failure::new(
+            FailureKind::Busy,
+            format!("`{path}` changes all the time; try again later"),
+        )
+        .into())
+    }
+
+    /// `None` where somebody else was faster.
+    fn attempt(
+        &self,
+        path: &str,
+        base: Option<&Precondition>,
+        plan: &Plan<'_>,
+        stale: Option<&Found>,
+    ) -> Result<Option<Receipt>, ToolError> {
+        path::check(path)?;
+        let path = &mutant::decoded(path);
+        let branch = self.branch()?;
+        let found = self.folder.read(path)?;
+        let before = found.map(|found| {
+            let entry = Entry::of(&found.bytes, found.mode);
+            (found, entry)
+        });
+        let bytes = stale.or(before.as_ref().map(|(found, _)| found));
+        let bytes = bytes.map(|found| found.bytes.as_slice());
+        let id = before.as_ref().map(|(_, entry)| ContentId::new(&entry.blob));
+        let is_other = |base: &Precondition| !base.is_met_by(id.as_ref());
+        if base.is_some_and(is_other) && !is(Mutant::IgnoresBase) {
+            let message = format!("`{path}` has changed since; read it again");
+            return Err(Failure::new(FailureKind::Conflict, message).into());
+        }
+        let change = plan(bytes)?;
+        if let Some(receipt) = mutant::changes(self, path, &change)? {
+            return Ok(Some(receipt));
+        }
+        self.check_ignored(path)?;
+        if before.is_none() {
+            self.folder.check_twins(path)?;
+        }
+        let Some(head) = self.record_persons(&branch, path, before.as_ref())? else {
+            return Ok(None);
+        };
+        let mode = before.as_ref().map_or(0o644, |(found, _)| found.mode);
+        let entry = change.bytes.as_ref().map(|bytes| Entry::of(bytes, mode));
+        let step = Step {
+            branch,
+            head,
+            path: path.clone(),
+            message: message(path, &change),
+            entry: entry.clone(),
+            exchange: Some(Exchange {
+                before,
+                after: change.bytes,
+            }),
+        };
+        let Some(commit) = self.publish(step)? else {
+            return Ok(None);
+        };
+        mutant::after_commit(self, path);
+        let commit = mutant::named(self, commit);
+        Ok(Some(Receipt {
+            commit,
+            blob: entry.map(|entry| entry.blob),
+        }))
+    }
+
+    /// Records what a person staged or saved of this document without committing it, so that it can't be lost. The last
+    /// commit, or `None` where somebody else was faster.
+    fn record_persons(
+        &self,
+        branch: &str,
+        path: &str,
+        found: Option<&(Found, Entry)>,
+    ) -> Result<Option<Option<String>>, Failure> {
+        let mut head = self.head();
+        if is(Mutant::LosesDirtyFile) {
+            return Ok(Some(head));
+        }
+        let mut committed = self.entry(path);
+        for entry in [self.staged(path), found.map(|(_, saved)| saved.clone())]
+            .into_iter()
+            .flatten()
+        {
+            if committed.as_ref() == Some(&entry) {
+                continue;
+            }
+            found.map(|(found, _)| self.git.keep(&found.bytes)).transpose()?;
+            committed = Some(entry.clone());
+            let step = Step {
+                branch: branch.to_owned(),
+                head,
+                path: path.to_owned(),
+                entry: Some(entry),
+                message: format!("external: {path}\n\nRecorded as it was found, before it is changed.\n"),
+                exchange: None,
+            };
+            let Some(commit) = self.publish(step)? else {
+                return Ok(None);
+            };
+            head = Some(commit);
+        }
+        Ok(Some(head))
+    }
+
+    /// Makes a commit and lets it be seen. `None` where somebody else was faster.
+    fn publish(&self, step: Step) -> Result<Option<String>, Failure> {
+        let scratch = self.scratch()?;
+        let commit = match self.commit(&scratch, &step) {
+            Err(_) if is(Mutant::AcksWithoutCommit) => step.head.clone().unwrap_or_default(),
+            made => made?,
+        };
+        if is(Mutant::AcksBeforeWrite) {
+            self.later.replace(Some(Later(scratch, step, commit.clone())));
+            return Ok(Some(commit));
+        }
+        self.publish_commit(&scratch, &step, &commit)
+    }
+
+    /// What is left to do of what was answered already.
+    pub(super) fn finish(&self) {
+        if let Some(Later(scratch, step, commit)) = self.later.take() {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            let done = self
+                .lock()
+                .and_then(|_lock| self.publish_commit(&scratch, &step, &commit));
+            done.err().into_iter().for_each(|failure| eprintln!("{failure}"));
+        }
+    }
+
+    fn publish_commit(
+        &self,
+        scratch: &Scratch,
+        step: &Step,
+        commit: &str,
+    ) -> Result<Option<String>, Failure> {
+        let exchange = step.exchange.as_ref();
+        let before = exchange.and_then(|exchange| exchange.before.as_ref());
+        let journal = Journal {
+            branch: step.branch.clone(),
+            commit: commit.to_owned(),
+            path: step.path.clone(),
+            exchanges: exchange.is_some(),
+            before: before.map(|(_, entry)| entry.clone()),
+            mode: before.map(|(found, _)| found.mode),
+            entry: step.entry.clone(),
+            folders: self.folder.missing(&step.path)?,
+        };
+        if let Some(bytes) = exchange.and_then(|exchange| exchange.after.as_ref()) {
+            scratch.write("document", bytes)?;
+            if let Some(mode) = journal.mode.filter(|_| !is(Mutant::ModeLost)) {
+                let permissions = fs::Permissions::from_mode(mode);
+                fs::set_permissions(scratch.path("document"), permissions)
+                    .map_err(failed("keep the mode"))?;
+            }
+        }
+        scratch.write("branch", format!("{commit}\n").as_bytes())?;
+        self.announce(scratch, &journal)?;
+        let done = self.show(scratch, step);
+        match done {
+            Ok(Swapped::Done) => Ok(Some(commit.to_owned())),
+            Ok(Swapped::Raced) => {
+                self.recover()?;
+                Ok(None)
+            }
+            Err(failure) => {
+                // Whether this helps or not: the next who takes the lock will do it.
+                let _ = self.recover();
+                let made = self
+                    .git
+                    .ask(&["merge-base", "--is-ancestor", commit, &step.branch]);
+                made.map(|_| Some(commit.to_owned())).ok_or(failure)
+            }
+        }
+    }
+
+    /// Lets everybody see the commit that is prepared in `scratch`.
+    fn show(&self, scratch: &Scratch, step: &Step) -> Result<Swapped, Failure> {
+        let branch = self.git.common.join(&step.branch);
+        let index_lock = self.take(&self.index())?;
+        let branch_lock = self.take(&branch)?;
+        if self.git.ask(&["rev-parse", "--verify", "--quiet", &step.branch]) != step.head
+            && !is(Mutant::TwoProcessRace)
+        {
+            index_lock.release()?;
+            branch_lock.release()?;
+            return Ok(Swapped::Raced);
+        }
+        self.prepare_index(scratch, &step.path, step.entry.as_ref())?;
+        if let Some(Exchange { before, after }) = &step.exchange {
+            let (before, gone) = (before.as_ref().map(|(found, _)| found), after.is_none());
+            let swapped = if is(Mutant::TruncatesThenWrites) && !gone {
+                mutant::write_in_place(&self.folder.path.join(&step.path), &scratch.path("document"))?
+            } else {
+                self.folder
+                    .swap(&step.path, &scratch.path("document"), gone, before)?
+            };
+            let expected = match swapped {
+                Swapped::Done => before.map(|found| found.bytes.as_slice()),
+                Swapped::Raced => after.as_deref(),
+            };
+            self.lay_aside(scratch, expected);
+            if swapped == Swapped::Raced {
+                index_lock.release()?;
+                branch_lock.release()?;
+                return Ok(Swapped::Raced);
+            }
+        }
+        scratch.put("branch", &branch)?;
+        if !is(Mutant::ForgetsIndex) {
+            scratch.put("index", &self.index())?;
+        }
+        index_lock.release()?;
+        branch_lock.release()?;
+        self.done()?;
+        Ok(Swapped::Done)
+    }
+
+    /// Makes the objects of a commit: the last one's tree, and the one path. Returns its id.
+    fn commit(&self, scratch: &Scratch, step: &Step) -> Result<String, Failure> {
+        if let Some(bytes) = step
+            .exchange
+            .as_ref()
+            .and_then(|exchange| exchange.after.as_ref())
+        {
+            self.git.keep(bytes)?;
+        }
+        let index = [("GIT_INDEX_FILE", OsString::from(scratch.path("tree")))];
+        if is(Mutant::SweepsInStaged) {
+            fs::copy(self.index(), scratch.path("tree")).map_err(failed("copy the index"))?;
+        } else if let Some(head) = &step.head {
+            self.git.feed(&["read-tree", head], b"", &index)?;
+        }
+        self.set_entry(&step.path, step.entry.as_ref(), &index)?;
+        if is(Mutant::CommitsEverything) {
+            let git_dir = OsString::from(&self.git.dir);
+            self.git
+                .feed(&["add", "--all"], b"", &[index[0].clone(), ("GIT_DIR", git_dir)])?;
+        }
+        let tree = self.git.feed(&["write-tree"], b"", &index)?;
+        let mut arguments = vec!["commit-tree", &tree];
+        let mut parent = step.head.clone();
+        if is(Mutant::Amends) {
+            parent = self.git.ask(&["rev-parse", "--verify", "--quiet", "HEAD^"]);
+        }
+        arguments.extend(parent.iter().flat_map(|head| ["-p", head]));
+        let mut commit = self.git.feed(&arguments, step.message.as_bytes(), &[])?;
+        if is(Mutant::CommitsTwice) {
+            let again = ["commit-tree", &tree, "-p", &commit];
+            commit = self.git.feed(&again, b"update the activity log\n", &[])?;
+        }
+        Ok(commit)
+    }
+
+    /// The branch that HEAD is on, where nothing is under way.
+    fn branch(&self) -> Result<String, Failure> {
+        if let Some(state) = UNDER_WAY.iter().find(|state| self.git.dir.join(state).exists()) {
+            let message = format!("a merge, rebase or the like is under way ({state}); finish it first");
+            return Err(Failure::new(FailureKind::Refused, message));
+        }
+        let branch = self.git.ask(&["symbolic-ref", "--quiet", "HEAD"]);
+        let message = "HEAD is on no branch; check one out first";
+        branch.ok_or_else(|| Failure::new(FailureKind::Refused, message))
+    }
+
+    pub(super) fn index(&self) -> std::path::PathBuf {
+        self.git.dir.join("index")
+    }
+
+    /// Makes the index to come in `scratch`: the one that is there, and the one path.
+    pub(super) fn prepare_index(
+        &self,
+        scratch: &Scratch,
+        path: &str,
+        entry: Option<&Entry>,
+    ) -> Result<(), Failure> {
+        let (now, next) = (self.index(), scratch.path("index"));
+        let variable = [("GIT_INDEX_FILE", OsString::from(&next))];
+        if is(Mutant::ResetsIndex) {
+            self.git.feed(&["read-tree", "HEAD"], b"", &variable)?;
+        } else if Path::exists(&now) {
+            fs::copy(now, &next).map_err(failed("copy the index"))?;
+        }
+        self.set_entry(path, entry, &variable)?;
+        scratch.sync("index")
+    }
+
+    /// Sets one path in the index that `variable` names.
+    fn set_entry(
+        &self,
+        path: &str,
+        entry: Option<&Entry>,
+        variable: &[(&str, OsString)],
+    ) -> Result<(), Failure> {
+        let none = Entry {
+            mode: "0".into(),
+            blob: "0".repeat(40),
+        };
+        let Entry { mode, blob } = entry.unwrap_or(&none);
+        let line = format!("{mode} {blob}\t{}{path}\0", self.git.prefix);
+        // Writing an index, git looks again at files that may have changed since, through filters that the library names.
+        // In an empty work tree there are none.
+        let empty = self.own.join("nothing");
+        fs::create_dir_all(&empty).map_err(failed("make an empty folder"))?;
+        self.git
+            .without_documents(&empty)
+            .feed(&["update-index", "-z", "--index-info"], line.as_bytes(), variable)
+            .map(drop)
+    }
+}
+
+/// A commit's message: what was done, and its entry of the log.
+pub(super) fn message(path: &str, change: &Change) -> String {
+    let entry = json!({
+        "timestamp": rfc3339(SystemTime::now()),
+        "operation": change.operation,
+        "path": path,
+        "summary": change.summary,
+    });
+    let trailer = if is(Mutant::DropsLogEntry) {
+        String::new()
+    } else {
+        format!("{TRAILER}{entry}\n")
+    };
+    format!(
+        "{}: {path}\n\n{}{trailer}",
+        change.operation,
+        mutant::told(change)
+    )
+}

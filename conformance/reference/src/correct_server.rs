@@ -1,0 +1,94 @@
+//! The correct servers, one for each contract that the suite judges.
+
+use std::path::Path;
+
+use tabellion_conformance::{Subject, era::Era, launch::Reach};
+use tabellion_contracts::{braindrive_markdown, learning_os, safe_markdown_editor};
+use tabellion_runtime::ContractSpec;
+
+use crate::mutant::Specimen;
+
+/// A correct server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CorrectServer {
+    /// The reference implementation of `braindrive-markdown`.
+    Reference,
+    /// The small server of `learning-os`.
+    Memory,
+    /// The small server of `safe-markdown-editor`.
+    Editor,
+}
+
+impl CorrectServer {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Reference, Self::Memory, Self::Editor];
+
+    /// Returns the server of a contract.
+    ///
+    /// # Errors
+    /// When there is none: a message that lists the contracts.
+    pub fn find(contract: &str) -> Result<Self, String> {
+        let found = Self::ALL
+            .into_iter()
+            .find(|server| server.contract().id == contract);
+        found.ok_or_else(|| {
+            let ids = Self::ALL.map(|server| server.contract().id);
+            format!("there is {}", ids.join(", "))
+        })
+    }
+
+    /// The contract that it keeps.
+    pub const fn contract(self) -> &'static ContractSpec {
+        match self {
+            Self::Reference => &braindrive_markdown::CONTRACT,
+            Self::Memory => &learning_os::CONTRACT,
+            Self::Editor => &safe_markdown_editor::CONTRACT,
+        }
+    }
+
+    /// The checks and families that it passes; all, if there are none here.
+    pub const fn passes(self) -> &'static [&'static str] {
+        match self {
+            Self::Reference => &[],
+            Self::Memory | Self::Editor => &[
+                "append",
+                "approval",
+                "policy",
+                "outline",
+                "undo",
+                "mutation/recorded",
+            ],
+        }
+    }
+
+    /// Returns this server, or a mutant of it, as a server under test; `program` is the binary `tabellion-reference`.
+    pub fn subject(self, program: &Path, specimen: Option<&Specimen>) -> Subject {
+        let program = program.to_string_lossy();
+        let contract = self.contract();
+        let mut command = vec![&*program, "--library", "{library}", "--contract", contract.id];
+        if contract.document {
+            command.extend(["--document", "{document}"]);
+        }
+        if let Some(specimen) = specimen {
+            command.extend(["--mutant", specimen.name]);
+        }
+        let name = match self {
+            Self::Reference => "reference",
+            Self::Memory | Self::Editor => contract.id,
+        };
+        Subject {
+            name: specimen.map_or(name, |specimen| specimen.name).to_owned(),
+            era: Era::Stateless,
+            ..Subject::new(contract, command.into_iter().map(String::from).collect())
+        }
+    }
+}
+
+/// Returns the reference, or a mutant of it, as a server under test over HTTP; `program` is the binary `tabellion-reference`.
+pub fn reference_over_http(program: &Path, specimen: Option<&Specimen>) -> Subject {
+    let mut subject = CorrectServer::Reference.subject(program, specimen);
+    let command = &mut subject.launch.command;
+    command.extend(["--http", "127.0.0.1:{port}"].map(String::from));
+    subject.launch.reach = Reach::Http("http://127.0.0.1:{port}/mcp".to_owned());
+    subject
+}

@@ -1,0 +1,350 @@
+//! MCP's Streamable HTTP in both eras, at `/mcp`: sessions that `initialize` opens, and requests that stand for themselves.
+//!
+//! A connection is a request, and has a thread and a library of its own. Sessions are answered with streams of events,
+//! what stands for itself with plain JSON, as the specification leaves to the server.
+
+use std::{
+    collections::{HashMap, HashSet},
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use super::{
+    library::Library,
+    mutant::{self, Mutant},
+    wire::{
+        INVALID_REQUEST, PARSE_ERROR, SESSIONS, STATELESS, Session, UNKNOWN_METHOD, UNSUPPORTED_VERSION,
+        VERSION_KEY, error,
+    },
+};
+
+/// The longest body.
+const MAX_BODY_BYTES: u64 = 64 << 20;
+/// The headers of a message and its body say different things.
+const HEADER_MISMATCH: i64 = -32020;
+
+/// Serves the library at `root`, for ever.
+pub(super) fn serve(root: &Path, address: SocketAddr) -> io::Result<()> {
+    let listener = TcpListener::bind(address)?;
+    let sessions = Mutex::default();
+    thread::scope(|scope| {
+        for stream in listener.incoming() {
+            let (stream, sessions) = (stream?, &sessions);
+            // Who hangs up has lost the answer, and nothing else.
+            scope.spawn(move || drop(answer(root, sessions, &stream)));
+        }
+        Ok(())
+    })
+}
+
+/// Answers the one request that a connection brings.
+fn answer(root: &Path, sessions: &Mutex<Sessions>, stream: &TcpStream) -> io::Result<()> {
+    let request = Request::read(stream)?;
+    let library = Library::open(root).map_err(|failure| io::Error::other(failure.message))?;
+    let server = Server {
+        library: &library,
+        sessions,
+    };
+    let written = server.answer(&request).write(stream);
+    library.finish();
+    written
+}
+
+struct Server<'a> {
+    library: &'a Library,
+    sessions: &'a Mutex<Sessions>,
+}
+
+#[derive(Default)]
+struct Sessions {
+    open: HashSet<String>,
+    begun: usize,
+    /// What a mutant has answered to the calls with these ids.
+    answered: HashMap<String, Value>,
+}
+
+/// A request, as far as it matters here.
+struct Request {
+    method: String,
+    path: String,
+    /// With names in small letters.
+    headers: HashMap<String, String>,
+    body: Vec<u8>,
+}
+
+impl Request {
+    fn read(stream: &TcpStream) -> io::Result<Self> {
+        let mut stream = BufReader::new(stream);
+        let mut line = || {
+            let mut line = String::new();
+            stream.by_ref().take(1 << 16).read_line(&mut line)?;
+            io::Result::Ok(line.trim_end().to_owned())
+        };
+        let first = line()?;
+        let mut words = first.split(' ').map(str::to_owned);
+        let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let mut headers = HashMap::new();
+        loop {
+            let header = line()?;
+            let Some((name, value)) = header.split_once(':') else {
+                break;
+            };
+            headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+        }
+        let mut body = Vec::new();
+        let length = headers
+            .get("content-length")
+            .and_then(|length| length.parse().ok());
+        stream
+            .take(length.unwrap_or(0).min(MAX_BODY_BYTES))
+            .read_to_end(&mut body)?;
+        Ok(Self {
+            method,
+            path,
+            headers,
+            body,
+        })
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+}
+
+/// What is answered.
+struct Answer {
+    status: u16,
+    /// The id of a session that begins.
+    session: Option<String>,
+    body: Option<Value>,
+    /// Whether the body comes as an event.
+    is_event: bool,
+}
+
+impl Answer {
+    fn of(status: u16, body: Option<Value>) -> Self {
+        Self {
+            status,
+            session: None,
+            body,
+            is_event: false,
+        }
+    }
+
+    fn refusal(status: u16, id: Option<Value>, code: i64, message: &str) -> Self {
+        Self::of(status, Some(error(id, code, message)))
+    }
+
+    fn write(&self, mut stream: &TcpStream) -> io::Result<()> {
+        let (media, body) = match &self.body {
+            None => (None, String::new()),
+            Some(body) if self.is_event => {
+                // The first event has an id and says nothing, as the specification advises.
+                let events = format!("id: 1\ndata:\n\nevent: message\nid: 2\ndata: {body}\n\n");
+                (Some("text/event-stream"), events)
+            }
+            Some(body) => (Some("application/json"), body.to_string()),
+        };
+        let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
+        let mut say = |name: &str, value: &str| head.push_str(&format!("{name}: {value}\r\n"));
+        let media = media.filter(|_| !mutant::is(Mutant::HttpNoMediaType));
+        media.into_iter().for_each(|media| say("Content-Type", media));
+        self.session.iter().for_each(|id| say("Mcp-Session-Id", id));
+        if self.status == 405 {
+            say("Allow", "POST, DELETE");
+        }
+        say("Connection", "close");
+        if self.is_event {
+            say("Transfer-Encoding", "chunked");
+            head.push_str(&format!("\r\n{:x}\r\n{body}\r\n0\r\n\r\n", body.len()));
+        } else {
+            say("Content-Length", &body.len().to_string());
+            head.push_str(&format!("\r\n{body}"));
+        }
+        stream.write_all(head.as_bytes())
+    }
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        202 => "Accepted",
+        400 => "Bad Request",
+        403 => "Forbidden",
+        404 => "Not Found",
+        _ => "Method Not Allowed",
+    }
+}
+
+impl Server<'_> {
+    fn answer(&self, request: &Request) -> Answer {
+        let is_known = request.header("origin").is_none_or(is_local) || mutant::is(Mutant::HttpAnyOrigin);
+        if !is_known {
+            return Answer::refusal(403, None, INVALID_REQUEST, "pages from elsewhere are not served");
+        }
+        match (request.path.as_str(), request.method.as_str()) {
+            ("/mcp", "POST") => self.post(request),
+            ("/mcp", "PUT") if mutant::is(Mutant::HttpServesPut) => self.post(request),
+            ("/mcp", "DELETE") => self.delete(request),
+            ("/mcp", "GET") if mutant::is(Mutant::HttpGetSaysHello) => Answer::of(200, Some(json!("hello"))),
+            ("/mcp", _) => Answer::of(405, None),
+            _ => Answer::of(404, None),
+        }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn delete(&self, request: &Request) -> Answer {
+        let id = request.header("mcp-session-id").unwrap_or_default();
+        if mutant::is(Mutant::HttpSessionStays) {
+            return Answer::of(200, None);
+        }
+        match self.sessions().open.remove(id) {
+            true => Answer::of(200, None),
+            false => Answer::refusal(404, None, INVALID_REQUEST, "there is no such session"),
+        }
+    }
+
+    fn post(&self, request: &Request) -> Answer {
+        mutant::hears(&request.body);
+        let message = match serde_json::from_slice::<Value>(&request.body) {
+            Ok(message @ Value::Object(_)) => message,
+            Ok(_) if mutant::is(Mutant::HttpBadBodyIsFine) => return Answer::of(202, None),
+            Ok(_) => return Answer::refusal(bad(), None, INVALID_REQUEST, "a message is an object"),
+            Err(wrong) => return Answer::refusal(bad(), None, PARSE_ERROR, &wrong.to_string()),
+        };
+        let stated = message["params"]["_meta"][VERSION_KEY].as_str();
+        let version = request.header("mcp-protocol-version");
+        if version == Some(STATELESS) || stated.is_some() {
+            return self.stateless(request, &message, version, stated);
+        }
+        let is_known = version.is_none_or(|version| SESSIONS.contains(&version));
+        if !is_known && !mutant::is(Mutant::HttpAnyVersion) {
+            let id = message.get("id").cloned();
+            return Answer::refusal(400, id, INVALID_REQUEST, "this revision of MCP is not spoken");
+        }
+        self.in_session(request, &message)
+    }
+
+    /// A request that stands for itself.
+    fn stateless(
+        &self,
+        request: &Request,
+        message: &Value,
+        version: Option<&str>,
+        stated: Option<&str>,
+    ) -> Answer {
+        let method = message["method"].as_str();
+        let name = message["params"]["name"]
+            .as_str()
+            .filter(|_| method == Some("tools/call"));
+        let says = |header: &str, value: &str| {
+            let encoded = format!("=?base64?{}?=", BASE64_STANDARD.encode(value));
+            request
+                .header(header)
+                .is_some_and(|it| it == value || it == encoded)
+        };
+        let agrees = stated.is_none_or(|stated| version == Some(stated))
+            && method.is_none_or(|method| says("mcp-method", method))
+            && name.is_none_or(|name| says("mcp-name", name));
+        let id = message.get("id").cloned();
+        if !agrees && id.is_some() && !mutant::is(Mutant::HttpIgnoresHeaders) {
+            let why = "the headers and the body do not say the same";
+            return Answer::refusal(400, id, HEADER_MISMATCH, why);
+        }
+        match self.told(Session::new(self.library), request, message) {
+            None => Answer::of(noted(), None),
+            Some(answer) => {
+                let status = match answer["error"]["code"].as_i64() {
+                    Some(UNKNOWN_METHOD) if !mutant::is(Mutant::HttpUnknownMethodIsFine) => 404,
+                    Some(UNSUPPORTED_VERSION | PARSE_ERROR | INVALID_REQUEST) => bad(),
+                    _ => 200,
+                };
+                Answer::of(status, Some(answer))
+            }
+        }
+    }
+
+    fn in_session(&self, request: &Request, message: &Value) -> Answer {
+        let id = message.get("id").cloned();
+        if message["method"] == "initialize" {
+            let answer = Session::new(self.library).answer(&request.body);
+            let mut sessions = self.sessions();
+            sessions.begun += 1;
+            let name = format!("{}-{}", std::process::id(), sessions.begun);
+            sessions.open.insert(name.clone());
+            return Answer {
+                session: Some(name),
+                is_event: true,
+                ..Answer::of(200, answer)
+            };
+        }
+        let Some(name) = request.header("mcp-session-id") else {
+            let why = "send `initialize` first, or the session's id in `Mcp-Session-Id`";
+            return Answer::refusal(400, id, INVALID_REQUEST, why);
+        };
+        if !self.sessions().open.contains(name) {
+            let status = if mutant::is(Mutant::HttpUnknownSessionIsBad) {
+                400
+            } else {
+                404
+            };
+            return Answer::refusal(status, id, INVALID_REQUEST, "there is no such session");
+        }
+        match self.told(Session::opened(self.library), request, message) {
+            None => Answer::of(noted(), None),
+            Some(answer) if answer["error"]["code"] == INVALID_REQUEST => Answer::of(bad(), Some(answer)),
+            Some(answer) => Answer {
+                is_event: true,
+                ..Answer::of(200, Some(answer))
+            },
+        }
+    }
+
+    /// The answer of a session; a mutant's may be somebody else's.
+    fn told(&self, mut session: Session<'_>, request: &Request, message: &Value) -> Option<Value> {
+        let answer = session.answer(&request.body)?;
+        if mutant::is(Mutant::HttpMixesClients) && message["method"] == "tools/call" {
+            let mut sessions = self.sessions();
+            let first = sessions
+                .answered
+                .entry(message["id"].to_string())
+                .or_insert(answer);
+            return Some(first.clone());
+        }
+        Some(answer)
+    }
+}
+
+/// The status of what can't be understood.
+fn bad() -> u16 {
+    if mutant::is(Mutant::HttpBadBodyIsFine) {
+        200
+    } else {
+        400
+    }
+}
+
+/// The status of what wants no answer.
+fn noted() -> u16 {
+    if mutant::is(Mutant::HttpNotificationsAreOk) {
+        200
+    } else {
+        202
+    }
+}
+
+/// Whether a page from there may speak with us.
+fn is_local(origin: &str) -> bool {
+    let host = origin.split("://").nth(1).unwrap_or_default();
+    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    matches!(host, "localhost" | "127.0.0.1" | "[::1]")
+}

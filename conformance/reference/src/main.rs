@@ -1,0 +1,73 @@
+//! Serves a library as a correct server, or as one of its mutants.
+
+use std::{error::Error, net::SocketAddr, path::PathBuf, process::ExitCode};
+
+use clap::Parser;
+use tabellion_reference::{
+    CorrectServer,
+    mutant::{self, Specimen},
+    small,
+};
+
+/// A correct server of a contract, or a mutant of it, over standard input and output or HTTP
+#[derive(Debug, Parser)]
+#[command(name = "tabellion-reference", version)]
+struct Arguments {
+    /// The folder of documents, in a git repository
+    #[arg(long)]
+    library: PathBuf,
+    /// The contract to serve; if absent, the mutant's, or `braindrive-markdown`
+    #[arg(long = "contract", value_name = "NAME", value_parser = CorrectServer::find)]
+    server: Option<CorrectServer>,
+    /// The document to serve, relative to the library, for a contract about one document
+    #[arg(long, value_name = "PATH")]
+    document: Option<String>,
+    /// Break one promise, as the mutant of this name does
+    #[arg(long, value_name = "NAME", value_parser = Specimen::find)]
+    mutant: Option<&'static Specimen>,
+    /// Listen at this address, for MCP's Streamable HTTP at `/mcp`; only for `braindrive-markdown`
+    #[arg(long, value_name = "ADDRESS")]
+    http: Option<SocketAddr>,
+}
+
+fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let Arguments {
+        library,
+        server,
+        document,
+        mutant,
+        http,
+    } = arguments;
+    let of = mutant.map(|specimen| specimen.server);
+    let server = server.or(of).unwrap_or(CorrectServer::Reference);
+    if let Some(specimen) = mutant {
+        let contract = specimen.server.contract().id;
+        if specimen.server != server {
+            return Err(format!("`{}` is a mutant of the server of `{contract}`", specimen.name).into());
+        }
+        mutant::become_one(specimen.mutant);
+    }
+    if http.is_some() && server != CorrectServer::Reference {
+        return Err(format!("`{}` is not served over HTTP", server.contract().id).into());
+    }
+    match server {
+        CorrectServer::Reference => tabellion_reference::serve(library, *http),
+        CorrectServer::Memory => Ok(small::serve_memory(library)?),
+        CorrectServer::Editor => {
+            let document = document
+                .as_deref()
+                .ok_or("no document is given; add `--document PATH`")?;
+            Ok(small::serve_document(library, document)?)
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match serve(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Small servers of the contracts `learning-os` and `safe-markdown-editor`.
+//!
+//! They are correct where the checks of their own families look, and as simple as that allows: plain files, the git program,
+//! one lock, the stateless era (2026-07-28) only, no recovery after a crash.
+
+mod editor;
+mod memory;
+
+use std::{
+    fs::{self, File},
+    io::{self, BufRead, Write},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::{Value, json};
+use tabellion_conformance::era::Era;
+use tabellion_contracts::{learning_os, safe_markdown_editor};
+use tabellion_runtime::{ContractSpec, ToolSpec};
+
+use crate::mutant::{Mutant, is};
+
+/// Why a call is refused: code and message.
+type Refusal = (i64, String);
+
+fn refused(message: impl Into<String>) -> Refusal {
+    (-32000, message.into())
+}
+
+fn failed(error: io::Error) -> Refusal {
+    (-32603, error.to_string())
+}
+
+/// What a call is answered with.
+enum Answer {
+    /// This response.
+    Done(Value),
+    /// A question, and what is to come back with its answer.
+    Asked { message: String, state: String },
+}
+
+/// What a person said to a question, and the state that came back with it.
+struct PersonAnswer {
+    answer: Value,
+    state: String,
+}
+
+/// What a server does.
+trait Serves {
+    fn call(&mut self, tool: &str, arguments: &Value, said: Option<PersonAnswer>) -> Result<Answer, Refusal>;
+
+    /// The list that a resource is, if there is one.
+    fn resource(&mut self, uri: &str) -> Option<Value> {
+        let _ = uri;
+        None
+    }
+}
+
+/// Serves the memory in the library at `root` over standard input and output until its end.
+///
+/// # Errors
+/// When a pipe breaks.
+pub fn serve_memory(root: &Path) -> io::Result<()> {
+    let library = Library(root.to_owned());
+    serve(&learning_os::CONTRACT, &mut memory::Memory::new(library))
+}
+
+/// Serves one document of the library at `root` over standard input and output until its end.
+///
+/// # Errors
+/// When a pipe breaks.
+pub fn serve_document(root: &Path, document: &str) -> io::Result<()> {
+    let library = Library(root.to_owned());
+    serve(
+        &safe_markdown_editor::CONTRACT,
+        &mut editor::Editor::new(library, document),
+    )
+}
+
+fn serve(contract: &'static ContractSpec, server: &mut dyn Serves) -> io::Result<()> {
+    for line in io::stdin().lock().lines() {
+        let message: Value = serde_json::from_str(&line?).unwrap_or_default();
+        let Some(id) = message.get("id") else { continue };
+        let answer = match answer(contract, server, &message) {
+            Ok(mut result) => {
+                if result.get("resultType").is_none() {
+                    result["resultType"] = "complete".into();
+                }
+                json!({ "jsonrpc": "2.0", "id": id, "result": result })
+            }
+            Err((code, message)) => {
+                json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+            }
+        };
+        let mut output = io::stdout().lock();
+        writeln!(output, "{answer}")?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
+fn answer(
+    contract: &'static ContractSpec,
+    server: &mut dyn Serves,
+    message: &Value,
+) -> Result<Value, Refusal> {
+    let params = &message["params"];
+    match message["method"].as_str().unwrap_or_default() {
+        "server/discover" => Ok(json!({
+            "supportedVersions": [Era::Stateless.revision()],
+            "capabilities": { "tools": {}, "resources": {} },
+        })),
+        "tools/list" => Ok(json!({ "tools": contract.tools.iter().map(listed).collect::<Vec<_>>() })),
+        "resources/read" => {
+            let uri = params["uri"].as_str().unwrap_or_default();
+            let list = server
+                .resource(uri)
+                .ok_or_else(|| refused("there is no such resource"))?;
+            Ok(json!({ "contents": [{ "uri": uri, "text": list.to_string() }] }))
+        }
+        "tools/call" => call(contract, server, params),
+        method => Err((-32601, format!("there is no method `{method}`"))),
+    }
+}
+
+fn listed(tool: &ToolSpec) -> Value {
+    json!({ "name": tool.name, "inputSchema": tool.input.wire(), "outputSchema": tool.output.wire() })
+}
+
+fn call(contract: &'static ContractSpec, server: &mut dyn Serves, params: &Value) -> Result<Value, Refusal> {
+    let tool = contract.tool(params["name"].as_str().unwrap_or_default());
+    let tool = tool.ok_or_else(|| (-32602, "there is no such tool".to_owned()))?;
+    let arguments = &params["arguments"];
+    let is_lenient = is(Mutant::AnyTime) || is(Mutant::AnyFile);
+    if let Err(wrong) = tool.input.check(arguments)
+        && !is_lenient
+    {
+        return Err((-32602, wrong[0].to_string()));
+    }
+    let said = params["requestState"].as_str().map(|state| PersonAnswer {
+        answer: params["inputResponses"]["approval"].clone(),
+        state: state.to_owned(),
+    });
+    let can_ask = params["_meta"]["io.modelcontextprotocol/clientCapabilities"]["elicitation"].is_object();
+    match server.call(tool.name, arguments, said)? {
+        Answer::Done(response) => Ok(json!({ "content": [], "structuredContent": response })),
+        Answer::Asked { .. } if !can_ask => {
+            Err(refused("it needs a person's approval, and the client can't ask"))
+        }
+        Answer::Asked { message, state } => {
+            let schema = json!({ "type": "object", "properties": {} });
+            let question = json!({ "message": message, "requestedSchema": schema });
+            Ok(json!({
+                "resultType": "input_required",
+                "inputRequests": { "approval": { "method": "elicitation/create", "params": question } },
+                "requestState": state,
+            }))
+        }
+    }
+}
+
+/// A folder in a repository.
+struct Library(PathBuf);
+
+impl Library {
+    /// Holds off other processes as long as the file is there.
+    fn lock(&self) -> Result<File, Refusal> {
+        let file = File::create(self.own("lock")?).map_err(failed)?;
+        file.lock().map_err(failed)?;
+        Ok(file)
+    }
+
+    /// A file of ours in `.git`.
+    fn own(&self, name: &str) -> Result<PathBuf, Refusal> {
+        let folder = self.0.join(".git/small");
+        fs::create_dir_all(&folder).map_err(failed)?;
+        Ok(folder.join(name))
+    }
+
+    /// Bytes of a file that is no link, nor in a linked folder; `None` where there is none.
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Refusal> {
+        let mut at = self.0.clone();
+        for part in path.split('/') {
+            at.push(part);
+            if at.is_symlink() && !is(Mutant::FollowsLinks) {
+                return Err((-32001, format!("`{path}` is a link, or in a linked folder")));
+            }
+        }
+        match fs::read(&at) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(refused(error.to_string())),
+        }
+    }
+
+    /// Writes a file, or removes it, and commits that alone.
+    fn write(&self, path: &str, bytes: Option<&[u8]>, message: &str) -> Result<(), Refusal> {
+        let at = self.0.join(path);
+        match bytes {
+            Some(bytes) => {
+                fs::create_dir_all(at.parent().unwrap_or(&self.0)).map_err(failed)?;
+                fs::write(&at, bytes).map_err(failed)?;
+            }
+            None => fs::remove_file(&at).map_err(failed)?,
+        }
+        if is(Mutant::CommitsNothing) {
+            return Ok(());
+        }
+        self.git(&["add", "--force", "--", path])?;
+        self.git(&[
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "-m",
+            &format!("{message} {path}"),
+            "--",
+            path,
+        ])?;
+        if is(Mutant::CommitsAgain) {
+            self.git(&["commit", "--quiet", "--allow-empty", "-m", "once more"])?;
+        }
+        Ok(())
+    }
+
+    fn git(&self, arguments: &[&str]) -> Result<(), Refusal> {
+        let who = [
+            "-c",
+            "user.name=small",
+            "-c",
+            "user.email=small@localhost",
+            "-c",
+            "gc.auto=0",
+        ];
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(&self.0)
+            .args(who)
+            .args(arguments)
+            .output();
+        let output = output.map_err(failed)?;
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(refused(error))
+        }
+    }
+}

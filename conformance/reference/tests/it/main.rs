@@ -1,0 +1,4 @@
+//! Tests of the suite that need a correct server and its mutants.
+
+mod adapters;
+mod http;

@@ -1,0 +1,14 @@
+//! The tool that reads the activity log.
+
+/// The tool that reads the activity log, and where an entry has its fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogSpec {
+    /// Name of the tool.
+    pub tool: &'static str,
+    /// JSON pointer to the list of entries in its response, oldest first.
+    pub entries: &'static str,
+    /// JSON pointer in an entry to the path that changed.
+    pub path: &'static str,
+    /// JSON pointer in an entry to the commit that changed it.
+    pub commit: &'static str,
+}

@@ -1,0 +1,172 @@
+//! The declaration of a contract, as constants in generated code.
+//!
+//! The fields mirror `meta/contract.schema.json` and `meta/tool.schema.json`, which describe them. A constant
+//! names the fields that its contract uses and takes the others from [`ContractSpec::EMPTY`] or [`ToolSpec::new`], so that it does
+//! not change when a key is added.
+
+mod annotations;
+mod approval;
+mod effect;
+mod errors;
+mod example;
+mod guarantee;
+mod log;
+mod preview;
+mod prompt;
+mod rate_limit;
+mod resource;
+
+use serde_json::Value;
+
+pub use self::{
+    annotations::Annotations,
+    approval::{Approval, Shows},
+    effect::{Effect, EffectKind, When},
+    errors::{ErrorChannel, ErrorSpec},
+    example::Example,
+    guarantee::{Guarantee, GuaranteeKind},
+    log::LogSpec,
+    preview::PreviewPair,
+    prompt::{ArgumentSpec, PromptSpec},
+    rate_limit::RateLimit,
+    resource::ResourceSpec,
+};
+pub use crate::policy::PathPolicy;
+use crate::schema::Schema;
+/// A whole contract.
+#[derive(Debug)]
+pub struct ContractSpec {
+    /// Name of the contract, which is that of its folder: `reading-list`.
+    pub id: &'static str,
+    /// Semantic version of the contract.
+    pub version: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Whether all tools work on one document, which the operator names.
+    pub document: bool,
+    /// How errors reach the client.
+    pub error_channel: ErrorChannel,
+    /// Key in an error's data that repeats the detail of the case, if the contract has one.
+    pub error_details: Option<&'static str>,
+    /// The errors that tools of this contract can return.
+    pub errors: &'static [ErrorSpec],
+    /// The promises of an implementation, in the words of the source document.
+    pub guarantees: &'static [Guarantee],
+    /// Pairs of tools of which one previews the other's change.
+    pub previews: &'static [PreviewPair],
+    /// The tool that reads the activity log.
+    pub log: Option<LogSpec>,
+    /// Rate limits per caller, by name.
+    pub rate_limits: &'static [RateLimit],
+    /// The tools, in the order in which clients see them.
+    pub tools: &'static [ToolSpec],
+    /// The resources, in the order in which clients see them.
+    pub resources: &'static [ResourceSpec],
+    /// The prompts, in the order in which clients see them.
+    pub prompts: &'static [PromptSpec],
+}
+
+impl ContractSpec {
+    /// A contract without any key, for `..` in a constant.
+    pub const EMPTY: Self = Self {
+        id: "",
+        version: "",
+        title: "",
+        document: false,
+        error_channel: ErrorChannel::Result,
+        error_details: None,
+        errors: &[],
+        guarantees: &[],
+        previews: &[],
+        log: None,
+        rate_limits: &[],
+        tools: &[],
+        resources: &[],
+        prompts: &[],
+    };
+
+    /// Returns the tool of that name.
+    pub fn tool(&self, name: &str) -> Option<&'static ToolSpec> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// Returns the resource of that name.
+    pub fn resource(&self, name: &str) -> Option<&'static ResourceSpec> {
+        self.resources.iter().find(|resource| resource.name == name)
+    }
+
+    /// Returns the prompt of that name.
+    pub fn prompt(&self, name: &str) -> Option<&'static PromptSpec> {
+        self.prompts.iter().find(|prompt| prompt.name == name)
+    }
+}
+
+/// One tool.
+#[derive(Debug)]
+pub struct ToolSpec {
+    /// Name on the wire.
+    pub name: &'static str,
+    /// Description on the wire.
+    pub description: &'static str,
+    /// Hints for clients.
+    pub annotations: Annotations,
+    /// Whether a call makes a commit. Such a tool's method returns [`Staged`](crate::Staged).
+    pub mutating: bool,
+    /// JSON pointer in the request to the path that the tool works on.
+    pub path: Option<&'static str>,
+    /// The folder that the path is relative to, with a `/` at its end. The default is the library's root.
+    pub path_in: Option<&'static str>,
+    /// The permitted paths. The runtime checks before it calls the tool's method.
+    pub paths: Option<PathPolicy>,
+    /// JSON pointer in a mutating tool's response to the id of the commit; `None` if the response has no field
+    /// for it.
+    pub commit: Option<&'static str>,
+    /// Set if a person must approve each call's change. The runtime asks.
+    pub approval: Option<Approval>,
+    /// Name of its rate limit. The runtime counts.
+    pub rate_limit: Option<&'static str>,
+    /// Names of the errors that the tool can return.
+    pub errors: &'static [&'static str],
+    /// What calls do to the document at `path`. At most one holds for a request.
+    pub effects: &'static [Effect],
+    /// Schema of the arguments.
+    pub input: &'static Schema,
+    /// Schema of the structured result.
+    pub output: &'static Schema,
+    /// Examples of arguments, valid and invalid.
+    pub examples: &'static [Example],
+}
+
+impl ToolSpec {
+    /// Returns a tool that changes nothing and has no key but its schemas, for `..` in a static.
+    pub const fn new(input: &'static Schema, output: &'static Schema) -> Self {
+        Self {
+            name: "",
+            description: "",
+            annotations: Annotations {
+                read_only: true,
+                destructive: false,
+                idempotent: true,
+                open_world: false,
+            },
+            mutating: false,
+            path: None,
+            path_in: None,
+            paths: None,
+            commit: None,
+            approval: None,
+            rate_limit: None,
+            errors: &[],
+            effects: &[],
+            input,
+            output,
+            examples: &[],
+        }
+    }
+
+    /// Returns the path in this request, relative to the library's root, if the tool has one.
+    pub fn path_of(&self, request: &Value) -> Option<String> {
+        let named = request.pointer(self.path?)?.as_str()?;
+        Some(format!("{}{named}", self.path_in.unwrap_or_default()))
+    }
+}

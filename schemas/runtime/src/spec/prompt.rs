@@ -1,0 +1,34 @@
+//! Prompts.
+
+/// A prompt: a text for a model, rendered from a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptSpec {
+    /// Name on the wire.
+    pub name: &'static str,
+    /// Description on the wire.
+    pub description: &'static str,
+    /// The arguments.
+    pub arguments: &'static [ArgumentSpec],
+    /// The source document's text, with a placeholder in braces for each value: `{section_content}`.
+    pub template: &'static str,
+}
+
+impl PromptSpec {
+    /// Returns the argument of that name.
+    pub fn argument(&self, name: &str) -> Option<&'static ArgumentSpec> {
+        self.arguments.iter().find(|argument| argument.name == name)
+    }
+}
+
+/// An argument of a prompt. Its value is a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArgumentSpec {
+    /// Name on the wire.
+    pub name: &'static str,
+    /// Description on the wire.
+    pub description: &'static str,
+    /// Whether the prompt requires it.
+    pub required: bool,
+    /// Whether the server offers completions for it.
+    pub completes: bool,
+}

@@ -1,0 +1,24 @@
+//! The exact error to answer a request with.
+
+use std::sync::{Arc, OnceLock};
+
+use rmcp::{ErrorData, RoleServer, service::RequestContext};
+
+/// Carries the error of a contract past rmcp, which would replace the code -32002.
+#[derive(Clone, Default)]
+pub(super) struct ExactError(Arc<OnceLock<ErrorData>>);
+
+impl ExactError {
+    /// Stores `error` as the answer to the request, and returns it.
+    pub(super) fn store(cx: &RequestContext<RoleServer>, error: ErrorData) -> ErrorData {
+        if let Some(Self(cell)) = cx.extensions.get() {
+            // A request has only one answer, so the cell is still empty.
+            let _ = cell.set(error.clone());
+        }
+        error
+    }
+    /// Returns the stored error, or `error` if there is none.
+    pub(super) fn or(&self, error: ErrorData) -> ErrorData {
+        self.0.get().cloned().unwrap_or(error)
+    }
+}

@@ -1,0 +1,72 @@
+//! The origin of a request: its name, its caller and their permissions, as the transport knows them.
+
+use std::sync::Arc;
+
+use rmcp::{
+    ErrorData,
+    model::{ErrorCode, Extensions},
+};
+use serde_json::json;
+use tabellion_runtime::{ContractSpec, rates::RETRY_AFTER, token_bucket::seconds};
+
+use super::access::{Access, Budget, Grant};
+
+/// What a transport knows about a request beside its message.
+#[derive(Debug, Clone)]
+pub(super) struct RequestOrigin {
+    /// Name of the request in the log.
+    pub(super) request: Arc<str>,
+    /// Caller and permissions; `None` without authentication, which permits everything.
+    pub(super) grant: Option<Arc<dyn Grant>>,
+    /// Budget of the caller; `None` if requests are not limited.
+    pub(super) budget: Option<Arc<dyn Budget>>,
+}
+
+/// Error code for a caller without the needed scope.
+pub(super) const FORBIDDEN: ErrorCode = ErrorCode(403);
+/// Error code for a caller that exceeded its rate limit.
+pub(super) const TOO_MANY: ErrorCode = ErrorCode(429);
+
+/// Returns the caller's permissions; `None` without authentication.
+pub(super) fn grant(request: &Extensions) -> Option<&Arc<dyn Grant>> {
+    request.get::<RequestOrigin>()?.grant.as_ref()
+}
+
+/// Returns the name under which the caller is counted; `None` if callers are not told apart.
+pub(super) fn counted_as(request: &Extensions) -> Option<&Arc<str>> {
+    let budget = request.get::<RequestOrigin>()?.budget.as_ref();
+    budget.map(|budget| budget.caller())
+}
+
+/// Refuses a request for which the caller lacks the scope.
+pub(super) fn allow(request: &Extensions, contract: &ContractSpec, access: Access) -> Result<(), ErrorData> {
+    let Some(grant) = grant(request).filter(|grant| !grant.allows(contract.id, access)) else {
+        return Ok(());
+    };
+    let needed = access.as_str();
+    let message = format!(
+        "{} may not do this: it needs a key or a token with the scope `{needed}:{}`",
+        grant.author().name,
+        contract.id
+    );
+    Err(ErrorData::new(
+        FORBIDDEN,
+        message,
+        Some(json!({ "scope": needed })),
+    ))
+}
+
+/// Counts the request, or refuses it if the caller has exhausted its budget.
+pub(super) fn count(request: &Extensions, access: Access) -> Result<(), ErrorData> {
+    let budget = request.get::<RequestOrigin>().and_then(|it| it.budget.as_ref());
+    let Some(Err(wait)) = budget.map(|budget| budget.take(access)) else {
+        return Ok(());
+    };
+    let seconds = seconds(wait);
+    let message = format!("too many requests in a minute; nothing was done, try again in {seconds} s");
+    Err(ErrorData::new(
+        TOO_MANY,
+        message,
+        Some(json!({ RETRY_AFTER: seconds })),
+    ))
+}

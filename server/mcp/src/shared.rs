@@ -1,0 +1,69 @@
+//! What all clients of one adapter share, and the two eras of the protocol.
+
+use std::sync::Arc;
+
+use rmcp::model::{Implementation, MetaObject, ServerConfig};
+use serde_json::{Value, json};
+
+use super::{
+    approval::{ApprovalPolicy, Approvals},
+    calls::Calls,
+    catalog::Catalog,
+};
+
+/// Key in `_meta` of a result: its server, since 2026-07-28.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// What the server reports about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerInfo {
+    /// Name of the server.
+    pub name: String,
+    /// Version of the server.
+    pub version: String,
+    /// Instructions for the model.
+    pub instructions: Option<String>,
+}
+
+/// State that all clients share.
+pub(super) struct Shared {
+    pub(super) catalog: Catalog,
+    pub(super) approvals: Arc<Approvals>,
+    pub(super) calls: Calls,
+    pub(super) config: ServerConfig,
+    /// Value of [`SERVER_INFO`] in `_meta` of results since 2026-07-28.
+    signature: Value,
+}
+
+/// The protocol generation of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Era {
+    /// Until 2025-11-25: in a session opened by `initialize`.
+    Session,
+    /// Since 2026-07-28: each request on its own.
+    Stateless,
+}
+
+impl Shared {
+    pub(super) fn new(catalog: Catalog, info: ServerInfo, approval: ApprovalPolicy) -> Self {
+        let signature = json!({ "name": info.name, "version": info.version });
+        let server = Implementation::new(info.name, info.version);
+        let mut config = ServerConfig::new(catalog.capabilities()).with_server_info(server);
+        config.instructions = info.instructions;
+        Self {
+            catalog,
+            approvals: Arc::new(Approvals::new(approval)),
+            calls: Calls::default(),
+            config,
+            signature,
+        }
+    }
+
+    /// Adds the server's name to the result's `_meta`, as required since 2026-07-28.
+    pub(super) fn sign(&self, era: Era, meta: &mut Option<MetaObject>) {
+        if era == Era::Stateless {
+            meta.get_or_insert_default()
+                .insert(SERVER_INFO.into(), self.signature.clone());
+        }
+    }
+}
