@@ -1,7 +1,7 @@
 //! One pass of pulldown-cmark over a text's mask: its top-level blocks, and its headings.
 //!
-//! The blocks are for comparing a document with itself after an edit ([`super::outside`]), the headings for the
-//! [`super::outline`]. Positions are those of the text.
+//! [`super::outside`] compares the blocks before and after an edit; [`super::outline`] uses the headings. Positions are
+//! those of the text.
 
 use std::ops::Range;
 
@@ -9,29 +9,28 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::{Flavor, lines, mdx};
 
-/// A block that stands in no other block.
+/// A block that is inside no other block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
-    /// What it is.
-    pub(super) kind: Kind,
-    /// From its first character to its last that is no white space.
+    pub(super) kind: BlockKind,
+    /// The block without white space at its end.
     pub(super) range: Range<usize>,
 }
 
-/// What a top-level block is.
+/// The kind of a top-level block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     /// A block that pulldown-cmark names.
     Tagged(TagEnd),
     /// A thematic break.
     Rule,
-    /// Lines that no block claims: link reference definitions, and what the MDX mask hides.
+    /// Lines outside all of the parser's blocks: link reference definitions, and text that the MDX mask hides.
     Unclaimed,
 }
 
-impl Kind {
-    /// A table, with all its rows.
-    pub(super) const TABLE: Kind = Kind::Tagged(TagEnd::Table);
+impl BlockKind {
+    /// A table with all its rows.
+    pub(super) const TABLE: BlockKind = BlockKind::Tagged(TagEnd::Table);
 }
 
 /// A heading at any depth.
@@ -41,12 +40,12 @@ pub(super) struct Heading {
     pub(super) level: u8,
     /// The text a reader sees, without markup and images.
     pub(super) text: String,
-    /// Its whole lines, with their endings and a setext heading's underline; only for one at top level. Those in
-    /// quotes, lists and footnotes take part in the numbering of slugs and in nothing else.
+    /// The heading's whole lines, with their endings and a setext heading's underline; `None` for a heading in a quote,
+    /// list or footnote, which only counts for the numbering of slugs.
     pub(super) lines: Option<Range<usize>>,
 }
 
-/// Parses `masked` (without lone `\r`) from `start` on, where the front matter ends. Returns the top-level blocks and
+/// Parses `masked` (without lone `\r`) from `start`, the end of the front matter. Returns the top-level blocks and
 /// all headings, both in the order of the text.
 pub(super) fn parse(masked: &str, start: usize, flavor: Flavor) -> (Vec<Block>, Vec<Heading>) {
     match flavor {
@@ -57,16 +56,16 @@ pub(super) fn parse(masked: &str, start: usize, flavor: Flavor) -> (Vec<Block>, 
 
 /// The state of the walk over the parser's events.
 struct Reader<'t> {
-    /// The text before the MDX mask, to see what the mask hides.
+    /// The text without the MDX mask, to find what the mask hides.
     body: &'t str,
     /// Where the body starts in the whole text.
     offset: usize,
     blocks: Vec<Block>,
     headings: Vec<Heading>,
-    /// How many blocks and spans are open.
+    /// The number of open blocks and spans.
     depth: usize,
     in_heading: bool,
-    /// How many images are open: their text is no visible text.
+    /// The number of open images, whose text is not visible.
     images: usize,
 }
 
@@ -92,7 +91,7 @@ impl<'t> Reader<'t> {
             match event {
                 Event::Start(tag) => self.open(&tag, range),
                 Event::End(tag) => self.close(tag),
-                Event::Rule if self.depth == 0 => self.block(Kind::Rule, range),
+                Event::Rule if self.depth == 0 => self.block(BlockKind::Rule, range),
                 Event::Text(text) | Event::Code(text) => self.visible(&text),
                 Event::SoftBreak | Event::HardBreak => self.visible(" "),
                 _ => {}
@@ -107,7 +106,7 @@ impl<'t> Reader<'t> {
             self.heading(*level, range.clone());
         }
         if self.depth == 0 {
-            self.block(Kind::Tagged(tag.to_end()), range);
+            self.block(BlockKind::Tagged(tag.to_end()), range);
         }
         self.images += usize::from(matches!(tag, Tag::Image { .. }));
         self.depth += 1;
@@ -125,7 +124,7 @@ impl<'t> Reader<'t> {
     fn heading(&mut self, level: HeadingLevel, range: Range<usize>) {
         self.in_heading = true;
         let lines = (self.depth == 0).then(|| {
-            // The parser leaves open how much white space belongs to a heading's range.
+            // The parser does not specify how much white space belongs to a heading's range.
             let start = lines::line_start(self.body, range.start);
             let end = lines::line_end(self.body, range.end);
             self.offset + start..self.offset + end
@@ -146,23 +145,23 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn block(&mut self, kind: Kind, range: Range<usize>) {
+    fn block(&mut self, kind: BlockKind, range: Range<usize>) {
         self.unclaimed(range.start);
         self.push(kind, range);
     }
 
-    /// Records what stands between the last block and `end`, if anything does.
+    /// Records the text between the last block and `end`, if it is not blank.
     fn unclaimed(&mut self, end: usize) {
         let start = self
             .blocks
             .last()
             .map_or(0, |block| block.range.end - self.offset);
         if start < end {
-            self.push(Kind::Unclaimed, start..end);
+            self.push(BlockKind::Unclaimed, start..end);
         }
     }
 
-    fn push(&mut self, kind: Kind, range: Range<usize>) {
+    fn push(&mut self, kind: BlockKind, range: Range<usize>) {
         let text = &self.body[range.clone()];
         let trimmed = text.trim_ascii();
         if trimmed.is_empty() {

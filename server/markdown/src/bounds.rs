@@ -1,48 +1,48 @@
-//! How much structure a text may have, so that no file takes all memory to parse.
+//! Limits on a text's structure, so that parsing a file can't exhaust memory.
 //!
-//! What a parser keeps grows with a text's lines and marks, not with its bytes: ten million bytes of prose take some
-//! 50 MB, and as many of `#` and a line ending 2.4 GB. At the bounds it is less than half a gigabyte.
+//! A parser's memory grows with a text's lines and marks, not with its bytes: ten million bytes of prose take some
+//! 50 MB, ten million bytes of `#` and line endings 2.4 GB. At the limits it takes less than half a gigabyte.
 
 use super::lines;
 
-/// The most lines of a text that is parsed.
+/// Upper bound of the lines of a text that is parsed.
 pub const MAX_LINES: usize = 1_000_000;
-/// The most characters in it that may be markup within a line.
+/// Upper bound of the characters of a text that may be inline markup.
 pub const MAX_MARKS: usize = 4_000_000;
 
 /// A text has too much structure to be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum TooMuch {
-    /// It has so many lines.
+pub enum LimitError {
+    /// The text has this many lines.
     #[error(
         "it has {0} lines, more than the {MAX_LINES} in which sections are looked for; split the file, or write it whole"
     )]
     Lines(usize),
-    /// It has so many characters that may be markup.
+    /// The text has this many characters that may be markup.
     #[error(
         "it has {0} characters of markup, more than the {MAX_MARKS} that are looked at; split the file, or write it whole"
     )]
     Marks(usize),
 }
 
-/// Fails where `parts` together are too much.
+/// Checks that `parts` together are within the limits.
 ///
 /// # Errors
-/// [`TooMuch`].
-pub(super) fn check(parts: &[&str]) -> Result<(), TooMuch> {
+/// If they exceed one.
+pub(super) fn check(parts: &[&str]) -> Result<(), LimitError> {
     let count = |of: fn(&str) -> usize| parts.iter().map(|part| of(part)).sum::<usize>();
-    // What has no more bytes than that has no more of anything.
+    // A text has no more lines or marks than bytes.
     let bytes = count(str::len);
     if bytes > MAX_LINES {
         let lines = count(lines_of);
         if lines > MAX_LINES {
-            return Err(TooMuch::Lines(lines));
+            return Err(LimitError::Lines(lines));
         }
     }
     if bytes > MAX_MARKS {
         let marks = count(marks_of);
         if marks > MAX_MARKS {
-            return Err(TooMuch::Marks(marks));
+            return Err(LimitError::Marks(marks));
         }
     }
     Ok(())
@@ -59,7 +59,7 @@ fn marks_of(text: &str) -> usize {
         .sum()
 }
 
-/// Which bytes may be markup.
+/// True for bytes that may be markup.
 const IS_MARK: [bool; 256] = {
     let (mut is_mark, marks, mut at) = ([false; 256], b"[]!<&`*_~|\\>-", 0);
     while at < marks.len() {

@@ -1,9 +1,8 @@
 //! Unified diffs in git's form: `git apply` turns the old bytes into exactly the new ones.
 //!
-//! A line is what git takes for one: it ends at `\n`, and a `\r` is part of it. Compared is only what lies between the
-//! lines that both texts start and end with, so an edit far away in a long file costs nothing. There is no time limit:
-//! a diff depends on its two texts and on nothing else. Where searching for the shortest diff could take long, what
-//! lies between goes out whole.
+//! Lines are git's: a line ends at `\n`, and a `\r` is part of it. The lines that both texts start and end with are not
+//! compared further, so unchanged parts of a long file cost little. There is no time limit, so a diff depends only on its
+//! two texts. Where the search for the shortest diff could take long, the diff replaces all lines between.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -11,25 +10,25 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, DiffTag};
 
-/// How many unchanged lines stand around a change.
-const CONTEXT: usize = 3;
+/// The number of unchanged lines around a change.
+const CONTEXT_LINES: usize = 3;
 
-/// The most lines, old and new together, among which the shortest diff is searched for: Myers' search takes time in
-/// the square of their number.
-const SEARCHED: usize = 10_000;
+/// Upper bound of the lines, old and new together, among which the shortest diff is searched for: Myers' algorithm takes
+/// time quadratic in their number.
+const MAX_SEARCHED_LINES: usize = 10_000;
 
-/// Returns the unified diff of two versions of the file at `path`, with `a/` and `b/` before it; the empty string when
+/// Returns the unified diff of two versions of the file at `path`, prefixed with `a/` and `b/`; the empty string if
 /// they are equal.
 pub fn unified(path: &str, old: &str, new: &str) -> String {
     LineDiff::between(old, new).unified(path)
 }
 
-/// Returns how many lines a diff of the two texts adds and how many it removes, in this order.
+/// Returns the numbers of lines that a diff of the two texts adds and removes, in this order.
 pub fn line_counts(old: &str, new: &str) -> (usize, usize) {
     LineDiff::between(old, new).counts()
 }
 
-/// Two texts as lines, and what of them differs.
+/// The lines of two texts, and their differences.
 pub(super) struct LineDiff<'t> {
     old: Vec<&'t str>,
     new: Vec<&'t str>,
@@ -37,7 +36,6 @@ pub(super) struct LineDiff<'t> {
 }
 
 impl<'t> LineDiff<'t> {
-    /// Compares two texts.
     pub(super) fn between(old: &'t str, new: &'t str) -> Self {
         let old: Vec<&str> = old.split_inclusive('\n').collect();
         let new: Vec<&str> = new.split_inclusive('\n').collect();
@@ -45,7 +43,7 @@ impl<'t> LineDiff<'t> {
         LineDiff { old, new, ops }
     }
 
-    /// Returns how many lines come and how many go.
+    /// Returns the numbers of added and removed lines.
     pub(super) fn counts(&self) -> (usize, usize) {
         let changes = || self.ops.iter().filter(|op| op.tag() != DiffTag::Equal);
         (
@@ -57,7 +55,7 @@ impl<'t> LineDiff<'t> {
     /// Returns the diff as a patch.
     pub(super) fn unified(&self, path: &str) -> String {
         let mut patch = String::new();
-        for hunk in similar::group_diff_ops(self.ops.clone(), CONTEXT) {
+        for hunk in similar::group_diff_ops(self.ops.clone(), CONTEXT_LINES) {
             if patch.is_empty() {
                 patch = format!("--- {}\n+++ {}\n", file_name("a", path), file_name("b", path));
             }
@@ -85,7 +83,7 @@ impl<'t> LineDiff<'t> {
     }
 }
 
-/// Returns what is equal and what differs, in the order of the lines.
+/// Returns equal and different runs of lines, in their order.
 fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     let head = equal_lines(old.iter(), new.iter());
     let tail = equal_lines(old[head..].iter().rev(), new[head..].iter().rev());
@@ -99,7 +97,7 @@ fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     ops.extend(
         search(old_middle, new_middle)
             .into_iter()
-            .map(|op| later(op, head)),
+            .map(|op| shifted(op, head)),
     );
     let (old_index, new_index) = (old.len() - tail, new.len() - tail);
     ops.push(DiffOp::Equal {
@@ -118,7 +116,7 @@ fn equal_lines<'l>(old: impl Iterator<Item = &'l &'l str>, new: impl Iterator<It
 /// Compares lines that start and end differently. Each distinct line becomes a number first, so that the search never
 /// compares long lines twice.
 fn search<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<DiffOp> {
-    if old.is_empty() || new.is_empty() || old.len() + new.len() > SEARCHED {
+    if old.is_empty() || new.is_empty() || old.len() + new.len() > MAX_SEARCHED_LINES {
         return vec![DiffOp::Replace {
             old_index: 0,
             old_len: old.len(),
@@ -138,8 +136,8 @@ fn search<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<DiffOp> {
     similar::capture_diff_slices(Algorithm::Myers, &old, &new)
 }
 
-/// Returns the operation for texts that have `lines` more lines before it.
-fn later(op: DiffOp, lines: usize) -> DiffOp {
+/// Returns the operation shifted by `lines` lines.
+fn shifted(op: DiffOp, lines: usize) -> DiffOp {
     let (old_index, new_index) = (op.old_range().start + lines, op.new_range().start + lines);
     let (old_len, new_len) = (op.old_range().len(), op.new_range().len());
     match op.tag() {
@@ -167,8 +165,8 @@ fn later(op: DiffOp, lines: usize) -> DiffOp {
     }
 }
 
-/// Returns a range of lines as a hunk's head has it: the first, counted from 1, and how many unless it is one; of an
-/// empty range the line before it.
+/// Formats a range of lines for a hunk header: its first line, counted from 1, and its length unless that is 1. An empty
+/// range gives the line before it.
 fn position(lines: Range<usize>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -187,8 +185,8 @@ fn lines(mark: char, lines: &[&str], patch: &mut String) {
     }
 }
 
-/// Returns a path as git writes it in a patch: in quotes and with C's escapes when it holds a control character, a
-/// quote, a backslash or anything beyond ASCII, and with a tab behind it when it holds a blank.
+/// Formats a path as git does in a patch: in quotes and with C escapes if it contains a control character, a quote, a
+/// backslash or a byte beyond ASCII, and followed by a tab if it contains a space.
 fn file_name(side: &str, path: &str) -> String {
     let mut quoted = format!("\"{side}/");
     let mut plain = true;

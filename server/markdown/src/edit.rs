@@ -1,45 +1,47 @@
-//! Edits: the five operations, and the plan of what one makes of a text.
+//! The five edit operations, and the plan of an edit.
 //!
-//! A plan is a splice: some bytes of the old text go, some come, and everything else stays as it is. Preview and
-//! execution both work from the same plan, which is how a preview shows what happens.
+//! A plan replaces one range of the old text; all other bytes stay. Preview and execution use the same plan, so a preview
+//! shows exactly what execution does.
 
 use std::ops::Range;
 
-use super::bounds::{self, TooMuch};
-use super::outline::{Outline, Section};
+use super::bounds::{self, LimitError};
+use super::outline::Outline;
+use super::section::Section;
+use super::splice::Splice;
 use super::target::TargetError;
 use super::{Flavor, outside, seams};
 
-/// One edit of a document. `content` goes in verbatim; `target` is read as [`Outline::find`] says.
+/// One edit of a document. `content` is inserted verbatim; `target` is resolved by [`Outline::find`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edit<'a> {
-    /// Puts the content at the end of the document.
+    /// Inserts the content at the end of the document.
     Append {
         /// The Markdown to add.
         content: &'a str,
     },
-    /// Puts the content at the start of the document, after a byte order mark and front matter.
+    /// Inserts the content at the start of the document, after a byte order mark and front matter.
     Prepend {
         /// The Markdown to add.
         content: &'a str,
     },
-    /// Puts the content in the place of a section: its heading, its text and its children.
+    /// Replaces a section (its heading, its text and its children) with the content.
     ReplaceSection {
         /// The section to replace.
         target: &'a str,
-        /// The Markdown that takes its place; the empty string deletes the section.
+        /// The Markdown that replaces it; the empty string deletes the section.
         content: &'a str,
     },
-    /// Puts the content before a section's heading.
+    /// Inserts the content before a section's heading.
     InsertBefore {
-        /// The section to stand before.
+        /// The section before which the content is inserted.
         target: &'a str,
         /// The Markdown to add.
         content: &'a str,
     },
-    /// Puts the content after a section and its children.
+    /// Inserts the content after a section and its children.
     InsertAfter {
-        /// The section to stand after.
+        /// The section after which the content is inserted.
         target: &'a str,
         /// The Markdown to add.
         content: &'a str,
@@ -47,7 +49,7 @@ pub enum Edit<'a> {
 }
 
 impl<'a> Edit<'a> {
-    /// Returns the operation's name, as contract 000 spells it.
+    /// Returns the operation's name as the contract spells it.
     pub fn name(&self) -> &'static str {
         match self {
             Edit::Append { .. } => "append",
@@ -58,7 +60,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Returns the section it names, if the operation has one.
+    /// Returns the operation's target, if it has one.
     pub fn target(&self) -> Option<&'a str> {
         match *self {
             Edit::Append { .. } | Edit::Prepend { .. } => None,
@@ -68,7 +70,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Returns the Markdown it brings.
+    /// Returns the Markdown to insert.
     pub fn content(&self) -> &'a str {
         match *self {
             Edit::Append { content }
@@ -79,7 +81,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Returns the bytes of `text` that its content takes the place of: an empty range where it only adds.
+    /// Returns the range of `text` that the content replaces; empty for an operation that only adds.
     fn removes(&self, text: &str, outline: &Outline) -> Result<Range<usize>, TargetError> {
         let at = |position: usize| position..position;
         let section = |target: &str| outline.find(text, target);
@@ -93,41 +95,41 @@ impl<'a> Edit<'a> {
     }
 }
 
-/// What an edit makes of a text.
+/// The result of an edit, not yet written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// The new text: the old one with `removed` exchanged for `inserted`, every other byte unchanged.
+    /// The new text: the old one with `removed` replaced by `inserted`, every other byte unchanged.
     pub text: String,
-    /// The bytes of the old text that go.
+    /// The replaced range of the old text.
     pub removed: Range<usize>,
-    /// The bytes of the new text that come: the content, and the line endings that keep it apart.
+    /// The inserted range of the new text: the content, and the line endings that separate it.
     pub inserted: Range<usize>,
-    /// Headings of the old text outside the splice that are none any more, such as those that an unclosed fence in
-    /// the content swallows. Their positions are those in the old text.
+    /// Headings of the old text outside the splice that are no longer headings, for example because an unclosed fence in
+    /// the content swallows them. Positions are those in the old text.
     pub lost: Vec<Section>,
-    /// Headings of the new text outside the splice that were none before. Their positions are those in the new text.
+    /// Headings of the new text outside the splice that were no headings before. Positions are those in the new text.
     pub gained: Vec<Section>,
-    /// Whether bytes outside the splice became front matter, or ceased to be.
+    /// True if bytes outside the splice became front matter or ceased to be front matter.
     pub front_matter_changed: bool,
 }
 
-/// Why an edit can't be planned.
+/// An edit can't be planned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The edit's target names no section, or more than one.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// The text has too much structure to be parsed, or would have.
+    /// The old or new text has too much structure to be parsed.
     #[error(transparent)]
-    TooMuch(#[from] TooMuch),
+    Limit(#[from] LimitError),
 }
 
 /// Plans an edit of `old`.
 ///
-/// Linear: the old text is parsed once, the new one three times at most, to try separators.
+/// Parses the old text once, and the new one at most three times, to try separators.
 ///
 /// # Errors
-/// [`EditError`].
+/// If the target is not exactly one section, or a text exceeds the parser's limits.
 pub fn plan(old: &str, flavor: Flavor, edit: &Edit<'_>) -> Result<Plan, EditError> {
     bounds::check(&[old, edit.content()])?;
     let before = Outline::parse(old, flavor);
@@ -135,7 +137,7 @@ pub fn plan(old: &str, flavor: Flavor, edit: &Edit<'_>) -> Result<Plan, EditErro
     let splice = seams::splice(old, &before, flavor, removed, edit.content());
     let (lost, gained) = outside::headings(&before, &splice);
     let front_matter_changed = outside::front_matter_changed(&before, &splice);
-    let seams::Splice {
+    let Splice {
         text,
         removed,
         inserted,

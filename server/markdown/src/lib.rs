@@ -1,18 +1,18 @@
-//! Markdown as bytes: where a document's sections are, what an edit makes of it, and how to show that beforehand.
+//! Markdown as bytes: a document's sections, edits of it, and previews of those edits.
 //!
-//! Everything here is pure: text in, text out. Nothing is ever rendered back from a syntax tree; an edit is one splice,
-//! and every byte outside it stays. Parsing is pulldown-cmark's, on a mask of the same length, so that each
-//! position it reports is a position in the file. Every function is linear in its input up to a constant factor that
-//! the modules name where they need one.
+//! All functions are pure: text in, text out. Nothing is rendered from a syntax tree: an edit replaces one range of bytes,
+//! and every byte outside that range stays. Parsing is pulldown-cmark's, on a mask of the same length, so that each
+//! position it reports is a position in the file. Every function takes time linear in its input, up to constant factors
+//! that the modules name.
 //!
-//! | module | answers |
+//! | module | contents |
 //! |---|---|
-//! | [`outline`] | which sections there are, with their byte ranges and slugs |
-//! | [`target`] | which section a caller means, and what to say when that is unclear |
-//! | [`edit`] | what the five operations make of the text: [`plan`] |
-//! | [`editor`] | what becomes of the text when sections come, go, change or move, each known by its position |
-//! | [`lineage`] | which section is which from one version of a document to the next, and what can be undone |
-//! | [`mod@preview`] | how a plan looks before it runs: diff, summary, risk |
+//! | [`outline`] | a document's sections, with their byte ranges and slugs |
+//! | [`target`] | finds the section that a caller names, or lists the candidates |
+//! | [`edit`] | the five edit operations, and the [`plan`] of an edit |
+//! | [`editor`] | inserts, deletes, updates and moves sections, each identified by its position |
+//! | [`lineage`] | section ids across the versions of a document, and the undo and redo stacks |
+//! | [`mod@preview`] | diff, summary and risk of a plan |
 //! | [`diff`] | unified diffs that `git apply` turns into exactly the new bytes |
 //!
 //! Left to others: files and paths (the library), commits, MDX validation, search.
@@ -20,6 +20,7 @@
 mod blocks;
 mod bounds;
 pub mod diff;
+mod display;
 pub mod edit;
 pub mod editor;
 mod front_matter;
@@ -31,16 +32,18 @@ pub mod outline;
 mod outside;
 pub mod preview;
 mod seams;
-mod shown;
+mod section;
 mod slug;
+mod splice;
 pub mod target;
 #[cfg(test)]
 mod tests;
 
-pub use bounds::{MAX_LINES, MAX_MARKS, TooMuch};
+pub use bounds::{LimitError, MAX_LINES, MAX_MARKS};
 pub use edit::{Edit, EditError, Plan, plan};
-pub use outline::{Outline, Section};
+pub use outline::Outline;
 pub use preview::{Preview, Risk, preview, summarize};
+pub use section::Section;
 pub use target::{Candidate, TargetError};
 
 /// The dialect a file is parsed as.
@@ -48,12 +51,12 @@ pub use target::{Candidate, TargetError};
 pub enum Flavor {
     /// CommonMark with GitHub's tables, footnotes, task lists and strikethrough.
     CommonMark,
-    /// The same, with MDX's `import`, `export` and JSX lines set aside first.
+    /// CommonMark as above, after MDX's `import`, `export` and JSX lines are masked.
     Mdx,
 }
 
 impl Flavor {
-    /// Returns the dialect that a path's extension says: `.mdx` is MDX, all else CommonMark.
+    /// Returns the dialect of the file at `path`: MDX for the extension `.mdx`, CommonMark for all others.
     pub fn of_path(path: &str) -> Self {
         match path.rsplit_once('.') {
             Some((_, extension)) if extension.eq_ignore_ascii_case("mdx") => Flavor::Mdx,

@@ -1,14 +1,13 @@
-//! Lines and their endings, in CommonMark's sense: `\n`, `\r\n`, or a `\r` on its own.
+//! Lines and line endings as CommonMark defines them: `\n`, `\r\n`, or a lone `\r`.
 
 use std::borrow::Cow;
 
 use memchr::memchr_iter;
 
-/// U+FEFF at the start of a file: not part of its text, never moved.
+/// The byte order mark at the start of a file, which is not part of its text and never moves.
 pub(super) const BOM: char = '\u{feff}';
 
-/// Returns the text with each lone `\r` as `\n`: same length, same positions, and line endings that both
-/// pulldown-cmark (which knows no lone `\r`) and a search for `\n` find.
+/// Replaces each lone `\r` by `\n`, which keeps all positions. pulldown-cmark does not recognize a lone `\r`.
 pub(super) fn mask_lone_cr(text: &str) -> Cow<'_, str> {
     if !text.contains('\r') {
         return Cow::Borrowed(text);
@@ -24,13 +23,13 @@ pub(super) fn mask_lone_cr(text: &str) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
-/// Returns where the line holding `position` starts. `masked` has no lone `\r`.
+/// Returns the start of the line that contains `position`. `masked` has no lone `\r`.
 pub(super) fn line_start(masked: &str, position: usize) -> usize {
     masked[..position].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// Returns where the line before `position` ends, its ending included: `position` itself when that starts a line.
-/// `masked` has no lone `\r`.
+/// Returns the end, including the line ending, of the line that contains the byte before `position`: `position` itself if
+/// that starts a line. `masked` has no lone `\r`.
 pub(super) fn line_end(masked: &str, position: usize) -> usize {
     if masked[..position].ends_with('\n') {
         return position;
@@ -40,8 +39,8 @@ pub(super) fn line_end(masked: &str, position: usize) -> usize {
         .map_or(masked.len(), |newline| position + newline + 1)
 }
 
-/// Returns the line ending that most lines of the text have; `\n` before `\r\n` before `\r` when equally many do,
-/// so `\n` for a text without any.
+/// Returns the text's most frequent line ending; of equally frequent ones the first of `\n`, `\r\n`, `\r`, so `\n` for a
+/// text without line endings.
 pub(super) fn ending_of(text: &str) -> &'static str {
     let (crlf, lf, cr) = endings(text);
     if lf >= crlf && lf >= cr {
@@ -53,7 +52,7 @@ pub(super) fn ending_of(text: &str) -> &'static str {
     }
 }
 
-/// How many lines end with `\r\n`, with `\n` alone, and with `\r` alone.
+/// Returns the numbers of `\r\n`, lone `\n` and lone `\r`, in this order.
 pub(super) fn endings(text: &str) -> (usize, usize, usize) {
     let bytes = text.as_bytes();
     let crlf = memchr_iter(b'\r', bytes)
@@ -63,17 +62,16 @@ pub(super) fn endings(text: &str) -> (usize, usize, usize) {
     (crlf, count(b'\n'), count(b'\r'))
 }
 
-/// Whether `left` and `right`, put side by side, would run into each other: text on one line, or a `\r` and a `\n`
-/// that were two line endings and would become one.
-pub(super) fn glue(left: &str, right: &str) -> bool {
+/// Returns true if joining `left` and `right` would merge two lines, or merge a `\r` and a `\n` into one line ending.
+pub(super) fn would_merge(left: &str, right: &str) -> bool {
     if left.is_empty() || right.is_empty() || left.ends_with('\n') {
         return false;
     }
     !left.ends_with('\r') || right.starts_with('\n')
 }
 
-/// Returns a text of several lines as one, each line trimmed, joined by a blank: how a heading's lines are compared.
-pub(super) fn squash(text: &str) -> String {
+/// Joins the trimmed non-empty lines of a text with spaces, so that headings of several lines can be compared.
+pub(super) fn join_lines(text: &str) -> String {
     let lines: Vec<&str> = text
         .trim()
         .split(['\n', '\r'])

@@ -1,28 +1,28 @@
-//! The MDX mask: a text of the same length in which what MDX adds to Markdown is blank.
+//! The MDX mask: a text of the same length in which MDX syntax is replaced by spaces.
 //!
-//! Parsing the mask as CommonMark finds the headings of an MDX file, also of one whose MDX is broken and which an MDX
-//! parser would refuse. Masked are `import` and `export` statements, lines that are nothing but JSX tags, and fenced
-//! code (MDX has no indented code, so a fence is one at any depth, while CommonMark would look into a deep one).
+//! Parsing the mask as CommonMark finds the headings of an MDX file, even if an MDX parser would reject the file. The mask
+//! hides `import` and `export` statements, lines that consist of JSX tags, and fenced code. (MDX has no indented code, so
+//! a fence counts at any indentation, where CommonMark would see text.)
 
-/// What the line before left open.
-enum Open {
-    /// Nothing: the line before was blank, masked, or the start of the text.
+/// The construct that the previous line left open.
+enum OpenConstruct {
+    /// None: the previous line was blank or masked, or this is the first line.
     Nothing,
     /// Running text, which no statement can interrupt.
     Text,
-    /// Fenced code, up to a fence of the same character that is at least as long.
+    /// Fenced code, which ends at a fence of the same character that is at least as long.
     Fence { mark: u8, length: usize },
-    /// A JSX tag of several lines, up to a line that ends with `>`.
+    /// A JSX tag of several lines, which ends with a line that ends with `>`.
     Tag,
-    /// An `import` or `export`, up to a blank line.
+    /// An `import` or `export`, which ends at a blank line.
     Statement,
 }
 
-/// Returns the mask of an MDX text without front matter. One pass; `body` has no lone `\r`.
+/// Returns the mask of an MDX text without front matter. `body` has no lone `\r`.
 pub(super) fn mask(body: &str) -> String {
     let last_tag_end = last_tag_end(body);
     let mut masked = String::with_capacity(body.len());
-    let mut open = Open::Nothing;
+    let mut open = OpenConstruct::Nothing;
     for line in body.split_inclusive('\n') {
         let position = masked.len();
         let (hidden, after) = read(line, &open, position < last_tag_end);
@@ -42,8 +42,8 @@ pub(super) fn mask(body: &str) -> String {
     masked
 }
 
-/// Returns where the last line starts that could end a tag of several lines. A tag that opens behind it never closes,
-/// so it is no tag: one stray `<` must not hide the rest of a file.
+/// Returns the start of the last line that can end a tag of several lines. A `<` after it never closes and so is no tag:
+/// one stray `<` must not hide the rest of a file.
 fn last_tag_end(body: &str) -> usize {
     let mut start = 0;
     let mut last = 0;
@@ -56,50 +56,50 @@ fn last_tag_end(body: &str) -> usize {
     last
 }
 
-/// Returns whether the line is to be hidden, and what it leaves open.
-fn read(line: &str, open: &Open, tag_may_close: bool) -> (bool, Open) {
+/// Returns whether the mask hides the line, and the construct that the line leaves open.
+fn read(line: &str, open: &OpenConstruct, tag_may_close: bool) -> (bool, OpenConstruct) {
     let text = line.trim();
     match *open {
-        Open::Fence { mark, length } => match fence(text) {
-            Some((other, run, "")) if other == mark && run >= length => (true, Open::Nothing),
-            _ => (true, Open::Fence { mark, length }),
+        OpenConstruct::Fence { mark, length } => match fence(text) {
+            Some((other, run, "")) if other == mark && run >= length => (true, OpenConstruct::Nothing),
+            _ => (true, OpenConstruct::Fence { mark, length }),
         },
-        Open::Tag => (
+        OpenConstruct::Tag => (
             true,
             if text.ends_with('>') {
-                Open::Nothing
+                OpenConstruct::Nothing
             } else {
-                Open::Tag
+                OpenConstruct::Tag
             },
         ),
-        Open::Statement if !text.is_empty() => (true, Open::Statement),
-        Open::Nothing | Open::Text | Open::Statement => {
+        OpenConstruct::Statement if !text.is_empty() => (true, OpenConstruct::Statement),
+        OpenConstruct::Nothing | OpenConstruct::Text | OpenConstruct::Statement => {
             if let Some((mark, length, _)) = fence(after_list_markers(text)) {
-                return (true, Open::Fence { mark, length });
+                return (true, OpenConstruct::Fence { mark, length });
             }
             if opens_tag(text) && text.ends_with('>') {
-                return (true, Open::Nothing);
+                return (true, OpenConstruct::Nothing);
             }
             if opens_tag(text) && !text.contains('>') && tag_may_close {
-                return (true, Open::Tag);
+                return (true, OpenConstruct::Tag);
             }
             let statement = line.starts_with("import ") || line.starts_with("export ");
-            if statement && !matches!(open, Open::Text) {
-                return (true, Open::Statement);
+            if statement && !matches!(open, OpenConstruct::Text) {
+                return (true, OpenConstruct::Statement);
             }
             (
                 false,
                 if text.is_empty() {
-                    Open::Nothing
+                    OpenConstruct::Nothing
                 } else {
-                    Open::Text
+                    OpenConstruct::Text
                 },
             )
         }
     }
 }
 
-/// Reads a code fence: its character, its length, and what follows it on the line.
+/// Parses a code fence: its character, its length, and its info string.
 fn fence(text: &str) -> Option<(u8, usize, &str)> {
     let mark = *text.as_bytes().first()?;
     if mark != b'`' && mark != b'~' {
@@ -111,7 +111,7 @@ fn fence(text: &str) -> Option<(u8, usize, &str)> {
     (length >= 3 && !inline_code).then_some((mark, length, info))
 }
 
-/// Returns the line without the list markers it starts with: a fence may open right behind one.
+/// Strips leading list markers: a fence may follow one on the same line.
 fn after_list_markers(mut text: &str) -> &str {
     loop {
         let unnumbered = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -130,7 +130,7 @@ fn after_list_markers(mut text: &str) -> &str {
     }
 }
 
-/// Whether the line starts with a JSX tag, opening, closing or a fragment's; `<https://…>` is a link.
+/// Returns true if the line starts with a JSX tag: opening, closing or a fragment. `<https://…>` is a link.
 fn opens_tag(text: &str) -> bool {
     let Some(inside) = text.strip_prefix('<') else {
         return false;

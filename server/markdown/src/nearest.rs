@@ -1,18 +1,18 @@
-//! Which headings a mistyped target may have meant.
+//! Suggestions for a mistyped section target.
 
-use super::outline::Section;
+use super::section::Section;
 use super::slug;
 
-/// How many headings are suggested at most.
-const MOST: usize = 5;
+/// Upper bound of the suggested headings.
+const MAX_SUGGESTIONS: usize = 5;
 
-/// How many characters of a heading are compared, so that a distance costs a bounded amount of work.
-const COMPARED: usize = 64;
+/// Upper bound of the compared characters of a heading, which bounds the cost of a distance.
+const MAX_COMPARED_CHARS: usize = 64;
 
-/// Returns the sections whose headings are most like `text`, the most similar first, at most five.
+/// Returns the sections whose headings are most similar to `text`, the most similar first, at most five.
 ///
-/// Compared are slugs, so case and punctuation don't count. A heading is like the text when at most a third of the
-/// text's characters (or two of them) need to be changed, or when one contains the other.
+/// Slugs are compared, so case and punctuation are ignored. A heading is similar if the edit distance is at most a third
+/// of the text's length (or 2), or if one contains the other.
 pub(super) fn sections<'s>(sections: &'s [Section], text: &str) -> Vec<&'s Section> {
     let wanted = comparable(text);
     if wanted.is_empty() {
@@ -29,24 +29,27 @@ pub(super) fn sections<'s>(sections: &'s [Section], text: &str) -> Vec<&'s Secti
         })
         .collect();
     near.sort_by_key(|&(distance, _)| distance);
-    near.into_iter().take(MOST).map(|(_, section)| section).collect()
+    near.into_iter()
+        .take(MAX_SUGGESTIONS)
+        .map(|(_, section)| section)
+        .collect()
 }
 
-/// Returns the start of a text's slug, without the hyphens around it.
+/// Returns the start of a text's slug, without hyphens at either end.
 fn comparable(text: &str) -> Vec<char> {
     slug::base(text)
         .trim_matches('-')
         .chars()
-        .take(COMPARED)
+        .take(MAX_COMPARED_CHARS)
         .collect()
 }
 
-/// Whether `text` contains `part`, a part long enough to mean something.
+/// Returns true if `text` contains `part`, and `part` has at least three characters.
 fn contains(text: &[char], part: &[char]) -> bool {
     part.len() >= 3 && text.windows(part.len()).any(|window| window == part)
 }
 
-/// Returns how many characters must be inserted, removed or replaced to make `left` of `right` (Levenshtein).
+/// Returns the Levenshtein distance.
 fn distance(left: &[char], right: &[char]) -> usize {
     let mut above: Vec<usize> = (0..=right.len()).collect();
     for (row, l) in left.iter().enumerate() {

@@ -1,38 +1,18 @@
-//! The outline: a document's sections, each with its byte ranges.
+//! The outline of a document: its sections, front matter and top-level blocks.
 //!
-//! A heading is a top-level block of CommonMark, ATX or setext: never inside a fence, indented code, HTML, front
-//! matter, a quote or a list. Building it is linear: one pass of the parser, and a stack of at most six
-//! open sections.
+//! A section starts at a top-level heading of CommonMark, ATX or setext; headings inside fences, indented code, HTML, front
+//! matter, quotes or lists start none. Building an outline takes one pass of the parser and a stack of at most six open
+//! sections.
 
 use std::ops::Range;
 
 use super::blocks::{self, Block};
+use super::section::Section;
 use super::slug::Slugger;
 use super::target::{self, TargetError};
 use super::{Flavor, front_matter, lines};
 
-/// A heading with all that stands below it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
-    /// The heading's level, 1 to 6.
-    pub level: u8,
-    /// The heading's text as a reader sees it, without markup and images.
-    pub text: String,
-    /// GitHub's anchor for the heading, unique in the document.
-    pub slug: String,
-    /// The heading's first line, counted from 1.
-    pub line: usize,
-    /// The heading's whole lines, with their endings and a setext heading's underline.
-    pub heading: Range<usize>,
-    /// Where the section's own text ends: at the next heading of any level.
-    pub body_end: usize,
-    /// Where the section ends with its children: at the next heading of its level or a higher one.
-    pub end: usize,
-    /// The section it stands in, as an index into the outline's sections.
-    pub parent: Option<usize>,
-}
-
-/// What stands where in a document.
+/// The structure of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
     front_matter: Range<usize>,
@@ -41,13 +21,13 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Parses a document. Any text is a document.
+    /// Parses a document. Every text is a valid document.
     pub fn parse(text: &str, flavor: Flavor) -> Self {
         let masked = lines::mask_lone_cr(text);
         let front_matter = front_matter::find(&masked);
         let (blocks, headings) = blocks::parse(&masked, front_matter.end, flavor);
         let mut slugger = Slugger::default();
-        let mut sections = Sections::new(&masked);
+        let mut sections = SectionBuilder::new(&masked);
         for heading in headings {
             let slug = slugger.slug(&heading.text);
             if let Some(lines) = heading.lines {
@@ -66,41 +46,41 @@ impl Outline {
         &self.sections
     }
 
-    /// Returns the range of the front matter, its fence lines included. It starts after a byte order mark, and is
-    /// empty there when the document has none.
+    /// Returns the range of the front matter, including its fence lines; an empty range after the byte order mark if the
+    /// document has none.
     pub fn front_matter(&self) -> Range<usize> {
         self.front_matter.clone()
     }
 
-    /// Returns the one section that `target` names: by its heading's line as written, else by its text, else by its
-    /// slug. `text` is the text this outline was parsed from.
+    /// Returns the section that `target` names by its heading's line as written, else by its text, else by its slug.
+    /// `text` is the text from which this outline was parsed.
     ///
     /// # Errors
-    /// When no section is named so, or more than one.
+    /// If no section matches, or more than one.
     pub fn find(&self, text: &str, target: &str) -> Result<&Section, TargetError> {
         target::find(&self.sections, text, target)
     }
 
-    /// Returns the top-level blocks in their order.
+    /// Returns the top-level blocks in document order.
     pub(super) fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 }
 
-/// Sections in the making: the last ones are open until a heading closes them.
-struct Sections<'t> {
+/// Builds sections from headings. A section stays open until a heading closes it.
+struct SectionBuilder<'t> {
     masked: &'t str,
     all: Vec<Section>,
-    /// Indices of the sections that the next heading may still belong to; levels rise.
+    /// Indices of the open sections, by rising level.
     open: Vec<usize>,
-    /// How many lines lie before `counted_to`.
+    /// The number of line endings before `counted_to`.
     lines: usize,
     counted_to: usize,
 }
 
-impl<'t> Sections<'t> {
+impl<'t> SectionBuilder<'t> {
     fn new(masked: &'t str) -> Self {
-        Sections {
+        SectionBuilder {
             masked,
             all: vec![],
             open: vec![],
@@ -131,7 +111,7 @@ impl<'t> Sections<'t> {
         });
     }
 
-    /// Returns the number of the line that starts at `position`. Positions only rise, so each byte is read once.
+    /// Returns the number of the line that starts at `position`. Positions must not decrease, so each byte is read once.
     fn line_at(&mut self, position: usize) -> usize {
         self.lines += self.masked[self.counted_to..position].matches('\n').count();
         self.counted_to = position;

@@ -1,16 +1,17 @@
-//! What an edit does to the part of a document that it doesn't touch.
+//! Structural changes outside a splice.
 //!
-//! The bytes there stay, but what they mean may not: an unclosed fence swallows the headings after it, a paragraph
-//! runs into the next one. Compared are two outlines, position by position, in one pass over both.
+//! An edit keeps the bytes outside the splice, but may change their structure: an unclosed fence swallows the headings
+//! after it, a paragraph merges with the next one. These functions compare the outlines before and after in one pass.
 
 use std::ops::Range;
 
-use super::blocks::{Block, Kind};
-use super::outline::{Outline, Section};
-use super::seams::Splice;
+use super::blocks::{Block, BlockKind};
+use super::outline::Outline;
+use super::section::Section;
+use super::splice::Splice;
 
-/// Returns the headings outside the splice that are only in the old outline, and those only in the new one. A heading
-/// is known by where it starts: its level stands in bytes that stay.
+/// Returns the headings outside the splice that are only in the old outline, and those only in the new one. A heading is
+/// identified by its start, because its level is in unchanged bytes.
 pub(super) fn headings(before: &Outline, splice: &Splice) -> (Vec<Section>, Vec<Section>) {
     let mut lost = vec![];
     let mut gained = vec![];
@@ -33,20 +34,20 @@ pub(super) fn headings(before: &Outline, splice: &Splice) -> (Vec<Section>, Vec<
     (lost, gained.into_iter().cloned().collect())
 }
 
-/// Whether bytes outside the splice became front matter, or ceased to be.
+/// Returns true if bytes outside the splice became front matter or ceased to be front matter.
 pub(super) fn front_matter_changed(before: &Outline, splice: &Splice) -> bool {
     let (before, after) = (before.front_matter(), splice.outline.front_matter());
     let added_by_content = before.is_empty() && after.end <= splice.inserted.end;
     before != after && !added_by_content
 }
 
-/// Whether the blocks before the splice are what they were.
-pub(super) fn kept_before(before: &Outline, splice: &Splice) -> bool {
+/// Returns true if the blocks before the splice are unchanged.
+pub(super) fn keeps_blocks_before(before: &Outline, splice: &Splice) -> bool {
     blocks_before(before, splice.removed.start).eq(blocks_before(&splice.outline, splice.inserted.start))
 }
 
-/// Whether the blocks after the splice are what they were.
-pub(super) fn kept_after(before: &Outline, splice: &Splice) -> bool {
+/// Returns true if the blocks after the splice are unchanged.
+pub(super) fn keeps_blocks_after(before: &Outline, splice: &Splice) -> bool {
     let old = blocks_from(before, splice.removed.end).iter();
     let new = blocks_from(&splice.outline, splice.inserted.end).iter();
     let moved = |block: &Block| {
@@ -59,10 +60,10 @@ pub(super) fn kept_after(before: &Outline, splice: &Splice) -> bool {
     old.map(moved).eq(new.cloned())
 }
 
-/// Whether the block right before the removed range is a table.
+/// Returns true if the block directly before the removed range is a table.
 pub(super) fn table_before(before: &Outline, removed: &Range<usize>) -> bool {
     let last = blocks_before(before, removed.start).next_back();
-    last.is_some_and(|block| block.kind == Kind::TABLE)
+    last.is_some_and(|block| block.kind == BlockKind::TABLE)
 }
 
 fn blocks_before(outline: &Outline, position: usize) -> std::slice::Iter<'_, Block> {

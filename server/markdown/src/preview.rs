@@ -1,31 +1,31 @@
-//! Previews: a plan shown before it runs, as a diff, one line, and how much is at stake.
+//! Previews of a plan: diff, one-line summary, and risk.
 
 use super::diff::LineDiff;
+use super::display;
 use super::edit::{Edit, Plan};
-use super::shown;
 
-/// How many lines may go, or come, before the risk rises.
+/// Upper bound of removed or of added lines before the risk rises.
 const MANY_LINES: usize = 20;
 
-/// A plan as a person or a model judges it.
+/// A plan in a form that a person or a model can judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preview {
-    /// The unified diff, which `git apply` turns into exactly the planned text; empty when nothing changes.
+    /// The unified diff, which `git apply` turns into exactly the planned text; empty if nothing changes.
     pub diff: String,
-    /// What [`summarize`] returns.
+    /// The line that [`summarize`] returns.
     pub summary: String,
-    /// How much is at stake.
+    /// The risk of the edit.
     pub risk: Risk,
 }
 
-/// How much an edit puts at stake.
+/// How much an edit removes or changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
-    /// Only new lines come, 20 at most.
+    /// Adds at most 20 lines and removes none.
     Low,
-    /// A line goes, or more than 20 come.
+    /// Removes a line, or adds more than 20.
     Medium,
-    /// A heading or the front matter changes that the edit doesn't name, or more than 20 lines or half the file go.
+    /// Changes a heading or front matter outside its range, or removes more than 20 lines or half the file.
     High,
 }
 
@@ -40,8 +40,8 @@ pub fn preview(path: &str, old: &str, edit: &Edit<'_>, plan: &Plan) -> Preview {
     }
 }
 
-/// Returns one line that says what an edit of `old` does: `replace_section "## Scope": +3 -12 lines`, and which
-/// headings outside it vanish or appear, if any.
+/// Returns a one-line summary of an edit of `old`, for example `replace_section "## Scope": +3 -12 lines`, with the number
+/// of headings outside its range that vanish or appear, if any.
 pub fn summarize(old: &str, edit: &Edit<'_>, plan: &Plan) -> String {
     summary(edit, plan, LineDiff::between(old, &plan.text).counts())
 }
@@ -49,7 +49,7 @@ pub fn summarize(old: &str, edit: &Edit<'_>, plan: &Plan) -> String {
 fn summary(edit: &Edit<'_>, plan: &Plan, (added, removed): (usize, usize)) -> String {
     let mut summary = edit.name().to_owned();
     if let Some(target) = edit.target() {
-        summary += &format!(" \"{}\"", shown::one_line(target.trim()));
+        summary += &format!(" \"{}\"", display::one_line(target.trim()));
     }
     summary += &format!(": +{added} -{removed} lines");
     let all_after = plan
@@ -75,7 +75,7 @@ fn summary(edit: &Edit<'_>, plan: &Plan, (added, removed): (usize, usize)) -> St
 
 fn risk(old: &str, plan: &Plan, (added, removed): (usize, usize)) -> Risk {
     let outside_changes = !plan.lost.is_empty() || !plan.gained.is_empty() || plan.front_matter_changed;
-    // A diff also counts the last line when it only gets its line ending: that line doesn't go.
+    // A diff also counts a last line that only gains a line ending, which removes nothing.
     let gone = if plan.removed.is_empty() { 0 } else { removed };
     let half_the_file = 2 * gone >= old.split_inclusive('\n').count();
     if outside_changes || gone > MANY_LINES || gone > 0 && half_the_file {

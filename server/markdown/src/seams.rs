@@ -1,39 +1,16 @@
-//! Seams: where spliced text meets the text that stays, and the line endings that keep the two apart.
+//! The line endings that separate inserted content from the text around it.
 //!
-//! Content goes in verbatim. A line ending is added where the content would otherwise run into a line that stays, and
-//! a blank line only where the parser says that the splice changes a block that stays and that the blank line cures
-//! it: a setext heading that swallows the paragraph above it, a list that takes in the paragraph below it.
+//! Content is inserted verbatim. A line ending is added where the content would otherwise merge with a line outside. A
+//! blank line is added only if, according to the parser, the splice changes a block outside and the blank line prevents
+//! that: a setext heading that swallows the paragraph above it, a list that takes in the paragraph below it.
 
 use std::ops::Range;
 
 use super::outline::Outline;
+use super::splice::Splice;
 use super::{Flavor, blocks, lines, outside};
 
-/// A text with one range exchanged for another.
-#[derive(Debug)]
-pub(super) struct Splice {
-    /// The new text.
-    pub(super) text: String,
-    /// Its outline.
-    pub(super) outline: Outline,
-    /// What went, in the old text.
-    pub(super) removed: Range<usize>,
-    /// What came, in the new text.
-    pub(super) inserted: Range<usize>,
-}
-
-impl Splice {
-    /// Returns where a position outside the removed range is in the new text.
-    pub(super) fn moved(&self, position: usize) -> usize {
-        if position < self.removed.start {
-            position
-        } else {
-            position - self.removed.end + self.inserted.end
-        }
-    }
-}
-
-/// Exchanges `removed` for the content in `old`, the text that `before` is the outline of.
+/// Replaces the range `removed` of `old` with the content. `before` is the outline of `old`.
 pub(super) fn splice(
     old: &str,
     before: &Outline,
@@ -42,14 +19,14 @@ pub(super) fn splice(
     content: &str,
 ) -> Splice {
     let (left, right) = (&old[..removed.start], &old[removed.end..]);
-    let joint = Joint {
+    let seam = Seam {
         left,
         content,
         right,
         ending: lines::ending_of(old),
     };
     let attempt = |endings: Endings| {
-        let (text, inserted) = joint.close(endings);
+        let (text, inserted) = seam.join(endings);
         let outline = Outline::parse(&text, flavor);
         Splice {
             text,
@@ -59,65 +36,65 @@ pub(super) fn splice(
         }
     };
 
-    let mut endings = joint.fewest_endings();
+    let mut endings = seam.required_endings();
     let mut best = attempt(endings);
-    let goes_on_with_table = || outside::table_before(before, &removed) && is_table_row(content, flavor);
-    if !outside::kept_before(before, &best) && !goes_on_with_table() {
+    let continues_table = || outside::table_before(before, &removed) && is_table_row(content, flavor);
+    if !outside::keeps_blocks_before(before, &best) && !continues_table() {
         let blank_before = Endings {
             before: endings.before + 1,
             ..endings
         };
         let tried = attempt(blank_before);
-        if outside::kept_before(before, &tried) {
+        if outside::keeps_blocks_before(before, &tried) {
             (best, endings) = (tried, blank_before);
         }
     }
-    if !outside::kept_after(before, &best) {
+    if !outside::keeps_blocks_after(before, &best) {
         let tried = attempt(Endings {
             after: endings.after + 1,
             ..endings
         });
-        if outside::kept_after(before, &tried) {
+        if outside::keeps_blocks_after(before, &tried) {
             best = tried;
         }
     }
     best
 }
 
-/// How many line endings to add on either side of the content.
+/// The number of line endings to add on either side of the content.
 #[derive(Clone, Copy)]
 struct Endings {
     before: usize,
     after: usize,
 }
 
-/// Three texts to put side by side: the outer two stay as they are.
-struct Joint<'t> {
+/// Three texts to join; the outer two stay as they are.
+struct Seam<'t> {
     left: &'t str,
     content: &'t str,
     right: &'t str,
-    /// The line ending to add, the document's own.
+    /// The document's own line ending.
     ending: &'static str,
 }
 
-impl Joint<'_> {
-    /// Returns the line endings without which text would run into a line that stays.
-    fn fewest_endings(&self) -> Endings {
+impl Seam<'_> {
+    /// Returns the line endings that keep the content from merging with a line outside.
+    fn required_endings(&self) -> Endings {
         let left = self.left.strip_prefix(lines::BOM).unwrap_or(self.left);
         if self.content.is_empty() {
             return Endings {
-                before: lines::glue(left, self.right).into(),
+                before: lines::would_merge(left, self.right).into(),
                 after: 0,
             };
         }
-        let before = lines::glue(left, self.content).into();
+        let before = lines::would_merge(left, self.content).into();
         Endings {
             before,
-            after: lines::glue(self.content, self.right).into(),
+            after: lines::would_merge(self.content, self.right).into(),
         }
     }
 
-    fn close(&self, endings: Endings) -> (String, Range<usize>) {
+    fn join(&self, endings: Endings) -> (String, Range<usize>) {
         let (before, after) = (
             self.ending.repeat(endings.before),
             self.ending.repeat(endings.after),
@@ -128,11 +105,11 @@ impl Joint<'_> {
     }
 }
 
-/// Whether content that follows a table is meant to go on with it: it starts as a row and is no table of its own.
+/// Returns true if content that follows a table continues it: it starts as a row and is no table of its own.
 fn is_table_row(content: &str, flavor: Flavor) -> bool {
     let first = Outline::parse(content, flavor)
         .blocks()
         .first()
         .map(|block| block.kind);
-    content.trim_start().starts_with('|') && first != Some(blocks::Kind::TABLE)
+    content.trim_start().starts_with('|') && first != Some(blocks::BlockKind::TABLE)
 }

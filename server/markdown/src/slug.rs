@@ -1,24 +1,25 @@
 //! Slugs: the anchors that GitHub gives to headings.
 //!
-//! The rule is github-slugger's: lower case, then only letters, marks, decimal digits, connectors, hyphens and blanks
-//! stay, and each blank becomes a hyphen. Nothing is trimmed or collapsed.
+//! The rule is github-slugger's: convert to lower case, keep letters, marks, decimal digits, connectors, hyphens and
+//! spaces, and replace each space by a hyphen. Nothing is trimmed or collapsed.
 
 use std::collections::HashMap;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// Gives slugs to a document's headings, in their order.
+/// Assigns slugs to a document's headings, in their order.
 #[derive(Debug, Default)]
 pub(super) struct Slugger {
-    /// Each slug given so far, with the last number that was tried behind it.
+    /// Each assigned slug, with the last number that was tried as its suffix.
     given: HashMap<String, usize>,
 }
 
 impl Slugger {
-    /// Returns the slug of the next heading: its own, or the first `-1`, `-2`, … of it that is free.
+    /// Returns the slug of the next heading: the slug of its text, with the first free suffix `-1`, `-2`, … if that is
+    /// taken.
     ///
-    /// A slug is `base` and number in one way only, and no number is tried twice for a base, so all calls together try
-    /// at most two slugs for each heading.
+    /// A slug splits into base and number in one way only, and no number is tried twice for a base, so all calls together
+    /// try at most two slugs for each heading.
     pub(super) fn slug(&mut self, text: &str) -> String {
         let base = base(text);
         let Some(&tried) = self.given.get(&base) else {
@@ -39,16 +40,16 @@ impl Slugger {
     }
 }
 
-/// Returns the slug of a text on its own.
+/// Returns the slug of a text, without a suffix.
 pub(super) fn base(text: &str) -> String {
     text.to_lowercase()
         .chars()
-        .filter(|&c| stays(c))
+        .filter(|&c| is_kept(c))
         .map(|c| if c == ' ' { '-' } else { c })
         .collect()
 }
 
-fn stays(c: char) -> bool {
+fn is_kept(c: char) -> bool {
     matches!(c, ' ' | '-')
         || c.is_alphabetic()
         || matches!(

@@ -1,55 +1,56 @@
-//! Targets: how a caller names a section, and what to answer when the name fits none or several.
+//! Finds the section that a caller's target names, or returns the candidates.
 //!
-//! First match wins is how notes get corrupted, so a name that fits two headings is refused with both of them shown.
-//! Three readings are tried in turn; the first that fits any heading decides.
+//! Editing the first of several matches corrupts notes, so a target that matches two headings is refused and both are
+//! listed. A target is compared with lines, then with texts, then with slugs; the first of these that matches any heading
+//! decides.
 
 use std::fmt;
 
-use super::lines::squash;
-use super::outline::Section;
-use super::{nearest, shown};
+use super::lines::join_lines;
+use super::section::Section;
+use super::{display, nearest};
 
-/// How many headings an error message shows; the error itself holds all of them.
-const SHOWN: usize = 10;
+/// Upper bound of the headings that an error message lists; the error itself contains all of them.
+const MAX_LISTED: usize = 10;
 
-/// Why a target names no section to edit.
+/// A target does not name exactly one section.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// No heading is named so.
+    /// No heading matches.
     #[error(
         "section \"{}\" not found; {}",
-        shown::one_line(target),
+        display::one_line(target),
         advice(target, nearest)
     )]
     NotFound {
         /// The target as given.
         target: String,
-        /// The headings it may have meant, the most similar first, at most five.
+        /// Similar headings, the most similar first, at most five.
         nearest: Vec<Candidate>,
     },
-    /// More than one heading is named so.
+    /// More than one heading matches.
     #[error(
         "section \"{}\" names {} headings; say which by its slug: {}",
-        shown::one_line(target),
+        display::one_line(target),
         candidates.len(),
         listed(candidates)
     )]
     Ambiguous {
         /// The target as given.
         target: String,
-        /// The headings it names, in their order.
+        /// The matching headings, in their order.
         candidates: Vec<Candidate>,
     },
 }
 
-/// A heading to choose from.
+/// A heading that the caller may have meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its first line, counted from 1.
+    /// The heading's first line, counted from 1.
     pub line: usize,
-    /// Its line as written, a setext heading's without the underline.
+    /// The heading's line as written; a setext heading's without the underline.
     pub heading: String,
-    /// Its slug, which names it and no other.
+    /// The heading's slug, unique in the document.
     pub slug: String,
 }
 
@@ -64,9 +65,9 @@ impl Candidate {
 }
 
 impl fmt::Display for Candidate {
-    /// `"## Scope" (line 12, #scope)`, on one line whatever the heading holds.
+    /// Writes `"## Scope" (line 12, #scope)`, always on one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (heading, slug) = (shown::one_line(&self.heading), shown::one_line(&self.slug));
+        let (heading, slug) = (display::one_line(&self.heading), display::one_line(&self.slug));
         write!(f, "\"{heading}\" (line {}, #{slug})", self.line)
     }
 }
@@ -77,7 +78,7 @@ pub(super) fn find<'s>(
     text: &str,
     target: &str,
 ) -> Result<&'s Section, TargetError> {
-    let wanted = Written::parse(&squash(target));
+    let wanted = HeadingLine::parse(&join_lines(target));
     let line = wanted.line();
     if line.is_empty() {
         return Err(TargetError::NotFound {
@@ -85,9 +86,9 @@ pub(super) fn find<'s>(
             nearest: vec![],
         });
     }
-    let written: Vec<Written> = sections
+    let written: Vec<HeadingLine> = sections
         .iter()
-        .map(|section| Written::of(section, text))
+        .map(|section| HeadingLine::of(section, text))
         .collect();
     let as_line = |index: usize| wanted.level.is_some() && written[index] == wanted;
     let as_text = |index: usize| sections[index].text.trim() == line || written[index].text == line;
@@ -125,31 +126,31 @@ pub(super) fn find<'s>(
     })
 }
 
-/// A heading's line as it stands in a file or in a target, read so far that two ways to write the same compare equal.
+/// A heading's line, from a file or a target, normalized so that equivalent notations compare equal.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Written {
-    /// The number of opening `#`; none for running text, so for a setext heading.
+pub(super) struct HeadingLine {
+    /// The number of opening `#`; `None` for other text, which includes setext headings.
     pub(super) level: Option<u8>,
-    /// What follows them, without closing `#` and white space around it.
+    /// The text after them, without closing `#` and surrounding white space.
     pub(super) text: String,
 }
 
-impl Written {
-    /// Reads a section's heading in the text that the section is of.
+impl HeadingLine {
+    /// Returns the heading of a section of `text`.
     pub(super) fn of(section: &Section, text: &str) -> Self {
         let line = as_written(section, text);
-        match Written::parse(&line) {
+        match HeadingLine::parse(&line) {
             written if written.level == Some(section.level) => written,
-            _ => Written {
+            _ => HeadingLine {
                 level: None,
                 text: line,
             },
         }
     }
 
-    /// Reads one line by the rules of CommonMark 0.31, section 4.2, ATX headings.
+    /// Parses one line by the rules of CommonMark 0.31, section 4.2, ATX headings.
     pub(super) fn parse(line: &str) -> Self {
-        let running_text = Written {
+        let running_text = HeadingLine {
             level: None,
             text: line.into(),
         };
@@ -161,13 +162,13 @@ impl Written {
         let unclosed = rest.trim_end_matches('#');
         let closed = unclosed.ends_with([' ', '\t']) || unclosed.is_empty();
         let text = if closed { unclosed } else { rest };
-        Written {
+        HeadingLine {
             level: Some(marks as u8),
             text: text.trim().into(),
         }
     }
 
-    /// Returns the line in its plainest form.
+    /// Returns the line in its normal form.
     fn line(&self) -> String {
         match self.level {
             Some(level) => format!("{} {}", "#".repeat(level.into()), self.text)
@@ -178,11 +179,11 @@ impl Written {
     }
 }
 
-/// Returns a heading's line without the white space around it; a setext heading's lines as one, without the underline.
+/// Returns a heading's trimmed line; a setext heading's lines joined, without the underline.
 fn as_written(section: &Section, text: &str) -> String {
     let heading = text[section.heading.clone()].trim();
     match heading.rsplit_once(['\n', '\r']) {
-        Some((lines, _underline)) => squash(lines),
+        Some((lines, _underline)) => join_lines(lines),
         None => heading.into(),
     }
 }
@@ -198,7 +199,11 @@ fn advice(target: &str, nearest: &[Candidate]) -> String {
 }
 
 fn listed(candidates: &[Candidate]) -> String {
-    let shown: Vec<String> = candidates.iter().take(SHOWN).map(Candidate::to_string).collect();
+    let shown: Vec<String> = candidates
+        .iter()
+        .take(MAX_LISTED)
+        .map(Candidate::to_string)
+        .collect();
     match candidates.len() - shown.len() {
         0 => shown.join(" or "),
         more => format!("{} or {more} more", shown.join(", ")),

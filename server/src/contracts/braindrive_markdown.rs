@@ -262,7 +262,7 @@ fn edit(operation: &EditOperation) -> Edit<'_> {
 fn planned(path: &LibraryPath, old: &str, edit: &Edit<'_>) -> Result<Plan, ToolError> {
     markdown::plan(old, Flavor::of_path(path.as_str()), edit).map_err(|error| match error {
         EditError::Target(error) => unclear_target(error),
-        EditError::TooMuch(error) => ToolError::too_large(format!("`{path}` can't be edited: {error}")),
+        EditError::Limit(error) => ToolError::too_large(format!("`{path}` can't be edited: {error}")),
     })
 }
 

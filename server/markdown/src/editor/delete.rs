@@ -1,21 +1,21 @@
-//! A section that goes.
+//! Deletes a section.
 
-use super::{Parsed, SectionError, SectionPlan, splice};
+use super::{ParsedDocument, SectionError, SectionPlan, splice};
 
-/// Takes the section at `position` out, with its heading, its text and all that stand below it.
+/// Deletes the section at `position` with its heading, its text and all sections below it.
 ///
 /// # Errors
-/// [`SectionError`].
+/// If the change would alter the structure outside the section.
 ///
 /// # Panics
-/// When there is no section at `position`.
-pub fn delete(document: &Parsed<'_>, position: usize) -> Result<SectionPlan, SectionError> {
+/// If there is no section at `position`.
+pub fn delete(document: &ParsedDocument<'_>, position: usize) -> Result<SectionPlan, SectionError> {
     let section = &document.sections()[position];
     let done = splice(document, section.heading.start..section.end, "")?;
     Ok(SectionPlan {
         text: done.text,
         outline: done.outline.into(),
         position,
-        sections: document.size(position),
+        sections: document.subtree_size(position),
     })
 }

@@ -1,28 +1,28 @@
-//! Why a change of sections is not made.
+//! The error of a change to a section.
 
-use super::super::{bounds::TooMuch, outline::Section, shown};
+use super::super::{bounds::LimitError, display, section::Section};
 use super::text;
 
-/// Why a change of sections can't be planned.
+/// A change to a section can't be planned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SectionError {
-    /// There is no such position, or none that the section can have.
-    #[error("position {position} is outside of the document: {}", range(*most, *moved))]
+    /// The position is outside the document, or not possible for the moved section.
+    #[error("position {position} is outside of the document: {}", range(*max, *moved))]
     Position {
         /// The position as given.
         position: usize,
-        /// The last one that can be had.
-        most: usize,
-        /// How many sections move together; 0 when none does.
+        /// The last possible position.
+        max: usize,
+        /// The number of sections that move together; 0 if none moves.
         moved: usize,
     },
-    /// A heading is one line.
+    /// The heading has more than one line.
     #[error("the heading has a line break; give one line, and what follows as content")]
     HeadingLines,
-    /// A heading has a text.
+    /// The heading has no text.
     #[error("the heading is empty; give its text, with or without `#` before it")]
     HeadingEmpty,
-    /// What stands before would take the heading in.
+    /// The text before the heading would swallow it.
     #[error(
         "\"{heading}\" would be no heading there: the text before it opens a code block, comment, tag or front matter and \
          does not close it; close that first"
@@ -31,7 +31,7 @@ pub enum SectionError {
         /// The heading's line.
         heading: String,
     },
-    /// The content has a heading that is not below the section's own.
+    /// The content has a heading of the section's own level or a higher one.
     #[error(
         "the content has the heading \"{heading}\" of level {found}, which would end the section (level {level}); use \
          level {} or below in it, or insert a section of its own",
@@ -45,16 +45,16 @@ pub enum SectionError {
         /// The level of the section.
         level: u8,
     },
-    /// A heading in the content would have sections below it that are not.
+    /// A heading in the content would become the parent of a section that follows the content.
     #[error(
         "a heading in the content would take \"{heading}\" in, which stands below the section itself; use the level of \
          \"{heading}\" for it"
     )]
     Reparents {
-        /// The heading that stands after the content.
+        /// The heading that follows the content.
         heading: String,
     },
-    /// A heading outside would no longer be one.
+    /// A heading outside would no longer be a heading.
     #[error(
         "the heading \"{heading}\" (line {line}) would become part of the text before it; close the code blocks, comments \
          and tags in the content"
@@ -68,14 +68,14 @@ pub enum SectionError {
     /// Text outside would become a heading.
     #[error("text that is no heading now would become the heading \"{heading}\" (line {line})")]
     Reveals {
-        /// The heading that it would be.
+        /// The new heading.
         heading: String,
         /// Its first line in the new text, counted from 1.
         line: usize,
     },
-    /// The text has too much structure to be parsed, or would have.
+    /// The old or new text has too much structure to be parsed.
     #[error(transparent)]
-    TooMuch(#[from] TooMuch),
+    Limit(#[from] LimitError),
 }
 
 impl SectionError {
@@ -102,15 +102,15 @@ impl SectionError {
     }
 }
 
-/// The heading of a section of `text`, for people.
+/// Returns the heading of a section of `text`, for a message.
 pub(super) fn shown(text: &str, section: &Section) -> String {
-    shown::one_line(&text::title(text, section))
+    display::one_line(&text::title(text, section))
 }
 
-fn range(most: usize, moved: usize) -> String {
-    let positions = match most {
+fn range(max: usize, moved: usize) -> String {
+    let positions = match max {
         0 => "the only one is 0".into(),
-        most => format!("there are 0 to {most}"),
+        max => format!("there are 0 to {max}"),
     };
     match moved {
         0 | 1 => positions,

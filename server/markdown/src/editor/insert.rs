@@ -1,18 +1,18 @@
-//! A new section.
+//! Inserts a section.
 
-use super::super::{lines, target::Written};
-use super::{Parsed, SectionError, SectionPlan, check_below, splice, text};
+use super::super::{lines, target::HeadingLine};
+use super::{ParsedDocument, SectionError, SectionPlan, check_below, splice, text};
 
-/// Puts a new section at `position`, before the one that is there, or at the end of the document.
+/// Inserts a section at `position`, before the section that is there, or at the end of the document.
 ///
-/// Its level is that of the section it displaces, at the end that of the last one, so that what follows stays below what
-/// it was below; a heading that is given with `#` says its level itself. The new section is set apart by blank lines.
-/// Content that begins with the section's own heading is understood.
+/// A heading with `#` sets the level. Otherwise the new section has the level of the section that it displaces, or of the
+/// last section, so that no section changes its parent. Blank lines separate the new section. Content may begin with the
+/// section's own heading.
 ///
 /// # Errors
-/// [`SectionError`].
+/// If the position or heading is not valid, or the change would alter the structure outside the section.
 pub fn insert(
-    document: &Parsed<'_>,
+    document: &ParsedDocument<'_>,
     position: usize,
     heading: &str,
     content: &str,
@@ -21,21 +21,21 @@ pub fn insert(
     if position > sections.len() {
         return Err(SectionError::Position {
             position,
-            most: sections.len(),
+            max: sections.len(),
             moved: 0,
         });
     }
     let displaced = sections.get(position);
     let level = displaced.or(sections.last()).map_or(1, |section| section.level);
-    let heading = Heading::parse(heading, level)?;
-    let content = text::given(content, document.flavor, heading.level, &heading.title);
+    let heading = NewHeading::parse(heading, level)?;
+    let content = text::trim_content(content, document.flavor, heading.level, &heading.title);
 
     let at = displaced.map_or(document.text.len(), |section| section.heading.start);
     let (left, right) = document.text.split_at(at);
     let ending = lines::ending_of(document.text);
     let mut piece = String::new();
     if !left.trim_start_matches(lines::BOM).is_empty() && !text::ends_blank(left) {
-        // Where the last line has no ending, the splice gives it one.
+        // The splice adds the ending that the last line may lack.
         piece.push_str(ending);
     }
     piece.push_str(&heading.line);
@@ -49,8 +49,8 @@ pub fn insert(
 
     let done = splice(document, at..at, &piece)?;
     let after = done.outline.sections();
-    let came = after.len() - sections.len();
-    // What the splice puts before the heading are line endings.
+    let added = after.len() - sections.len();
+    // The splice adds nothing but line endings before the heading.
     let inserted = &done.text[done.inserted.clone()];
     let heading_at = done.inserted.end - inserted.trim_start_matches(['\n', '\r']).len();
     if after
@@ -58,44 +58,44 @@ pub fn insert(
         .is_none_or(|new| new.heading.start != heading_at)
     {
         return Err(SectionError::NoHeading {
-            heading: super::super::shown::one_line(&heading.line),
+            heading: super::super::display::one_line(&heading.line),
         });
     }
-    check_below(&after[position + 1..position + came], &done.text, heading.level)?;
+    check_below(&after[position + 1..position + added], &done.text, heading.level)?;
     Ok(SectionPlan {
         text: done.text,
         outline: done.outline.into(),
         position,
-        sections: came,
+        sections: added,
     })
 }
 
-/// A heading to be written.
-struct Heading {
+/// The heading of a new section.
+struct NewHeading {
     level: u8,
-    /// Its text.
     title: String,
-    /// Its line.
+    /// The heading as written, with `#`.
     line: String,
 }
 
-impl Heading {
-    /// Reads a heading as a caller gives it: a text, or a whole line with its `#`.
+impl NewHeading {
+    /// Parses a heading from a caller: a text, or a whole line with `#`.
     fn parse(given: &str, level: u8) -> Result<Self, SectionError> {
         if given.trim().contains(['\n', '\r']) {
             return Err(SectionError::HeadingLines);
         }
-        let written = Written::parse(given.trim());
+        let written = HeadingLine::parse(given.trim());
         let (level, title) = (written.level.unwrap_or(level), written.text);
         if title.is_empty() {
             return Err(SectionError::HeadingEmpty);
         }
         let marks = "#".repeat(level.into());
         let line = format!("{marks} {title}");
-        // A text that ends with `#` would lose it as a closing sequence, were there no other one behind it.
-        let line = match Written::parse(&line).text == title {
-            true => line,
-            false => format!("{line} {marks}"),
+        // A closing sequence keeps the parser from taking a `#` at the end of the text for one.
+        let line = if HeadingLine::parse(&line).text == title {
+            line
+        } else {
+            format!("{line} {marks}")
         };
         Ok(Self { level, title, line })
     }

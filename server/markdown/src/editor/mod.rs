@@ -1,13 +1,12 @@
-//! Sections that come, go, change and move: the four changes of a document as a list of sections.
+//! The editor of sections: inserts, deletes, updates and moves one section of a document.
 //!
-//! A section is known by its position: the number of headings before its own, so the list is the outline in pre-order. A
-//! change is a splice like that of [`super::edit`]: bytes outside of it stay. What a caller gives as a section's content
-//! is its own text, without heading and children and without the blank lines around it; those belong to the document and
-//! stay where they are, so writing back what was read changes nothing.
+//! A section is identified by its position, the number of headings before its own; the list of sections is the outline in
+//! pre-order. A change is a splice like that of [`super::edit`]: bytes outside it stay. A section's content is its own
+//! text, without its heading, its children and the blank lines around it. Blank lines belong to the document and stay, so
+//! writing back content that was read changes nothing.
 //!
-//! The result is parsed again, and refused where it is not the same document with one change: where a heading outside of
-//! the splice is none any more or a new one appears, where the new section is none, or where content would end the
-//! section that it is for.
+//! The result is parsed again. It is refused if a heading outside the splice vanishes or appears, if the new heading is not
+//! parsed as a heading, or if a heading in the content would end the section.
 
 mod delete;
 mod error;
@@ -24,28 +23,30 @@ pub use self::{
 };
 use super::{
     Flavor,
-    bounds::{self, TooMuch},
-    outline::{Outline, Section},
+    bounds::{self, LimitError},
+    outline::Outline,
     outside, seams,
+    section::Section,
+    splice::Splice,
 };
 
-/// A document, parsed.
+/// A document with its outline.
 #[derive(Debug)]
-pub struct Parsed<'t> {
-    /// Its text.
+pub struct ParsedDocument<'t> {
+    /// The document's text.
     pub text: &'t str,
-    /// How it was parsed.
+    /// The dialect it was parsed as.
     pub flavor: Flavor,
-    /// Its sections.
+    /// The outline of the text.
     pub outline: Arc<Outline>,
 }
 
-impl<'t> Parsed<'t> {
+impl<'t> ParsedDocument<'t> {
     /// Parses a document.
     ///
     /// # Errors
-    /// When it has too much structure for that.
-    pub fn new(text: &'t str, flavor: Flavor) -> Result<Self, TooMuch> {
+    /// If it has too much structure to be parsed.
+    pub fn new(text: &'t str, flavor: Flavor) -> Result<Self, LimitError> {
         bounds::check(&[text])?;
         Ok(Self {
             text,
@@ -54,37 +55,40 @@ impl<'t> Parsed<'t> {
         })
     }
 
-    /// Its sections, each at its position.
+    /// Returns the sections, indexed by position.
     pub fn sections(&self) -> &[Section] {
         self.outline.sections()
     }
 
-    /// How many sections the one at `position` is with all that stand below it.
-    pub fn size(&self, position: usize) -> usize {
+    /// Returns the number of sections in the subtree of the section at `position`, including itself.
+    pub fn subtree_size(&self, position: usize) -> usize {
         let (sections, end) = (self.sections(), self.sections()[position].end);
         sections.partition_point(|section| section.heading.start < end) - position
     }
 }
 
-/// What a change of sections makes of a document.
+/// The result of a change to a section, not yet written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionPlan {
     /// The new text.
     pub text: String,
     /// The outline of the new text.
     pub outline: Arc<Outline>,
-    /// Where the section is afterwards; of one that is deleted, where it was.
+    /// The section's new position; a deleted section's old position.
     pub position: usize,
-    /// How many sections come (the new one with those in its content, or those in its new content alone), go, or move.
+    /// The number of inserted sections (for an update, those in the new content), of deleted, or of moved sections.
     pub sections: usize,
 }
 
-/// Splices, and fails where the document outside of the splice does not stay what it was.
+/// Replaces a range with content.
+///
+/// # Errors
+/// If a heading outside the range vanishes or appears.
 fn splice(
-    document: &Parsed<'_>,
+    document: &ParsedDocument<'_>,
     removed: std::ops::Range<usize>,
     content: &str,
-) -> Result<seams::Splice, SectionError> {
+) -> Result<Splice, SectionError> {
     bounds::check(&[document.text, content])?;
     let (before, flavor) = (&document.outline, document.flavor);
     let splice = seams::splice(document.text, before, flavor, removed, content);
@@ -98,9 +102,9 @@ fn splice(
     Ok(splice)
 }
 
-/// Fails where a section that came with content is not below the one of `level` that the content is for.
-fn check_below(came: &[Section], text: &str, level: u8) -> Result<(), SectionError> {
-    match came.iter().find(|section| section.level <= level) {
+/// Checks that the sections in the content are below the section of `level` whose content it is.
+fn check_below(added: &[Section], text: &str, level: u8) -> Result<(), SectionError> {
+    match added.iter().find(|section| section.level <= level) {
         Some(section) => Err(SectionError::ends_section(text, section, level)),
         None => Ok(()),
     }

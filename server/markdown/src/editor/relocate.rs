@@ -1,32 +1,32 @@
-//! A section that moves.
+//! Moves a section.
 
 use std::{ops::Range, sync::Arc};
 
-use super::super::{lines, outline::Section, seams};
-use super::{Parsed, SectionError, SectionPlan};
+use super::super::{lines, seams, section::Section, splice::Splice};
+use super::{ParsedDocument, SectionError, SectionPlan};
 
-/// Moves the section at `position`, with all that stand below it, to where it then has `new_position`.
+/// Moves the section at `position`, with all sections below it, so that its position becomes `new_position`.
 ///
-/// Its bytes are what they were. What comes between them and their new neighbours are line endings alone: one where text
-/// would run into another line, and a blank line where a block would change without it.
+/// The moved bytes stay as they are. Only line endings are added next to them: one where lines would merge, and a blank
+/// line where a block would otherwise change.
 ///
 /// # Errors
-/// [`SectionError`].
+/// If the new position is not possible, or the move would alter the structure of the document otherwise.
 ///
 /// # Panics
-/// When there is no section at `position`.
+/// If there is no section at `position`.
 pub fn relocate(
-    document: &Parsed<'_>,
+    document: &ParsedDocument<'_>,
     position: usize,
     new_position: usize,
 ) -> Result<SectionPlan, SectionError> {
     let (text, sections) = (document.text, document.sections());
-    let size = document.size(position);
-    let most = sections.len() - size;
-    if new_position > most {
+    let size = document.subtree_size(position);
+    let max = sections.len() - size;
+    if new_position > max {
         return Err(SectionError::Position {
             position: new_position,
-            most,
+            max,
             moved: size,
         });
     }
@@ -43,7 +43,7 @@ pub fn relocate(
             .get(index)
             .map_or(text.len(), |section| section.heading.start)
     };
-    // What stands between the old place and the new one moves the other way.
+    // The sections between the old and the new position move the other way.
     let exchange = if new_position < position {
         Exchange::new(sections, new_position..position, position..position + size, start)
     } else {
@@ -52,13 +52,13 @@ pub fn relocate(
     };
     let (first, second) = (&text[exchange.second_bytes()], &text[exchange.first_bytes()]);
     let ending = lines::ending_of(text);
-    let fewest = usize::from(lines::glue(first, second));
+    let fewest = usize::from(lines::would_merge(first, second));
     let attempt = |endings: usize| {
         let seam = ending.repeat(endings);
         let piece = [first, &seam, second].concat();
         let removed = exchange.start..exchange.end;
         let done = seams::splice(text, &document.outline, document.flavor, removed, &piece);
-        match exchange.disturbs(document, &done, first.len() + seam.len()) {
+        match exchange.first_changed(document, &done, first.len() + seam.len()) {
             None => Ok(SectionPlan {
                 text: done.text,
                 outline: done.outline.into(),
@@ -71,7 +71,7 @@ pub fn relocate(
     attempt(fewest).or_else(|error| attempt(fewest + 1).map_err(|_| error))
 }
 
-/// Two neighbouring runs of sections that change places.
+/// Two adjacent runs of sections that swap places.
 struct Exchange {
     first: Range<usize>,
     second: Range<usize>,
@@ -105,24 +105,24 @@ impl Exchange {
         self.middle..self.end
     }
 
-    /// The first section that is not what it was after the exchange; `None` when all are. `offset` is how far behind the
-    /// second run the first one then starts.
-    fn disturbs<'s>(
+    /// Returns the first section whose heading the exchange changes, if any. `offset` is the distance from the new start of
+    /// the second run to the new start of the first.
+    fn first_changed<'s>(
         &self,
-        document: &'s Parsed<'_>,
-        done: &seams::Splice,
+        document: &'s ParsedDocument<'_>,
+        done: &Splice,
         offset: usize,
     ) -> Option<&'s Section> {
         let sections = document.sections();
         let piece = &done.text[done.inserted.clone()];
-        // Both runs start with a heading, so what stands before is what the splice added.
+        // Both runs start with a heading, so the splice added all bytes before it.
         let added = piece.len() - piece.trim_start_matches(['\n', '\r']).len();
         let base = done.inserted.start + added;
         let expected = (0..self.first.start)
             .chain(self.second.clone())
             .chain(self.first.clone())
             .chain(self.second.end..sections.len());
-        let place = |index: usize| {
+        let expected_start = |index: usize| {
             let start = sections[index].heading.start;
             if self.first.contains(&index) {
                 start - self.start + base + offset
@@ -135,15 +135,15 @@ impl Exchange {
         let after = done.outline.sections();
         let mut found = after.iter();
         for index in expected {
-            let same = found
-                .next()
-                .is_some_and(|new| new.heading.start == place(index) && new.level == sections[index].level);
+            let same = found.next().is_some_and(|new| {
+                new.heading.start == expected_start(index) && new.level == sections[index].level
+            });
             if !same {
                 return Some(&sections[index]);
             }
         }
         match found.next() {
-            // One too many, so the last one is not what it was.
+            // There is one section too many.
             Some(_) => sections.last(),
             None => None,
         }

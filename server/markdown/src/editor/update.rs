@@ -1,25 +1,29 @@
-//! Another text for a section.
+//! Replaces a section's own text.
 
 use std::{ops::Range, sync::Arc};
 
 use super::super::lines;
 use super::error::shown;
-use super::{Parsed, SectionError, SectionPlan, check_below, splice, text};
+use super::{ParsedDocument, SectionError, SectionPlan, check_below, splice, text};
 
-/// Exchanges the own text of the section at `position`. Its heading and its children stay, and so do the blank lines
-/// around the text. Content that begins with the section's own heading is understood.
+/// Replaces the own text of the section at `position`. Its heading, its children and the blank lines around the text stay.
+/// Content may begin with the section's own heading.
 ///
 /// # Errors
-/// [`SectionError`].
+/// If the change would alter the structure outside the section.
 ///
 /// # Panics
-/// When there is no section at `position`.
-pub fn update(document: &Parsed<'_>, position: usize, content: &str) -> Result<SectionPlan, SectionError> {
+/// If there is no section at `position`.
+pub fn update(
+    document: &ParsedDocument<'_>,
+    position: usize,
+    content: &str,
+) -> Result<SectionPlan, SectionError> {
     let sections = document.sections();
     let section = &sections[position];
     let old = text::content(document.text, section);
     let title = text::title(document.text, section);
-    let content = text::given(content, document.flavor, section.level, &title);
+    let content = text::trim_content(content, document.flavor, section.level, &title);
     if content == old {
         return Ok(SectionPlan {
             text: document.text.into(),
@@ -31,19 +35,19 @@ pub fn update(document: &Parsed<'_>, position: usize, content: &str) -> Result<S
 
     let body = section.heading.end..section.body_end;
     let (removed, piece) = match (old.is_empty(), content.is_empty()) {
-        (_, true) => (emptied(document.text, body), String::new()),
-        (false, false) => replaced(document.text, body, content),
-        (true, false) => filled(document.text, body, content),
+        (_, true) => (range_to_empty(document.text, body), String::new()),
+        (false, false) => replace_body(document.text, body, content),
+        (true, false) => fill_body(document.text, body, content),
     };
     let done = splice(document, removed, &piece)?;
     let after = done.outline.sections();
-    let came = after.len() - sections.len();
+    let added = after.len() - sections.len();
     check_below(
-        &after[position + 1..position + 1 + came],
+        &after[position + 1..position + 1 + added],
         &done.text,
         section.level,
     )?;
-    let moved = |index: usize| if index <= position { index } else { index + came };
+    let moved = |index: usize| if index <= position { index } else { index + added };
     for (index, before) in sections.iter().enumerate().skip(position + 1) {
         if after[moved(index)].parent != before.parent.map(moved) {
             return Err(SectionError::Reparents {
@@ -55,12 +59,13 @@ pub fn update(document: &Parsed<'_>, position: usize, content: &str) -> Result<S
         text: done.text,
         outline: done.outline.into(),
         position,
-        sections: came,
+        sections: added,
     })
 }
 
-/// What goes when a body is to be empty: all but the blank lines on one side, or all of it at the document's end.
-fn emptied(text: &str, body: Range<usize>) -> Range<usize> {
+/// Returns the range to remove to empty a body: all but the blank lines on one side, or all of it at the end of the
+/// document.
+fn range_to_empty(text: &str, body: Range<usize>) -> Range<usize> {
     let core = text::core(&text[body.clone()]);
     let (start, end) = (body.start + core.start, body.start + core.end);
     if body.end == text.len() {
@@ -72,23 +77,23 @@ fn emptied(text: &str, body: Range<usize>) -> Range<usize> {
     }
 }
 
-/// The lines of a body that has text are exchanged; the last one keeps its ending.
-fn replaced(text: &str, body: Range<usize>, content: &str) -> (Range<usize>, String) {
+/// Returns the splice that replaces the text of a body. The last line keeps its ending.
+fn replace_body(text: &str, body: Range<usize>, content: &str) -> (Range<usize>, String) {
     let core = text::core(&text[body.clone()]);
     let (start, end) = (body.start + core.start, body.start + core.end);
     let ending = text::ending_at_start(&text[end..]);
     (start..end + ending.len(), format!("{content}{ending}"))
 }
 
-/// A body without text gets one, with a blank line on either side that has something.
-fn filled(text: &str, body: Range<usize>, content: &str) -> (Range<usize>, String) {
+/// Returns the splice that fills an empty body, with a blank line towards the text on either side.
+fn fill_body(text: &str, body: Range<usize>, content: &str) -> (Range<usize>, String) {
     let ending = lines::ending_of(text);
     let is_blank = text::starts_blank(&text[body.clone()]);
     let at = if is_blank {
         let blank = text[body.clone()].find(['\n', '\r']).unwrap_or_default();
         body.start + blank + text::ending_at_start(&text[body.start + blank..]).len()
     } else {
-        // A heading that ends the document may lack an ending, or have blanks after it.
+        // A heading at the end of the document may lack a line ending, or have spaces after it.
         body.end
     };
     let right = &text[at..];

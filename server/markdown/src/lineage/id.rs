@@ -1,24 +1,23 @@
-//! Ids of sections, and the digest of a history that they come from.
+//! Section ids, and the digest of a history from which they are derived.
 
 use std::{collections::HashMap, collections::HashSet, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
-use super::matching::Likeness;
+use super::matching::Fingerprint;
 
-/// What an id begins with.
 const PREFIX: &str = "s-";
 
-/// The id of a section: `s-` and sixteen hexadecimal digits.
+/// The id of a section, written as `s-` and sixteen hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SectionId(u64);
 
-/// A text is no id of a section.
+/// A text is no section id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an id of a section is `s-` and sixteen hexadecimal digits")]
-pub struct NoSectionId;
+pub struct ParseSectionIdError;
 
 impl fmt::Display for SectionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,26 +26,26 @@ impl fmt::Display for SectionId {
 }
 
 impl FromStr for SectionId {
-    type Err = NoSectionId;
+    type Err = ParseSectionIdError;
 
-    /// Reads exactly what [`Display`](fmt::Display) writes.
-    fn from_str(text: &str) -> Result<Self, NoSectionId> {
-        let digits = text.strip_prefix(PREFIX).ok_or(NoSectionId)?;
+    /// Parses the form that [`Display`](fmt::Display) writes, and no other.
+    fn from_str(text: &str) -> Result<Self, ParseSectionIdError> {
+        let digits = text.strip_prefix(PREFIX).ok_or(ParseSectionIdError)?;
         let id = u64::from_str_radix(digits, 16)
             .map(Self)
-            .map_err(|_| NoSectionId)?;
+            .map_err(|_| ParseSectionIdError)?;
         if id.to_string() == text {
             Ok(id)
         } else {
-            Err(NoSectionId)
+            Err(ParseSectionIdError)
         }
     }
 }
 
 impl TryFrom<String> for SectionId {
-    type Error = NoSectionId;
+    type Error = ParseSectionIdError;
 
-    fn try_from(text: String) -> Result<Self, NoSectionId> {
+    fn try_from(text: String) -> Result<Self, ParseSectionIdError> {
         text.parse()
     }
 }
@@ -57,22 +56,22 @@ impl From<SectionId> for String {
     }
 }
 
-/// The digest of all contents that a document has had, in their order.
+/// The digest of a document's path and all its contents so far, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seed([u8; 20]);
+pub(super) struct HistoryDigest([u8; 20]);
 
-impl Seed {
-    /// Of a document that has had no content yet.
+impl HistoryDigest {
+    /// Returns the digest before the first version.
     pub(super) fn of_document(path: &str) -> Self {
         Self(digest(&[b"document", path.as_bytes()]))
     }
 
-    /// The same after one more version.
-    pub(super) fn then(self, content: Option<&str>) -> Self {
+    /// Returns the digest after one more version.
+    pub(super) fn after_version(self, content: Option<&str>) -> Self {
         Self(digest(&[&self.0, content.unwrap_or_default().as_bytes()]))
     }
 
-    /// An id that is new in the next version: one for each purpose and number.
+    /// Returns an unused id for the next version. Each purpose and number gives a different id.
     pub(super) fn id(self, purpose: &[&[u8]], number: usize) -> SectionId {
         let number = number.to_string();
         let mut parts: Vec<&[u8]> = vec![&self.0];
@@ -82,20 +81,26 @@ impl Seed {
         SectionId(digest[..8].iter().fold(0, |id, byte| id << 8 | u64::from(*byte)))
     }
 
-    /// The ids of the `new` sections of the next version: those of the old ones that they are paired with, and new ones.
+    /// Returns the ids of the `new` sections of the next version: the ids of the old sections in `pairs`, and new ids for
+    /// the others.
     ///
-    /// A new section is known by its heading, so that it keeps its id while somebody writes on it; among several with the
-    /// same one by its text too, so that none of them is ever taken for another.
-    pub(super) fn born(self, pairs: &[Option<usize>], old: &[SectionId], new: &[Likeness]) -> Vec<SectionId> {
-        let mut used: HashSet<SectionId> = pairs.iter().flatten().map(|old_one| old[*old_one]).collect();
+    /// The id of a new section is derived from its heading, so that it stays while a person edits the section's text. Among
+    /// several new sections with the same heading it is derived from the text too, so that their ids are never mixed up.
+    pub(super) fn assign_ids(
+        self,
+        pairs: &[Option<usize>],
+        old: &[SectionId],
+        new: &[Fingerprint],
+    ) -> Vec<SectionId> {
+        let mut used: HashSet<SectionId> = pairs.iter().flatten().map(|old_index| old[*old_index]).collect();
         let mut namesakes: HashMap<&str, usize> = HashMap::new();
         for (section, pair) in new.iter().zip(pairs) {
             *namesakes.entry(&section.title).or_default() += usize::from(pair.is_none());
         }
         let mut twins: HashMap<[&[u8]; 3], usize> = HashMap::new();
         let ids = new.iter().zip(pairs).map(|(section, pair)| {
-            if let Some(old_one) = pair {
-                return old[*old_one];
+            if let Some(old_index) = pair {
+                return old[*old_index];
             }
             let title = section.title.as_bytes();
             let text: &[u8] = section.digest.as_ref().map_or(&[], |digest| digest);
@@ -116,7 +121,7 @@ impl Seed {
     }
 }
 
-/// The digest of a list of texts, which no other list has.
+/// Returns the digest of a list of texts. Lengths are included, so that lists with the same concatenation differ.
 fn digest(parts: &[&[u8]]) -> [u8; 20] {
     let mut sha1 = Sha1::new();
     for part in parts {

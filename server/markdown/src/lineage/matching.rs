@@ -1,42 +1,41 @@
-//! Which section of a text is which section of an earlier one, where nobody says what was changed.
+//! Matches the sections of two versions of a document whose difference is not recorded.
 //!
-//! Sections are paired in rounds, from what leaves no doubt to what leaves little: each round has a key, and pairs those
-//! sections, of all that are still alone, that are the only one with their key on either side. A key of a later round
-//! may use the pairs of the earlier ones: *the section of this heading below the one that is known to be the same*. Two
-//! sections are never paired for their heading alone when they stand below different ones and have different texts, and
-//! where several are alike, with another number of them on the other side, none is paired: that would be a guess.
+//! Sections are paired in rounds, the most certain first. Each round has a key, and pairs the unpaired sections whose key is
+//! unique on both sides. A key of a later round may use earlier pairs: *the section with this heading below the section that
+//! is already paired*. Two sections with different parents and different texts are never paired by heading alone. If several
+//! sections share a key, and not equally many on both sides, none is paired: that would be a guess.
 //!
-//! Each round is linear; there are a bounded number of them, since a pair can only help those right above and below it.
+//! Each round takes linear time. The number of rounds is bounded, since a pair can only help its parent and its children.
 
 use std::{collections::HashMap, hash::Hash};
 
 use sha1::{Digest, Sha1};
 
-use super::super::editor::{self, Parsed};
+use super::super::editor::{self, ParsedDocument};
 
-/// A text of at least so many bytes says which section it is, wherever that stands.
-const TELLING: usize = 40;
-/// The most rounds in which pairs find further pairs: as many as there are levels, down and up.
-const ROUNDS: usize = 12;
+/// The length in bytes from which a section's own text alone identifies it, wherever it is.
+const MIN_DISTINCTIVE_LENGTH: usize = 40;
+/// Upper bound of the rounds in which pairs lead to further pairs: six levels down and up.
+const MAX_ROUNDS: usize = 12;
 
-/// What a section is recognised by.
+/// The features by which a section is recognized.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Likeness {
+pub struct Fingerprint {
     /// The heading as written, without `#`.
     pub title: String,
-    /// The digest of its own text, whatever the line endings; `None` for no text.
+    /// The digest of its own text, independent of line endings; `None` for no text.
     pub digest: Option<[u8; 20]>,
     /// The length of its own text in bytes.
     length: usize,
     level: u8,
-    /// The section it stands in, as an index into the list.
+    /// The parent section, as an index into the list.
     parent: Option<usize>,
 }
 
-impl Likeness {
-    /// How the sections of a document look.
-    pub fn of(document: &Parsed<'_>) -> Vec<Self> {
-        let likeness = |section| {
+impl Fingerprint {
+    /// Returns the fingerprints of a document's sections.
+    pub fn of(document: &ParsedDocument<'_>) -> Vec<Self> {
+        let fingerprint = |section| {
             let content = editor::content(document.text, section);
             Self {
                 title: editor::title(document.text, section),
@@ -46,11 +45,11 @@ impl Likeness {
                 parent: section.parent,
             }
         };
-        document.sections().iter().map(likeness).collect()
+        document.sections().iter().map(fingerprint).collect()
     }
 }
 
-/// The digest of a text's lines.
+/// Returns the digest of a text's lines.
 fn digest(text: &str) -> Option<[u8; 20]> {
     if text.is_empty() {
         return None;
@@ -63,31 +62,41 @@ fn digest(text: &str) -> Option<[u8; 20]> {
     Some(sha1.finalize().into())
 }
 
-/// For each section of `new`, the index of the one in `old` that it is.
-pub fn pairs(old: &[Likeness], new: &[Likeness]) -> Vec<Option<usize>> {
+/// Returns, for each section of `new`, the index of the same section in `old`.
+pub fn pairs(old: &[Fingerprint], new: &[Fingerprint]) -> Vec<Option<usize>> {
     let mut pairing = Pairing {
         old,
         new,
         of_old: vec![None; old.len()],
         of_new: vec![None; new.len()],
     };
-    pairing.pair_only(|section, _| Some((section.level, &*section.title, section.digest)));
-    pairing.pair_below();
-    pairing.pair_only(|section, _| Some((&*section.title, section.digest?)));
-    pairing.pair_only(|section, _| section.digest.filter(|_| section.length >= TELLING));
-    pairing.pair_below();
-    pairing.pair_only(|section, place| Some((place?, section.digest?)));
-    pairing.pair_above();
-    pairing.pair_below();
+    pairing.pair_unique(|section, _| Some((section.level, &*section.title, section.digest)));
+    pairing.pair_children();
+    pairing.pair_unique(|section, _| Some((&*section.title, section.digest?)));
+    pairing.pair_unique(|section, _| {
+        section
+            .digest
+            .filter(|_| section.length >= MIN_DISTINCTIVE_LENGTH)
+    });
+    pairing.pair_children();
+    pairing.pair_unique(|section, parent| Some((parent?, section.digest?)));
+    pairing.pair_parents();
+    pairing.pair_children();
     pairing.of_new
 }
 
-/// Where a section stands: below a pair, known by its index in the old list, or below none.
-type Place = Option<usize>;
+/// The known parent of a section.
+#[derive(PartialEq, Eq, Hash)]
+enum Parent {
+    /// A top-level section has none.
+    Root,
+    /// A paired section, by its index in the old list.
+    Paired(usize),
+}
 
 struct Pairing<'s> {
-    old: &'s [Likeness],
-    new: &'s [Likeness],
+    old: &'s [Fingerprint],
+    new: &'s [Fingerprint],
     of_old: Vec<Option<usize>>,
     of_new: Vec<Option<usize>>,
 }
@@ -98,44 +107,48 @@ impl<'s> Pairing<'s> {
         self.of_new[new] = Some(old);
     }
 
-    /// The place of each section; `None` where the one it stands in has no pair.
-    fn place_of_old(&self, index: usize) -> Option<Place> {
+    /// Returns the parent of an old section; `None` if the parent is not paired.
+    fn parent_of_old(&self, index: usize) -> Option<Parent> {
         match self.old[index].parent {
-            None => Some(None),
-            Some(parent) => self.of_old[parent].map(|_| Some(parent)),
+            None => Some(Parent::Root),
+            Some(parent) => self.of_old[parent].map(|_| Parent::Paired(parent)),
         }
     }
 
-    fn place_of_new(&self, index: usize) -> Option<Place> {
+    /// Returns the parent of a new section; `None` if the parent is not paired.
+    fn parent_of_new(&self, index: usize) -> Option<Parent> {
         match self.new[index].parent {
-            None => Some(None),
-            Some(parent) => self.of_new[parent].map(Some),
+            None => Some(Parent::Root),
+            Some(parent) => self.of_new[parent].map(Parent::Paired),
         }
     }
 
-    /// All that are alone, by their key: on either side.
-    fn alone<K: Eq + Hash>(
+    /// Returns the unpaired sections of both sides by their key.
+    fn unpaired<K: Eq + Hash>(
         &self,
-        key: impl Fn(&'s Likeness, Option<Place>) -> Option<K>,
+        key: impl Fn(&'s Fingerprint, Option<Parent>) -> Option<K>,
     ) -> HashMap<K, (Vec<usize>, Vec<usize>)> {
-        let mut alone: HashMap<K, (Vec<usize>, Vec<usize>)> = HashMap::new();
+        let mut unpaired: HashMap<K, (Vec<usize>, Vec<usize>)> = HashMap::new();
         for index in (0..self.old.len()).filter(|index| self.of_old[*index].is_none()) {
-            if let Some(key) = key(&self.old[index], self.place_of_old(index)) {
-                alone.entry(key).or_default().0.push(index);
+            if let Some(key) = key(&self.old[index], self.parent_of_old(index)) {
+                unpaired.entry(key).or_default().0.push(index);
             }
         }
         for index in (0..self.new.len()).filter(|index| self.of_new[*index].is_none()) {
-            if let Some(key) = key(&self.new[index], self.place_of_new(index)) {
-                alone.entry(key).or_default().1.push(index);
+            if let Some(key) = key(&self.new[index], self.parent_of_new(index)) {
+                unpaired.entry(key).or_default().1.push(index);
             }
         }
-        alone
+        unpaired
     }
 
-    /// Pairs those that are the only ones with their key.
-    fn pair_only<K: Eq + Hash>(&mut self, key: impl Fn(&'s Likeness, Option<Place>) -> Option<K>) -> bool {
+    /// Pairs sections whose key is unique on both sides.
+    fn pair_unique<K: Eq + Hash>(
+        &mut self,
+        key: impl Fn(&'s Fingerprint, Option<Parent>) -> Option<K>,
+    ) -> bool {
         let mut found = false;
-        for (old, new) in self.alone(key).into_values() {
+        for (old, new) in self.unpaired(key).into_values() {
             if let ([old], [new]) = (&old[..], &new[..]) {
                 self.pair(*old, *new);
                 found = true;
@@ -144,13 +157,13 @@ impl<'s> Pairing<'s> {
         found
     }
 
-    /// Pairs, in their order, those with the same key, where there are as many on either side.
+    /// Pairs, in their order, sections with the same key, if there are equally many on both sides.
     fn pair_equally_many<K: Eq + Hash>(
         &mut self,
-        key: impl Fn(&'s Likeness, Option<Place>) -> Option<K>,
+        key: impl Fn(&'s Fingerprint, Option<Parent>) -> Option<K>,
     ) -> bool {
         let mut found = false;
-        for (old, new) in self.alone(key).into_values() {
+        for (old, new) in self.unpaired(key).into_values() {
             if old.len() == new.len() {
                 for (old, new) in old.into_iter().zip(new) {
                     self.pair(old, new);
@@ -161,30 +174,30 @@ impl<'s> Pairing<'s> {
         found
     }
 
-    /// Pairs those in the same place with the same heading, as long as that makes further places known.
-    fn pair_below(&mut self) {
-        for _ in 0..ROUNDS {
-            let found = self.pair_only(|section, place| Some((place?, &*section.title, section.digest)))
-                | self.pair_equally_many(|section, place| Some((place?, &*section.title, section.digest)))
-                | self.pair_equally_many(|section, place| Some((place?, &*section.title)));
+    /// Pairs sections with the same parent and heading, until no round finds further pairs.
+    fn pair_children(&mut self) {
+        for _ in 0..MAX_ROUNDS {
+            let found = self.pair_unique(|section, parent| Some((parent?, &*section.title, section.digest)))
+                | self.pair_equally_many(|section, parent| Some((parent?, &*section.title, section.digest)))
+                | self.pair_equally_many(|section, parent| Some((parent?, &*section.title)));
             if !found {
                 return;
             }
         }
     }
 
-    /// Pairs those whose children were paired with one another: at least half of them, and with no others.
-    fn pair_above(&mut self) {
-        for _ in 0..ROUNDS {
-            let mut families: HashMap<usize, Family> = HashMap::new();
+    /// Pairs sections if at least half of the children of the old one are paired, all with children of the new one.
+    fn pair_parents(&mut self) {
+        for _ in 0..MAX_ROUNDS {
+            let mut all_children: HashMap<usize, ChildPairs> = HashMap::new();
             for (index, section) in self.old.iter().enumerate() {
                 let Some(parent) = section.parent.filter(|parent| self.of_old[*parent].is_none()) else {
                     continue;
                 };
-                let family = families.entry(parent).or_default();
-                family.children += 1;
+                let children = all_children.entry(parent).or_default();
+                children.count += 1;
                 if let Some(new) = self.of_old[index] {
-                    family.join(
+                    children.add_paired(
                         self.new[new]
                             .parent
                             .filter(|parent| self.of_new[*parent].is_none()),
@@ -192,8 +205,8 @@ impl<'s> Pairing<'s> {
                 }
             }
             let mut claims: HashMap<usize, Vec<usize>> = HashMap::new();
-            for (old, family) in families {
-                if let Some(new) = family.moved_to() {
+            for (old, children) in all_children {
+                if let Some(new) = children.match_of_parent() {
                     claims.entry(new).or_default().push(old);
                 }
             }
@@ -211,25 +224,26 @@ impl<'s> Pairing<'s> {
     }
 }
 
-/// The children of a section that has no pair.
+/// The children of an unpaired section.
 #[derive(Default)]
-struct Family {
-    children: usize,
+struct ChildPairs {
+    count: usize,
     paired: usize,
-    /// Below which section those with a pair now are.
-    now_below: Option<usize>,
-    apart: bool,
+    /// The new parent of the paired children.
+    new_parent: Option<usize>,
+    /// The paired children have several new parents, or one that is already paired.
+    split: bool,
 }
 
-impl Family {
-    fn join(&mut self, parent: Option<usize>) {
+impl ChildPairs {
+    fn add_paired(&mut self, parent: Option<usize>) {
         self.paired += 1;
-        self.apart |= parent.is_none() || self.paired > 1 && self.now_below != parent;
-        self.now_below = parent;
+        self.split |= parent.is_none() || self.paired > 1 && self.new_parent != parent;
+        self.new_parent = parent;
     }
 
-    fn moved_to(&self) -> Option<usize> {
-        self.now_below
-            .filter(|_| !self.apart && 2 * self.paired >= self.children)
+    fn match_of_parent(&self) -> Option<usize> {
+        self.new_parent
+            .filter(|_| !self.split && 2 * self.paired >= self.count)
     }
 }

@@ -1,86 +1,84 @@
-//! Lineage: which section is which from one version of a document to the next, and what can be undone.
+//! Lineage: section ids across the versions of a document, and the undo and redo stacks.
 //!
 //! # Where ids come from
 //!
-//! A section's id is nowhere in the document, and no file maps ids to sections: both could be lost, copied or edited
-//! apart from each other. An id follows from the document's history alone. From the first version on, each section is
-//! followed to the next version; one that is in no earlier version is new there, and its id is a digest of the history up
-//! to that point. Whoever has the same commits (another process, the same one after a restart, a clone) finds the same
-//! ids, and nothing is ever written but commits.
+//! Section ids are stored neither in the document nor in a file that maps ids to sections: both could be lost, copied or
+//! edited independently of each other. An id is derived from the document's history. Each section of the first version is
+//! followed to the next version, and so on; a section that is in no earlier version is new, and its id is a digest of the
+//! history up to that point. Every reader of the same commits (another process, the same one after a restart, a clone)
+//! derives the same ids, and nothing is written but commits.
 //!
-//! *Never another section.* The digest covers all contents that the document has had, so that no later version makes an id
-//! that an earlier one had. An id that no section of the newest version has is an error, whatever became of it.
+//! *An id never changes its section.* The digest covers all contents that the document has had, so no later version derives
+//! the id of an earlier one. An id that no section of the newest version has is an error, whatever the reason.
 //!
-//! *One step, exactly.* A commit that the editor made says in its log entry what it did to the list of sections
-//! ([`Step`]): where sections came, went or moved. Such a version is followed by counting, without reading a byte of the
-//! document, so two sections with the same heading and text are never mixed up, and a long history costs no more than its
-//! log. The library gives a step only where the commit holds exactly the change that it was made for, so an amended or
-//! rebased commit is followed like one that a person made.
+//! *The editor's commits are exact.* The log entry of a commit by the editor records how the list of sections changed
+//! ([`SectionChange`]): where sections were inserted, deleted or moved. Such a version is followed by counting, without
+//! reading the document, so two sections with the same heading and text are never mixed up, and a long history costs no more
+//! than its log. The library returns a recorded change only if the commit contains exactly that change, so an amended or
+//! rebased commit is followed like a person's commit.
 //!
-//! *A hand edit, as far as can be told.* Between any other two versions sections are found by what they are
-//! ([`matching`]): heading, own text and place in the tree, most alike first and only where that is the case for one
-//! section on either side. What is ambiguous is not guessed: the old id is gone and a new one comes.
+//! *Hand edits are matched.* Between any other two versions sections are matched by their features ([`matching`]): heading,
+//! own text and position in the tree, the most similar first, and only if the match is unique on both sides. An ambiguous
+//! section is not guessed: its old id vanishes, and it gets a new one.
 //!
-//! *Not committed yet.* Bytes that a person has not committed are followed from the newest version in the same way. The ids
-//! of sections that are new there come from the heading (and from the text, where several new ones have the same heading),
-//! so they stay while the person goes on writing, and are those that the section has once it is committed: by the person,
-//! or by the next change of ours.
+//! *Uncommitted bytes* are matched with the newest version in the same way. The ids of new sections are derived from the
+//! heading (and from the text, if several new sections have the same heading). They stay while the person continues to
+//! write, and also after the section is committed, by the person or by the editor's next change.
 //!
-//! # What can be undone
+//! # Undo and redo
 //!
-//! The two stacks are read off the same steps ([`undo`]). A step is undone by the version that says so in its own step,
-//! and then the sections have the ids they had.
+//! The two stacks are derived from the same recorded changes ([`undo`]). The version that undoes a change says so in its own
+//! record; then the sections have their former ids again.
 //!
-//! # What it costs
+//! # Costs
 //!
-//! A [`Lineage`] is worth keeping: it is made of the one before in time that grows with what the new versions changed,
-//! plus the number of sections. Only versions that no step explains are read and parsed. Made anew, from the first version
-//! on, it is the same.
+//! A [`Lineage`] is worth caching: extending it takes time that grows with what the new versions changed, plus the number of
+//! sections. Only versions without a recorded change are read and parsed. Built again from the first version, it is equal.
 
+mod change;
 mod id;
 pub mod matching;
-mod step;
 pub mod undo;
 
 use std::sync::Arc;
 
-use self::id::Seed;
+use self::id::HistoryDigest;
 pub use self::{
+    change::SectionChange,
     id::SectionId,
-    matching::Likeness,
-    step::Step,
-    undo::{Done, UndoError},
+    matching::Fingerprint,
+    undo::{UndoEntry, UndoError},
 };
-use super::{Flavor, editor::Parsed};
+use super::{Flavor, editor::ParsedDocument};
 
-/// A version of a document: what a commit made of it.
+/// A version of a document, made by one commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// Id of the commit.
+    /// The id of the commit.
     pub commit: String,
-    /// Id of the content, the same for the same content; `None` where the document went.
+    /// The id of the content; `None` if the commit deleted the document.
     pub content: Option<String>,
-    /// What the editor did, if it was the editor and nothing else is in the commit.
-    pub step: Option<Step>,
+    /// The recorded change, if the editor made the commit and it contains nothing else.
+    pub change: Option<SectionChange>,
 }
 
-/// The sections of a document at one version, and the way there.
+/// The section ids and undo stacks of a document at one version.
 #[derive(Debug, Clone)]
 pub struct Lineage {
     flavor: Flavor,
-    seed: Seed,
+    history_digest: HistoryDigest,
     content: Option<String>,
     ids: Vec<SectionId>,
-    undo: Vec<Arc<Done>>,
-    redo: Vec<Arc<Done>>,
+    undo: Vec<Arc<UndoEntry>>,
+    redo: Vec<Arc<UndoEntry>>,
 }
 
 impl Lineage {
-    /// The lineage of the document at `path` before its first version.
+    /// Returns the lineage of the document at `path` before its first version.
     pub fn new(path: &str) -> Self {
         Self {
             flavor: Flavor::of_path(path),
-            seed: Seed::of_document(path),
+            history_digest: HistoryDigest::of_document(path),
             content: None,
             ids: Vec::new(),
             undo: Vec::new(),
@@ -88,100 +86,103 @@ impl Lineage {
         }
     }
 
-    /// Follows the document through `versions`, oldest first. `load` gives the bytes of a content.
+    /// Follows the document through `versions`, oldest first. `load` returns the bytes of a content.
     ///
     /// # Errors
-    /// Those of `load`. What was followed until then is kept.
+    /// If `load` fails. The lineage then includes the versions before.
     pub fn follow<'v, E>(
         &mut self,
         versions: impl IntoIterator<Item = &'v Version>,
         load: impl Fn(&str) -> Result<Vec<u8>, E>,
     ) -> Result<(), E> {
-        // How the sections of the newest version look, as long as that is known.
-        let mut looks: Option<Vec<Likeness>> = None;
+        // The fingerprints of the newest version, if they are known.
+        let mut fingerprints: Option<Vec<Fingerprint>> = None;
         for version in versions {
-            if self.take(version) {
-                looks = None;
+            if self.apply(version) {
+                fingerprints = None;
             } else {
-                let old = match looks.take() {
-                    Some(looks) => looks,
+                let old = match fingerprints.take() {
+                    Some(fingerprints) => fingerprints,
                     None => self.load(self.content.as_deref(), &load)?,
                 };
                 let new = self.load(version.content.as_deref(), &load)?;
-                self.ids = self.recognised(&old, &new);
-                looks = Some(new);
+                self.ids = self.match_ids(&old, &new);
+                fingerprints = Some(new);
             }
-            self.seed = self.seed.then(version.content.as_deref());
+            self.history_digest = self.history_digest.after_version(version.content.as_deref());
             self.content.clone_from(&version.content);
         }
         Ok(())
     }
 
-    /// Id of the newest version's content; `None` where there is no document.
+    /// Returns the id of the newest version's content; `None` if there is no document.
     pub fn content(&self) -> Option<&str> {
         self.content.as_deref()
     }
 
-    /// The ids of the sections of the newest version, which is `document`.
-    pub fn ids(&self, document: &Parsed<'_>) -> Vec<SectionId> {
+    /// Returns the section ids of the newest version, whose text is `document`.
+    pub fn ids(&self, document: &ParsedDocument<'_>) -> Vec<SectionId> {
         if self.ids.len() == document.sections().len() {
             return self.ids.clone();
         }
-        // Whoever wrote the history saw other sections in the same text.
-        self.recognised(&[], &Likeness::of(document))
+        // The history was written by a version of the editor that parsed this text differently.
+        self.match_ids(&[], &Fingerprint::of(document))
     }
 
-    /// The ids of the sections of `document`, which nobody has committed.
+    /// Returns the section ids of `document`, which is not committed yet.
     ///
     /// # Errors
-    /// Those of `load`.
+    /// If `load` fails.
     pub fn ids_uncommitted<E>(
         &self,
-        document: &Parsed<'_>,
+        document: &ParsedDocument<'_>,
         load: impl Fn(&str) -> Result<Vec<u8>, E>,
     ) -> Result<Vec<SectionId>, E> {
         let old = self.load(self.content.as_deref(), &load)?;
-        Ok(self.recognised(&old, &Likeness::of(document)))
+        Ok(self.match_ids(&old, &Fingerprint::of(document)))
     }
 
-    /// An id for a section that is new in a version made of `content`, which follows the newest one or is it.
-    pub fn fresh(&self, content: Option<&str>) -> SectionId {
-        self.seed
+    /// Returns an unused id for a section inserted into `content`, which is the newest version's or uncommitted.
+    pub fn new_id(&self, content: Option<&str>) -> SectionId {
+        self.history_digest
             .id(&[b"insert", content.unwrap_or_default().as_bytes()], 0)
     }
 
-    /// How the sections of a content look.
+    /// Returns the fingerprints of a content's sections.
     fn load<E>(
         &self,
         content: Option<&str>,
         load: &impl Fn(&str) -> Result<Vec<u8>, E>,
-    ) -> Result<Vec<Likeness>, E> {
+    ) -> Result<Vec<Fingerprint>, E> {
         let Some(content) = content else {
             return Ok(Vec::new());
         };
         let bytes = load(content)?;
         let text = String::from_utf8_lossy(&bytes);
-        // What has too much structure to be parsed has no sections.
-        Ok(Parsed::new(&text, self.flavor).map_or_else(|_| Vec::new(), |document| Likeness::of(&document)))
+        // A text with too much structure to be parsed counts as one without sections.
+        Ok(ParsedDocument::new(&text, self.flavor)
+            .map_or_else(|_| Vec::new(), |document| Fingerprint::of(&document)))
     }
 
-    /// The ids of `new`, where `old` is how the sections of the newest version look.
-    fn recognised(&self, old: &[Likeness], new: &[Likeness]) -> Vec<SectionId> {
+    /// Returns the ids of the sections `new`. `old` are the fingerprints of the newest version.
+    fn match_ids(&self, old: &[Fingerprint], new: &[Fingerprint]) -> Vec<SectionId> {
         let pairs = if old.len() == self.ids.len() {
             matching::pairs(old, new)
         } else {
             vec![None; new.len()]
         };
-        self.seed.born(&pairs, &self.ids, new)
+        self.history_digest.assign_ids(&pairs, &self.ids, new)
     }
 
-    /// Follows a step; `false` when there is none or it does not fit.
-    fn take(&mut self, version: &Version) -> bool {
-        let Some(step) = &version.step else { return false };
-        match step {
-            Step::Undo { undoes } => self.undone(undoes, version),
-            Step::Redo { redoes } => self.redone(redoes, version),
-            step => self.done(step, version),
+    /// Applies the recorded change of `version`; returns false if there is none or it does not fit the list of sections.
+    fn apply(&mut self, version: &Version) -> bool {
+        let Some(change) = &version.change else {
+            return false;
+        };
+        match change {
+            SectionChange::Undo { undoes } => self.apply_undo(undoes, version),
+            SectionChange::Redo { redoes } => self.apply_redo(redoes, version),
+            change => self.apply_change(change, version),
         }
     }
 }

@@ -1,105 +1,105 @@
-//! What can be undone, and what can be done again.
+//! The undo and redo stacks.
 //!
-//! The two stacks follow from the versions alone: a step goes onto the first and empties the second, undoing moves the top
-//! of the first to the second, doing again moves it back. A version that is none of these leaves both as they are: whether
-//! the document is still what the step made of it shows when it is to be undone, by its content.
+//! Both are derived from the versions alone: a change is pushed onto the undo stack and clears the redo stack, an undo moves
+//! the top of the undo stack to the redo stack, a redo moves it back. Any other version leaves both as they are: an undo
+//! compares the document's content with the entry's, and so detects such a version.
 
 use std::sync::Arc;
 
-use super::{Lineage, SectionId, Step, Version};
+use super::{Lineage, SectionChange, SectionId, Version};
 
-/// A step that was made and can be undone, or was undone and can be made again.
+/// A change that can be undone or redone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done {
-    /// The commit that made it first.
+pub struct UndoEntry {
+    /// The commit that first made the change.
     pub commit: String,
-    /// What it did.
-    pub step: Step,
-    /// The sections that came with it.
-    came: Vec<SectionId>,
-    /// The sections that went with it.
-    went: Vec<SectionId>,
-    /// Id of the content before; `None` where there was no document.
+    /// The change of the list of sections.
+    pub change: SectionChange,
+    /// The sections that the change added.
+    added: Vec<SectionId>,
+    /// The sections that the change removed.
+    removed: Vec<SectionId>,
+    /// The id of the content before; `None` if there was no document.
     pub before: Option<String>,
-    /// Id of the content after.
+    /// The id of the content after; `None` if the document was deleted.
     pub after: Option<String>,
 }
 
-/// Why nothing is undone, or made again.
+/// An undo or redo is not possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UndoError {
-    /// No step is left.
+    /// The stack is empty.
     #[error("there is nothing to {word}")]
     Nothing {
-        /// What was to be done.
+        /// The operation: undo or redo.
         word: &'static str,
     },
-    /// The document is no longer what the step left.
+    /// The document's content has changed since.
     #[error(
         "the document has been changed by other means since the last {}, so there is no {word} without losing that; change \
          it back first (`git log -p` shows how), or edit on from here",
-        step.operation()
+        change.operation()
     )]
     Changed {
-        /// What was to be done.
+        /// The operation: undo or redo.
         word: &'static str,
-        /// The step that would be next.
-        step: Box<Step>,
-        /// Its commit.
+        /// The change at the top of the stack.
+        change: Box<SectionChange>,
+        /// The commit of that change.
         commit: String,
     },
 }
 
 impl Lineage {
-    /// The step to undo, where the document's content is `now`. Afterwards it is that step's `before`.
+    /// Returns the change to undo, if the document's content is `now`. Undoing it restores the entry's `before`.
     ///
     /// # Errors
-    /// [`UndoError`].
-    pub fn to_undo(&self, now: Option<&str>) -> Result<&Done, UndoError> {
+    /// If the stack is empty, or the content is not the entry's `after`.
+    pub fn next_undo(&self, now: Option<&str>) -> Result<&UndoEntry, UndoError> {
         next(&self.undo, now, stringify!(undo), |done| &done.after)
     }
 
-    /// The step to make again, where the document's content is `now`. Afterwards it is that step's `after`.
+    /// Returns the change to redo, if the document's content is `now`. Redoing it restores the entry's `after`.
     ///
     /// # Errors
-    /// [`UndoError`].
-    pub fn to_redo(&self, now: Option<&str>) -> Result<&Done, UndoError> {
+    /// If the stack is empty, or the content is not the entry's `before`.
+    pub fn next_redo(&self, now: Option<&str>) -> Result<&UndoEntry, UndoError> {
         next(&self.redo, now, stringify!(redo), |done| &done.before)
     }
 
-    /// Follows a step that is neither undone nor made again.
-    pub(super) fn done(&mut self, step: &Step, version: &Version) -> bool {
-        let came = match step {
-            Step::Insert {
+    /// Applies a change other than undo and redo; returns false if it does not fit the list of sections.
+    pub(super) fn apply_change(&mut self, change: &SectionChange, version: &Version) -> bool {
+        let added = match change {
+            SectionChange::Insert {
                 section_id, sections, ..
             } => {
                 let below = (1..*sections).map(|number| {
-                    self.seed
+                    self.history_digest
                         .id(&[b"below", section_id.to_string().as_bytes()], number)
                 });
                 std::iter::once(*section_id).chain(below).collect()
             }
-            Step::Update {
+            SectionChange::Update {
                 section_id, sections, ..
             } => (1..=*sections)
                 .map(|number| {
-                    self.seed
+                    self.history_digest
                         .id(&[b"below", section_id.to_string().as_bytes()], number)
                 })
                 .collect(),
             _ => Vec::new(),
         };
-        // The others come from the history, and so are new.
-        let taken = came.first().is_some_and(|id| self.ids.contains(id));
-        if taken || !fits(step, self.ids.len()) {
+        // The other ids are derived from the history, and so are new.
+        let taken = added.first().is_some_and(|id| self.ids.contains(id));
+        if taken || !fits(change, self.ids.len()) {
             return false;
         }
-        let went = forward(step, &mut self.ids, &came);
-        self.undo.push(Arc::new(Done {
+        let removed = apply(change, &mut self.ids, &added);
+        self.undo.push(Arc::new(UndoEntry {
             commit: version.commit.clone(),
-            step: step.clone(),
-            came,
-            went,
+            change: change.clone(),
+            added,
+            removed,
             before: self.content.clone(),
             after: version.content.clone(),
         }));
@@ -107,108 +107,112 @@ impl Lineage {
         true
     }
 
-    pub(super) fn undone(&mut self, commit: &str, version: &Version) -> bool {
+    pub(super) fn apply_undo(&mut self, commit: &str, version: &Version) -> bool {
         let Some(done) = self.undo.pop_if(|done| {
             done.commit == commit && done.after == self.content && done.before == version.content
         }) else {
             return false;
         };
-        backward(&done.step, &mut self.ids, &done.went);
+        revert(&done.change, &mut self.ids, &done.removed);
         self.redo.push(done);
         true
     }
 
-    pub(super) fn redone(&mut self, commit: &str, version: &Version) -> bool {
+    pub(super) fn apply_redo(&mut self, commit: &str, version: &Version) -> bool {
         let Some(done) = self.redo.pop_if(|done| {
             done.commit == commit && done.before == self.content && done.after == version.content
         }) else {
             return false;
         };
-        forward(&done.step, &mut self.ids, &done.came);
+        apply(&done.change, &mut self.ids, &done.added);
         self.undo.push(done);
         true
     }
 }
 
 fn next<'l>(
-    stack: &'l [Arc<Done>],
+    stack: &'l [Arc<UndoEntry>],
     now: Option<&str>,
     word: &'static str,
-    left: impl Fn(&Done) -> &Option<String>,
-) -> Result<&'l Done, UndoError> {
+    expected: impl Fn(&UndoEntry) -> &Option<String>,
+) -> Result<&'l UndoEntry, UndoError> {
     let done = stack.last().ok_or(UndoError::Nothing { word })?;
-    if left(done).as_deref() == now {
+    if expected(done).as_deref() == now {
         return Ok(done);
     }
     Err(UndoError::Changed {
         word,
-        step: Box::new(done.step.clone()),
+        change: Box::new(done.change.clone()),
         commit: done.commit.clone(),
     })
 }
 
-/// Whether a list of `length` sections can have this done to it.
-fn fits(step: &Step, length: usize) -> bool {
+/// Returns true if the change can apply to a list of `length` sections.
+fn fits(change: &SectionChange, length: usize) -> bool {
     let within = |position: usize, sections: usize| {
         sections > 0 && position.checked_add(sections).is_some_and(|end| end <= length)
     };
-    match *step {
-        Step::Insert {
+    match *change {
+        SectionChange::Insert {
             position, sections, ..
         } => position <= length && sections > 0,
-        Step::Delete {
+        SectionChange::Delete {
             position, sections, ..
         } => within(position, sections),
-        Step::Update { position, .. } => position < length,
-        Step::Move {
+        SectionChange::Update { position, .. } => position < length,
+        SectionChange::Move {
             from,
             position,
             sections,
             ..
         } => within(from, sections) && within(position, sections),
-        Step::Undo { .. } | Step::Redo { .. } => false,
+        SectionChange::Undo { .. } | SectionChange::Redo { .. } => false,
     }
 }
 
-/// Does a step that fits to the list; returns what goes.
-fn forward(step: &Step, ids: &mut Vec<SectionId>, came: &[SectionId]) -> Vec<SectionId> {
-    match *step {
-        Step::Insert { position, .. } => ids.splice(position..position, came.iter().copied()).collect(),
-        Step::Update { position, .. } => ids
-            .splice(position + 1..position + 1, came.iter().copied())
+/// Applies a change that fits the list; returns the removed ids.
+fn apply(change: &SectionChange, ids: &mut Vec<SectionId>, added: &[SectionId]) -> Vec<SectionId> {
+    match *change {
+        SectionChange::Insert { position, .. } => {
+            ids.splice(position..position, added.iter().copied()).collect()
+        }
+        SectionChange::Update { position, .. } => ids
+            .splice(position + 1..position + 1, added.iter().copied())
             .collect(),
-        Step::Delete {
+        SectionChange::Delete {
             position, sections, ..
         } => ids.drain(position..position + sections).collect(),
-        Step::Move {
+        SectionChange::Move {
             from,
             position,
             sections,
             ..
         } => shift(ids, from, position, sections),
-        Step::Undo { .. } | Step::Redo { .. } => Vec::new(),
+        SectionChange::Undo { .. } | SectionChange::Redo { .. } => Vec::new(),
     }
 }
 
-/// Takes a step back.
-fn backward(step: &Step, ids: &mut Vec<SectionId>, went: &[SectionId]) {
-    match *step {
-        Step::Insert {
+/// Reverts a change.
+fn revert(change: &SectionChange, ids: &mut Vec<SectionId>, removed: &[SectionId]) {
+    match *change {
+        SectionChange::Insert {
             position, sections, ..
         } => drop(ids.drain(position..position + sections)),
-        Step::Update {
+        SectionChange::Update {
             position, sections, ..
         } => {
             drop(ids.drain(position + 1..position + 1 + sections));
         }
-        Step::Delete { position, .. } => drop(ids.splice(position..position, went.iter().copied())),
-        Step::Move {
+        SectionChange::Delete { position, .. } => {
+            drop(ids.splice(position..position, removed.iter().copied()))
+        }
+        SectionChange::Move {
             from,
             position,
             sections,
             ..
         } => drop(shift(ids, position, from, sections)),
-        Step::Undo { .. } | Step::Redo { .. } => {}
+        SectionChange::Undo { .. } | SectionChange::Redo { .. } => {}
     }
 }
 

@@ -1,4 +1,4 @@
-//! Diffs: their form, and what `git apply` makes of them.
+//! Diffs: their form, and that `git apply` accepts them.
 
 use super::super::diff::{line_counts, unified};
 use super::git;
@@ -11,7 +11,7 @@ fn applies(path: &str, old: &str, new: &str) {
 }
 
 #[test]
-fn the_form_is_gits() {
+fn a_diff_has_gits_form() {
     let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
     let new = "1\n2\n3\n4\nfive\n6\n7\n8\n9\nten";
     let diff = "--- a/n.md\n+++ b/n.md\n@@ -2,8 +2,9 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n 9\n+ten\n\
@@ -81,7 +81,7 @@ fn git_reads_every_file_name() {
 }
 
 #[test]
-fn far_apart_changes_make_hunks_of_their_own() {
+fn distant_changes_have_separate_hunks() {
     let old: String = (0..100).map(|n| format!("{n}\n")).collect();
     let new = old.replace("\n20\n", "\ntwenty\n").replace("\n70\n", "\n");
     assert_eq!(unified("n.md", &old, &new).matches("@@ -").count(), 2);
@@ -89,7 +89,7 @@ fn far_apart_changes_make_hunks_of_their_own() {
 }
 
 #[test]
-fn what_is_too_long_to_search_goes_out_whole() {
+fn a_diff_of_too_many_lines_replaces_them_all() {
     let old: String = (0..9_000).map(|n| format!("{n}\n")).collect();
     let new: String = (0..9_000).rev().map(|n| format!("{n}\n")).collect();
     let (old, new) = (format!("same\n{old}same\n"), format!("same\n{new}same\n"));

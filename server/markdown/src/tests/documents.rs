@@ -58,13 +58,13 @@ const BLOCKS: &[&str] = &[
     "   \n",
 ];
 
-/// Returns texts made of up to `most` blocks, with one or several kinds of line ending, with and without a last one.
-pub(super) fn text(most: usize) -> impl Strategy<Value = String> {
+/// Returns texts made of up to `max_blocks` blocks, with one or several kinds of line ending, with and without a last one.
+pub(super) fn text(max_blocks: usize) -> impl Strategy<Value = String> {
     let ending = select(&["\n", "\n", "\r\n", "\r"][..]);
     let block = (select(BLOCKS), ending.clone());
     let mixed = select(&[false, false, true][..]);
     (
-        proptest::collection::vec(block, 0..=most),
+        proptest::collection::vec(block, 0..=max_blocks),
         ending,
         mixed,
         any::<bool>(),
@@ -91,7 +91,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// Returns the edit; an append where the document has no section to name.
+    /// Returns the edit; an append if the document has no section to target.
     pub(super) fn edit(&self) -> Edit<'_> {
         let (target, content) = (self.target.as_str(), self.content.as_str());
         match self.operation {

@@ -1,23 +1,23 @@
-//! The editor of sections: the exact bytes that each change makes, and what it refuses.
+//! The editor of sections: the exact bytes of each change, and the refused changes.
 
 use super::super::Flavor;
-use super::super::editor::{self, Parsed, SectionError, SectionPlan};
+use super::super::editor::{self, ParsedDocument, SectionError, SectionPlan};
 
 /// A change of sections, for tables.
 #[derive(Debug, Clone, Copy)]
 enum Change {
-    /// At a position, with a heading and content.
+    /// Position, heading and content.
     Insert(usize, &'static str, &'static str),
-    /// Of the section at a position.
+    /// Position and content.
     Update(usize, &'static str),
     Delete(usize),
-    /// From a position to one.
+    /// Old and new position.
     Move(usize, usize),
 }
 use Change::{Delete, Insert, Move, Update};
 
 fn plan(old: &str, change: Change) -> Result<SectionPlan, SectionError> {
-    let document = Parsed::new(old, Flavor::CommonMark).expect("a small document");
+    let document = ParsedDocument::new(old, Flavor::CommonMark).expect("a small document");
     match change {
         Insert(position, heading, content) => editor::insert(&document, position, heading, content),
         Update(position, content) => editor::update(&document, position, content),
@@ -87,7 +87,7 @@ fn a_new_section_has_the_level_of_the_one_it_displaces() {
 }
 
 #[test]
-fn line_endings_mark_and_front_matter_stay() {
+fn the_editor_keeps_line_endings_byte_order_mark_and_front_matter() {
     check(&[
         ("\u{feff}", Insert(0, "X", "x"), "\u{feff}# X\n\nx\n"),
         ("\u{feff}# A\n", Insert(0, "X", "x"), "\u{feff}# X\n\nx\n\n# A\n"),
@@ -128,7 +128,7 @@ fn line_endings_mark_and_front_matter_stay() {
 }
 
 #[test]
-fn a_heading_is_what_was_given() {
+fn insert_writes_the_given_heading() {
     check(&[
         ("", Insert(0, " X ", ""), "# X\n"),
         ("", Insert(0, "## X ##", ""), "## X\n"),
@@ -149,7 +149,7 @@ fn a_heading_is_what_was_given() {
 }
 
 #[test]
-fn content_takes_the_place_of_the_own_text_alone() {
+fn update_replaces_only_the_sections_own_text() {
     check(&[
         (
             TREE,
@@ -199,7 +199,7 @@ fn content_takes_the_place_of_the_own_text_alone() {
 }
 
 #[test]
-fn the_own_heading_in_content_is_not_doubled() {
+fn content_may_begin_with_the_sections_own_heading() {
     check(&[
         (
             TREE,
@@ -226,7 +226,7 @@ fn the_own_heading_in_content_is_not_doubled() {
 }
 
 #[test]
-fn a_section_goes_with_all_below_it() {
+fn delete_removes_a_section_with_all_below_it() {
     check(&[
         (TREE, Delete(0), ""),
         (TREE, Delete(1), "# A\n\na\n\n## D\n\nd\n"),
@@ -238,7 +238,7 @@ fn a_section_goes_with_all_below_it() {
 }
 
 #[test]
-fn a_section_moves_to_where_it_then_is() {
+fn relocate_moves_a_section_to_its_new_position() {
     check(&[
         (
             TREE,
@@ -271,7 +271,7 @@ fn a_section_moves_to_where_it_then_is() {
 }
 
 #[test]
-fn positions_outside_are_refused() {
+fn the_editor_refuses_positions_outside_the_document() {
     refuse(&[
         (TREE, Insert(5, "X", ""), "there are 0 to 4"),
         ("", Insert(1, "X", ""), "the only one is 0"),
@@ -286,7 +286,7 @@ fn positions_outside_are_refused() {
 }
 
 #[test]
-fn what_would_change_another_section_is_refused() {
+fn the_editor_refuses_changes_to_other_sections() {
     refuse(&[
         (
             TREE,

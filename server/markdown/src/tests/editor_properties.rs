@@ -1,4 +1,4 @@
-//! Properties of the editor of sections, over random documents and over real ones.
+//! Properties of the editor of sections, with random and with real documents.
 
 use std::{path::Path, process::Command};
 
@@ -7,15 +7,15 @@ use proptest::sample::{Index, select};
 use proptest::test_runner::{TestCaseError, TestCaseResult};
 
 use super::super::Flavor;
-use super::super::editor::{self, Parsed, SectionError, SectionPlan};
+use super::super::editor::{self, ParsedDocument, SectionError, SectionPlan};
 use super::documents::{case, text};
 use super::properties::cases;
 use super::specification;
 
-/// A section as it can be told apart from others: its level, its heading and its own text.
+/// A section's level, heading and own text.
 type Sketch = (u8, String, String);
 
-fn sketches(document: &Parsed<'_>) -> Vec<Sketch> {
+fn sketches(document: &ParsedDocument<'_>) -> Vec<Sketch> {
     let sketch = |section| {
         let title = editor::title(document.text, section);
         let content = editor::content(document.text, section);
@@ -24,29 +24,29 @@ fn sketches(document: &Parsed<'_>) -> Vec<Sketch> {
     document.sections().iter().map(sketch).collect()
 }
 
-fn parsed(text: &str, flavor: Flavor) -> Parsed<'_> {
-    Parsed::new(text, flavor).expect("a small document")
+fn parsed(text: &str, flavor: Flavor) -> ParsedDocument<'_> {
+    ParsedDocument::new(text, flavor).expect("a small document")
 }
 
-/// The document that a plan makes: the outline that it gives is the one of its text.
-fn as_planned(plan: &SectionPlan, flavor: Flavor) -> Result<Parsed<'_>, TestCaseError> {
+/// Parses the planned text, and checks that the plan's outline is the outline of that text.
+fn parse_plan(plan: &SectionPlan, flavor: Flavor) -> Result<ParsedDocument<'_>, TestCaseError> {
     let after = parsed(&plan.text, flavor);
     prop_assert_eq!(&plan.outline, &after.outline);
     Ok(after)
 }
 
-/// The new text is the old one with one run of bytes exchanged, none of them outside of `within`.
+/// Checks that the new text differs from the old one only in the range `within`.
 fn one_splice(old: &str, new: &str, within: std::ops::Range<usize>) -> TestCaseResult {
     let (left, right) = (&old[..within.start], &old[within.end..]);
     prop_assert!(new.starts_with(left) && new.ends_with(right) && new.len() >= left.len() + right.len());
     Ok(())
 }
 
-/// Only what the module says may be refused is.
+/// Checks that the editor refused the change for a reason that a valid request can have.
 fn refusal(error: &SectionError) -> TestCaseResult {
     let expected = !matches!(
         error,
-        SectionError::Position { .. } | SectionError::TooMuch(_) | SectionError::HeadingEmpty
+        SectionError::Position { .. } | SectionError::Limit(_) | SectionError::HeadingEmpty
     );
     prop_assert!(expected, "{}", error);
     Ok(())
@@ -63,7 +63,7 @@ fn inserts(old: &str, flavor: Flavor, position: usize, heading: &str, content: &
         .get(position)
         .map_or(old.len(), |section| section.heading.start);
     one_splice(old, &plan.text, at..at)?;
-    let after = as_planned(&plan, flavor)?;
+    let after = parse_plan(&plan, flavor)?;
     prop_assert_eq!(plan.position, position);
     prop_assert_eq!(after.sections().len(), sections.len() + plan.sections);
     let new = &after.sections()[position];
@@ -73,7 +73,7 @@ fn inserts(old: &str, flavor: Flavor, position: usize, heading: &str, content: &
     let mut others = sketches(&after);
     others.drain(position..position + plan.sections);
     prop_assert_eq!(others, sketches(&before));
-    // Nothing is below another section than before.
+    // No section has a new parent.
     let moved = |index: usize| {
         if index < position {
             index
@@ -87,7 +87,7 @@ fn inserts(old: &str, flavor: Flavor, position: usize, heading: &str, content: &
     undone_by_delete(old, flavor, &plan)
 }
 
-/// Deleting what was inserted leaves the old document, but for blank lines around it.
+/// Checks that deleting the inserted section leaves the old document, apart from blank lines.
 fn undone_by_delete(old: &str, flavor: Flavor, plan: &SectionPlan) -> TestCaseResult {
     let Ok(back) = editor::delete(&parsed(&plan.text, flavor), plan.position) else {
         return Ok(());
@@ -108,18 +108,17 @@ fn updates(old: &str, flavor: Flavor, position: usize, content: &str) -> TestCas
         Err(error) => return refusal(&error),
     };
     one_splice(old, &plan.text, section.heading.end..section.body_end)?;
-    let after = as_planned(&plan, flavor)?;
+    let after = parse_plan(&plan, flavor)?;
     let mut now = sketches(&after);
     now.drain(position + 1..position + 1 + plan.sections);
     let mut expected = sketches(&before);
     expected[position].2.clone_from(&now[position].2);
     prop_assert_eq!(now, expected);
-    // What was written is read, and reading and writing back changes nothing.
     keeps(&after, position)
 }
 
-/// Writing back what is read changes nothing.
-fn keeps(document: &Parsed<'_>, position: usize) -> TestCaseResult {
+/// Checks that writing back the content that was read changes nothing.
+fn keeps(document: &ParsedDocument<'_>, position: usize) -> TestCaseResult {
     let content = editor::content(document.text, &document.sections()[position]);
     let same = editor::update(document, position, content);
     prop_assert_eq!(same.map(|plan| plan.text), Ok(document.text.to_owned()));
@@ -136,25 +135,25 @@ fn deletes(old: &str, flavor: Flavor, position: usize) -> TestCaseResult {
     one_splice(old, &plan.text, section.heading.start..section.end)?;
     let mut expected = sketches(&before);
     expected.drain(position..position + plan.sections);
-    prop_assert_eq!(sketches(&as_planned(&plan, flavor)?), expected);
+    prop_assert_eq!(sketches(&parse_plan(&plan, flavor)?), expected);
     Ok(())
 }
 
 fn moves(old: &str, flavor: Flavor, from: usize, to: usize) -> TestCaseResult {
     let before = parsed(old, flavor);
-    let size = before.size(from);
+    let size = before.subtree_size(from);
     let plan = match editor::relocate(&before, from, to) {
         Ok(plan) => plan,
-        Err(SectionError::Position { most, .. }) => {
-            prop_assert_eq!(most, before.sections().len() - size);
-            prop_assert!(to > most);
+        Err(SectionError::Position { max, .. }) => {
+            prop_assert_eq!(max, before.sections().len() - size);
+            prop_assert!(to > max);
             return Ok(());
         }
         Err(error) => return refusal(&error),
     };
     let section = &before.sections()[from];
     let bytes = &old[section.heading.start..section.end];
-    let after = as_planned(&plan, flavor)?;
+    let after = parse_plan(&plan, flavor)?;
     let new = &after.sections()[to];
     prop_assert!(plan.text[new.heading.start..].starts_with(bytes));
     let mut expected = sketches(&before);
@@ -182,7 +181,7 @@ proptest! {
     #![proptest_config(cases(1024))]
 
     #[test]
-    fn a_section_comes_and_nothing_else_changes(
+    fn insert_changes_nothing_else(
         case in case(),
         at in any::<Index>(),
         heading in select(&["New", "C#", "a #", "*b* `c`", "1. x", "🎉"][..]),
@@ -193,7 +192,7 @@ proptest! {
     }
 
     #[test]
-    fn a_section_gets_another_text_and_nothing_else_changes(case in case(), at in any::<Index>(), content in text(4)) {
+    fn update_changes_nothing_else(case in case(), at in any::<Index>(), content in text(4)) {
         let sections = parsed(&case.old, case.flavor).sections().len();
         if sections > 0 {
             updates(&case.old, case.flavor, at.index(sections), &content)?;
@@ -201,7 +200,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_read_and_written_back_changes_nothing(case in case()) {
+    fn content_that_is_read_and_written_back_changes_nothing(case in case()) {
         let document = parsed(&case.old, case.flavor);
         for position in 0..document.sections().len() {
             keeps(&document, position)?;
@@ -209,7 +208,7 @@ proptest! {
     }
 
     #[test]
-    fn a_section_goes_and_nothing_else_changes(case in case(), at in any::<Index>()) {
+    fn delete_changes_nothing_else(case in case(), at in any::<Index>()) {
         let sections = parsed(&case.old, case.flavor).sections().len();
         if sections > 0 {
             deletes(&case.old, case.flavor, at.index(sections))?;
@@ -217,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn a_section_moves_and_nothing_else_changes(case in case(), from in any::<Index>(), to in any::<Index>()) {
+    fn relocate_changes_nothing_else(case in case(), from in any::<Index>(), to in any::<Index>()) {
         let sections = parsed(&case.old, case.flavor).sections().len();
         if sections > 0 {
             moves(&case.old, case.flavor, from.index(sections), to.index(sections))?;
@@ -225,9 +224,9 @@ proptest! {
     }
 }
 
-/// Every 50th of the real documents; without them, none.
+/// Tries every 50th of the real documents, or none if they are missing.
 #[test]
-fn the_same_holds_for_real_documents() {
+fn the_properties_hold_for_real_documents() {
     let Some(archive) = specification::data("docs.tar.gz") else {
         eprintln!("shared/data/docs.tar.gz is missing (TABELLION_DATA names its folder): nothing was edited");
         return;

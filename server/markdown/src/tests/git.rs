@@ -1,12 +1,12 @@
-//! `git apply`, the judge of every diff.
+//! Applies diffs with `git apply`.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Applies a diff to the file at `path` that holds `old`, and returns what the file holds then. Returns `None`, and
-/// says so, on a machine without git.
+/// Applies a diff to the file at `path` with the content `old`, and returns the new content. Returns `None`, with a
+/// message, if git is not installed.
 #[track_caller]
 pub(super) fn apply(path: &str, old: &str, diff: &str) -> Option<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");

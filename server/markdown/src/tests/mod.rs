@@ -1,4 +1,4 @@
-//! Tests of the Markdown module: tables of cases, the CommonMark specification, and properties over random documents.
+//! Tests of the Markdown functions: tables of cases, the CommonMark specification, and properties over random documents.
 
 mod bounds;
 mod diffs;
@@ -17,7 +17,7 @@ mod targets;
 
 use super::{Edit, Flavor, Outline, Plan};
 
-/// Plans an edit whose target is known to exist.
+/// Plans an edit whose target exists.
 fn plan(old: &str, flavor: Flavor, edit: &Edit<'_>) -> Plan {
     super::plan(old, flavor, edit).unwrap_or_else(|error| panic!("{edit:?} of {old:?}: {error}"))
 }

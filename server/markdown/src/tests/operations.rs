@@ -1,4 +1,4 @@
-//! Operations: the exact bytes that each edit makes.
+//! Operations: the exact bytes of each edit.
 
 use super::super::Edit;
 use super::{Flavor, after, append, before, plan, prepend, replace};
@@ -34,7 +34,7 @@ fn replace_section_takes_heading_text_and_children() {
 }
 
 #[test]
-fn insert_before_and_after() {
+fn insert_before_and_after_place_content_next_to_a_section() {
     check(
         NESTED,
         before("## B", "## X\n"),
@@ -56,7 +56,7 @@ fn insert_before_and_after() {
 }
 
 #[test]
-fn append_and_prepend() {
+fn append_and_prepend_place_content_at_either_end() {
     check("", append("a"), "a");
     check("", prepend("a"), "a");
     check("# A", append("a\n"), "# A\na\n");
@@ -93,7 +93,7 @@ fn empty_content_adds_nothing() {
 }
 
 #[test]
-fn a_blank_line_keeps_an_untouched_block_as_it_was() {
+fn a_blank_line_protects_an_untouched_block() {
     check("A\n===\n", prepend("a\n"), "a\n\nA\n===\n");
     check("A\r\n===\r\n", before("A", "a"), "a\r\n\r\nA\r\n===\r\n");
     check("a\n", append("b\n"), "a\n\nb\n");
@@ -120,7 +120,7 @@ fn a_blank_line_keeps_an_untouched_block_as_it_was() {
 }
 
 #[test]
-fn no_blank_line_where_none_is_needed_or_none_helps() {
+fn an_edit_adds_no_blank_line_without_need_or_effect() {
     check("a\n", append("# A\n"), "a\n# A\n");
     check("# A\n", append("a\n"), "# A\na\n");
     check("a\n\n", append("b\n"), "a\n\nb\n");
@@ -135,7 +135,7 @@ fn no_blank_line_where_none_is_needed_or_none_helps() {
 }
 
 #[test]
-fn line_endings_are_the_documents_own() {
+fn an_edit_uses_the_documents_line_ending() {
     check("a\rb\r# A", append("c"), "a\rb\r# A\rc");
     check("a\r# B\r", append("\n\nc"), "a\r# B\r\r\n\nc");
     check(
@@ -148,7 +148,7 @@ fn line_endings_are_the_documents_own() {
 }
 
 #[test]
-fn mdx_statements_are_kept_apart() {
+fn a_blank_line_separates_mdx_statements() {
     check_mdx(
         "import a from 'a'\n",
         append("text\n"),

@@ -1,9 +1,9 @@
-//! Outlines: which lines are headings, and where sections start and end.
+//! Outlines: headings, and the bounds of sections.
 
 use super::super::{Section, front_matter};
 use super::{Flavor, Outline, outline};
 
-/// Shows an outline as one line for each section: its level, line, slug, and the bytes of its heading.
+/// Formats an outline as one line for each section: its level, line, slug, and the bytes of its heading.
 fn shown(text: &str, flavor: Flavor) -> Vec<String> {
     let outline = Outline::parse(text, flavor);
     let shown = |s: &Section| {
@@ -46,7 +46,7 @@ fn lone_carriage_returns_end_lines() {
 }
 
 #[test]
-fn text_that_only_looks_like_a_heading_is_none() {
+fn the_outline_ignores_text_that_only_looks_like_a_heading() {
     check(
         "```\n# no\n```\n\n    # no\n\n<!--\n# no\n-->\n\n#no\n\n\\# no\n",
         &[],
@@ -64,7 +64,7 @@ fn nested_headings_count_for_slugs_only() {
 }
 
 #[test]
-fn heading_text_is_what_a_reader_sees() {
+fn heading_text_has_no_markup() {
     let text = "# **Bold** `co_de` [link](x) ![image](y) <b>raw</b> a\\_b &amp; ~~c~~ [^n]\n\n[^n]: note\n";
     assert_eq!(outline(text).sections()[0].text, "Bold co_de link  raw a_b & c ");
 }
@@ -118,7 +118,7 @@ fn front_matter_opens_the_file_and_closes_with_its_own_fence() {
 }
 
 #[test]
-fn mdx_sets_statements_tags_and_fences_aside() {
+fn mdx_masks_statements_tags_and_fences() {
     let yes = [r"1 3 #yes `# yes\n`"];
     check_mdx("import a from 'a'\n\n# yes\n", &yes);
     check_mdx("export const a = `\n# no\n`\n\n", &[]);
@@ -134,7 +134,7 @@ fn mdx_sets_statements_tags_and_fences_aside() {
 }
 
 #[test]
-fn the_extension_says_the_flavor() {
+fn the_extension_selects_the_flavor() {
     for (path, flavor) in [
         ("a.mdx", Flavor::Mdx),
         ("a/b.MDX", Flavor::Mdx),

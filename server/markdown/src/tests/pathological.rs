@@ -1,5 +1,5 @@
-//! Inputs that make careless parsers, slugs or diffs take time in the square of their length. Nothing is timed: work
-//! in the square of 200 KB would keep the run from ending.
+//! Inputs for which naive parsers, slugs or diffs take quadratic time. Nothing is timed: quadratic work on 200 KB would
+//! keep the tests from ending.
 
 use super::super::{Edit, Flavor, Outline, plan, preview};
 
@@ -9,8 +9,8 @@ fn repeated(part: &str) -> String {
     part.repeat(LENGTH / part.len())
 }
 
-/// Parses one text in both flavors, looks for a heading that it lacks, and plans and previews an edit that brings all
-/// of it once more.
+/// Parses a text in both flavors, searches for a heading that it lacks, and plans and previews an edit that appends the
+/// text to itself.
 fn exercise(text: &str) {
     let outlines = [Flavor::CommonMark, Flavor::Mdx].map(|flavor| Outline::parse(text, flavor));
     let found = outlines[0].find(text, &format!("# no {text}"));
@@ -35,7 +35,7 @@ fn exercise(text: &str) {
 }
 
 #[test]
-fn repeated_marks_end() {
+fn repeated_marks_take_linear_time() {
     for part in [
         "#",
         "# ",
@@ -88,7 +88,7 @@ fn repeated_marks_end() {
 }
 
 #[test]
-fn many_headings_end() {
+fn many_headings_take_linear_time() {
     for part in [
         "# a\n",
         "a\n=\n",

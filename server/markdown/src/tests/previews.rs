@@ -1,4 +1,4 @@
-//! Previews: summary and risk of each kind of plan.
+//! Previews: the summary and risk of each kind of plan.
 
 use super::super::{Edit, Risk, preview, summarize};
 use super::{Flavor, after, append, before, plan, prepend, replace};
@@ -21,7 +21,7 @@ fn lines(count: usize) -> String {
 }
 
 #[test]
-fn new_lines_alone_are_of_low_risk_up_to_twenty() {
+fn up_to_twenty_added_lines_are_low_risk() {
     check("# A\n", append("a\n"), Risk::Low, "append: +1 -0 lines");
     check("# A\n", append(&lines(20)), Risk::Low, "append: +20 -0 lines");
     check("# A\n", append(&lines(21)), Risk::Medium, "append: +21 -0 lines");
@@ -42,7 +42,7 @@ fn new_lines_alone_are_of_low_risk_up_to_twenty() {
 }
 
 #[test]
-fn lines_that_go_are_of_medium_risk_up_to_twenty_or_half_the_file() {
+fn removed_lines_are_medium_risk_up_to_twenty_or_half_the_file() {
     let long = format!("{}\n# A\n{}", lines(30), lines(20));
     check(
         &long,
@@ -77,7 +77,7 @@ fn lines_that_go_are_of_medium_risk_up_to_twenty_or_half_the_file() {
 }
 
 #[test]
-fn changes_outside_the_splice_are_of_high_risk() {
+fn changes_outside_the_splice_are_high_risk() {
     let text = "# A\n\n# B\n\nC\n---\n\n# D\n";
     check(
         text,
@@ -112,7 +112,7 @@ fn changes_outside_the_splice_are_of_high_risk() {
 }
 
 #[test]
-fn the_summary_is_one_line_of_bounded_length() {
+fn the_summary_has_one_line_of_bounded_length() {
     let target = format!("# A\u{202e}\u{200d}{}", "b".repeat(200));
     let text = format!("{target}\n\n{}", lines(5));
     let shown = format!(r"# A\u{{202e}}\u{{200d}}{}…", "b".repeat(115));

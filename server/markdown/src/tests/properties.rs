@@ -7,8 +7,7 @@ use super::super::{Edit, Outline, Plan, Section, preview};
 use super::documents::{Case, case};
 use super::{git, plan};
 
-/// Runs as many cases as `PROPTEST_CASES` says, or else `cases`. Failures are mended, or become cases in a table; no
-/// file of seeds is kept.
+/// Runs `PROPTEST_CASES` cases, by default `cases`. No file of seeds is kept: a failure becomes a case in a table.
 pub(super) fn cases(cases: u32) -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES")
         .ok()
@@ -59,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn sections_are_the_document_in_pieces(case in case()) {
+    fn sections_cover_the_document(case in case()) {
         let outline = Outline::parse(&case.old, case.flavor);
         let start = outline.sections().first().map_or(case.old.len(), |section| section.heading.start);
         let own = |section: &Section| &case.old[section.heading.start..section.body_end];
@@ -76,8 +75,8 @@ proptest! {
     }
 }
 
-/// The new text is the old one with one range exchanged: the range that the operation names, for the content with
-/// nothing but line endings around it.
+/// Checks that the new text is the old one with one range replaced: the operation's range, by the content with only line
+/// endings around it.
 fn bytes_stay(case: &Case, plan: &Plan) -> TestCaseResult {
     let (old, edit) = (&case.old, case.edit());
     let outline = Outline::parse(old, case.flavor);
@@ -96,7 +95,7 @@ fn bytes_stay(case: &Case, plan: &Plan) -> TestCaseResult {
         &format!("{}{inserted}{}", &old[..may_go.start], &old[may_go.end..])
     );
     let endings = ["", "\n", "\r\n", "\r", "\n\n", "\r\n\r\n", "\r\r"];
-    // What is put around it may look like the content itself.
+    // The content itself may consist of line endings.
     let mut at = inserted.match_indices(edit.content());
     prop_assert!(
         at.any(|(at, content)| {
@@ -108,20 +107,26 @@ fn bytes_stay(case: &Case, plan: &Plan) -> TestCaseResult {
     Ok(())
 }
 
-/// The headings outside the splice are the same before and after, or the plan lists the difference.
+/// Checks that the headings outside the splice are the same before and after, or that the plan lists the difference.
 fn headings_stay_or_are_reported(case: &Case, plan: &Plan) -> TestCaseResult {
     let (before, after) = (
         Outline::parse(&case.old, case.flavor),
         Outline::parse(&plan.text, case.flavor),
     );
-    // A heading as its level and its distance from the end of the text that it stands in, before or after the splice.
-    let old = |s: &Section| match s.heading.start < plan.removed.start {
-        true => (s.level, 0, s.heading.start),
-        false => (s.level, 1, case.old.len() - s.heading.start),
+    // A heading is described by its level and its distance from the start or end of the text, whichever the splice keeps.
+    let old = |s: &Section| {
+        if s.heading.start < plan.removed.start {
+            (s.level, 0, s.heading.start)
+        } else {
+            (s.level, 1, case.old.len() - s.heading.start)
+        }
     };
-    let new = |s: &Section| match s.heading.start < plan.inserted.start {
-        true => (s.level, 0, s.heading.start),
-        false => (s.level, 1, plan.text.len() - s.heading.start),
+    let new = |s: &Section| {
+        if s.heading.start < plan.inserted.start {
+            (s.level, 0, s.heading.start)
+        } else {
+            (s.level, 1, plan.text.len() - s.heading.start)
+        }
     };
     let goes = |s: &&Section| s.heading.start < plan.removed.start || s.heading.start >= plan.removed.end;
     let comes = |s: &&Section| s.heading.start < plan.inserted.start || s.heading.end > plan.inserted.end;

@@ -1,4 +1,4 @@
-//! Slugs against github-slugger's rule. Each case is a document's headings with the slugs they get.
+//! Slugs, compared with github-slugger's rule. Each case is a document's headings with their slugs.
 
 use super::super::slug::Slugger;
 
@@ -11,7 +11,7 @@ fn check(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn keeps_letters_marks_digits_connectors_hyphens_and_blanks() {
+fn a_slug_keeps_letters_marks_digits_connectors_hyphens_and_spaces() {
     check(&[
         ("Scope", "scope"),
         ("What's new in 2.0?", "whats-new-in-20"),
@@ -40,7 +40,7 @@ fn keeps_letters_marks_digits_connectors_hyphens_and_blanks() {
 }
 
 #[test]
-fn numbers_duplicates_until_one_is_free() {
+fn duplicate_slugs_get_the_first_free_number() {
     check(&[("a", "a"), ("a", "a-1"), ("a", "a-2")]);
     check(&[("a-1", "a-1"), ("a", "a"), ("a", "a-2"), ("a-1", "a-1-1")]);
     check(&[

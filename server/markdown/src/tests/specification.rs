@@ -1,12 +1,11 @@
-//! The examples of the CommonMark specification: the outline has the headings that the reference HTML has.
+//! The examples of the CommonMark specification: the outline has the headings of the reference HTML.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use super::outline;
 
-/// The one example that reads differently by our own rule: what stands between the first two `---` is front
-/// matter.
+/// The one example that differs: the text between its first two `---` is front matter.
 const FRONT_MATTER: &str = "---\nFoo\n---\nBar\n---\nBaz\n";
 
 #[test]
@@ -42,7 +41,7 @@ fn headings_agree_with_the_specification() {
     }
 }
 
-/// Returns where a file of real material is: below `TABELLION_DATA`, else in `shared/data` beside a folder above this crate.
+/// Returns the path of a real data file: below `TABELLION_DATA`, else in `shared/data` beside a folder above this crate.
 pub(super) fn data(name: &str) -> Option<PathBuf> {
     let folder = match env::var_os("TABELLION_DATA") {
         Some(folder) => PathBuf::from(folder),
@@ -81,7 +80,7 @@ fn examples(specification: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns level and text of the headings of an HTML text that stand in no quote and no list.
+/// Returns level and text of the headings of an HTML text outside quotes and lists.
 fn top_level_headings(html: &str) -> Vec<(u8, String)> {
     let mut headings: Vec<(u8, String)> = vec![];
     let (mut depth, mut inside) = (0, false);

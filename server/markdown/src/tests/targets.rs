@@ -1,4 +1,4 @@
-//! Targets: what each way to name a heading finds, and what the refusals say.
+//! Targets: the notations that find a heading, and the messages of refusals.
 
 use super::super::TargetError;
 use super::outline;
@@ -21,7 +21,7 @@ lines
 ## Tags & co.
 ";
 
-/// Returns the line that a target finds, or the refusal.
+/// Returns the line of the heading that a target finds, or the refusal.
 fn found(text: &str, target: &str) -> Result<usize, String> {
     outline(text)
         .find(text, target)
@@ -40,7 +40,7 @@ fn refuses(text: &str, target: &str, message: &str) {
 }
 
 #[test]
-fn by_line_as_written() {
+fn a_target_finds_a_line_as_written() {
     finds("## Scope", 2);
     finds("  ##   Scope ##  ", 2);
     finds("## Scope\r\n", 2);
@@ -51,7 +51,7 @@ fn by_line_as_written() {
 }
 
 #[test]
-fn by_text() {
+fn a_target_finds_a_text() {
     finds("Scope", 2);
     finds("Bold text", 3);
     finds("**Bold** text", 3);
@@ -62,7 +62,7 @@ fn by_text() {
 }
 
 #[test]
-fn by_slug() {
+fn a_target_finds_a_slug() {
     finds("#scope", 2);
     finds("scope", 2);
     finds("bold-text", 3);
@@ -74,7 +74,7 @@ fn by_slug() {
 }
 
 #[test]
-fn two_headings_of_one_name_are_refused() {
+fn a_target_refuses_two_matching_headings() {
     refuses(
         DOCUMENT,
         "## Log",
@@ -99,7 +99,7 @@ fn two_headings_of_one_name_are_refused() {
 }
 
 #[test]
-fn no_heading_of_the_name_shows_the_nearest() {
+fn a_refusal_suggests_similar_headings() {
     refuses(
         DOCUMENT,
         "## Scop",
@@ -139,7 +139,7 @@ fn no_heading_of_the_name_shows_the_nearest() {
 }
 
 #[test]
-fn at_most_five_are_near_and_the_nearest_comes_first() {
+fn a_refusal_suggests_at_most_five_headings_in_order_of_similarity() {
     let text = "# aaaa1\n# aaaa22\n# aaaa\n# aaaa3\n# aaaa4\n# aaaa5\n# aaaa6\n";
     let Err(TargetError::NotFound { nearest, .. }) = outline(text).find(text, "# aaaaa") else {
         panic!("no heading is named so");
@@ -152,7 +152,7 @@ fn at_most_five_are_near_and_the_nearest_comes_first() {
 }
 
 #[test]
-fn messages_stay_on_one_line_and_show_the_invisible() {
+fn messages_have_one_line_and_escape_invisible_characters() {
     refuses(
         "# A\u{202e}B\u{200b}C\n",
         "# AB\nC\u{1b}",

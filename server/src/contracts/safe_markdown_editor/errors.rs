@@ -124,16 +124,16 @@ fn listed(candidates: &[Candidate]) -> String {
 pub(super) fn section(error: SectionError) -> ToolError {
     let message = error.to_string();
     match error {
-        SectionError::Position { position, most, .. } => ToolError::invalid_params(message)
+        SectionError::Position { position, max, .. } => ToolError::invalid_params(message)
             .with("position", position)
-            .with("most", most),
+            .with("most", max),
         SectionError::HeadingLines | SectionError::HeadingEmpty => ToolError::invalid_params(message),
         SectionError::NoHeading { .. }
         | SectionError::EndsSection { .. }
         | SectionError::Reparents { .. }
         | SectionError::Swallows { .. }
         | SectionError::Reveals { .. }
-        | SectionError::TooMuch(_) => ToolError::application_error(message),
+        | SectionError::Limit(_) => ToolError::application_error(message),
     }
 }
 

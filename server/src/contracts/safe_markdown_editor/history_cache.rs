@@ -9,7 +9,7 @@ use chrono::{DateTime, FixedOffset};
 use serde_json::{Map, Value};
 use tabellion_runtime::{DocumentHistory, Failure, snapshot};
 
-use tabellion_markdown::lineage::{Lineage, Step, Version};
+use tabellion_markdown::lineage::{Lineage, SectionChange, Version};
 
 /// Capacity of the cache in states of the store. More than one, because a slow reader may finish an old state last.
 const CAPACITY: usize = 4;
@@ -124,10 +124,10 @@ impl DocumentTimeline {
             .map(|version| Version {
                 commit: String::from(&version.commit),
                 content: version.content.as_ref().map(String::from),
-                step: version
+                change: version
                     .entry
                     .as_ref()
-                    .and_then(|entry| Step::read(&entry.operation, &entry.details)),
+                    .and_then(|entry| SectionChange::read(&entry.operation, &entry.details)),
             })
             .collect();
         self.lineage.follow(&versions, load)

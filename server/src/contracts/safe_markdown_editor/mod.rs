@@ -1,6 +1,6 @@
 //! SafeMarkdownEditor: one document, section by section, with undo and redo.
 //!
-//! Each method reads the document ([`view`]), has the Markdown functions plan the change, and describes in a [`Step`] what it
+//! Each method reads the document ([`view`]), has the Markdown functions plan the change, and describes in a [`SectionChange`] what it
 //! does to the list of sections. The log entry keeps that step; ids and undo are derived from the steps
 //! ([`tabellion_markdown::lineage`]).
 
@@ -26,7 +26,7 @@ use self::{history_cache::HistoryCache, parsed::LastParsed, view::DocumentView};
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     editor::{self, SectionPlan},
-    lineage::Step,
+    lineage::SectionChange,
 };
 
 /// Returns the contract for the document at `path` of a library. The document need not exist yet.
@@ -59,7 +59,7 @@ impl Editor {
         &self,
         cx: &WriteCx<'_>,
         content: Content,
-        step: &Step,
+        step: &SectionChange,
         response: impl FnOnce() -> T + Send + 'static,
     ) -> Staged<T> {
         let change = Change::one(self.path.to_string(), content, step.operation(), step.summary());
@@ -108,7 +108,7 @@ impl SafeMarkdownEditor for Editor {
         )
         .map_err(errors::section)?;
         let section_id = view.fresh_id();
-        let step = Step::Insert {
+        let step = SectionChange::Insert {
             section_id,
             heading: errors::shown(&request.heading),
             position: plan.position,
@@ -131,7 +131,7 @@ impl SafeMarkdownEditor for Editor {
         let list = view.list(cx)?;
         let position = list.chosen(request.section_id.as_deref(), request.heading.as_deref())?;
         let plan = editor::delete(&list.document, position).map_err(errors::section)?;
-        let step = Step::Delete {
+        let step = SectionChange::Delete {
             section_id: list.ids[position],
             heading: errors::shown(&list.title(position)),
             position,
@@ -149,7 +149,7 @@ impl SafeMarkdownEditor for Editor {
         let list = view.list(cx)?;
         let position = list.with_id(&request.section_id)?;
         let plan = editor::update(&list.document, position, &request.content).map_err(errors::section)?;
-        let step = Step::Update {
+        let step = SectionChange::Update {
             section_id: list.ids[position],
             heading: errors::shown(&list.title(position)),
             position,
@@ -168,7 +168,7 @@ impl SafeMarkdownEditor for Editor {
         let from = list.with_id(&request.section_id)?;
         let plan = editor::relocate(&list.document, from, position(request.new_position))
             .map_err(errors::section)?;
-        let step = Step::Move {
+        let step = SectionChange::Move {
             section_id: list.ids[from],
             heading: errors::shown(&list.title(from)),
             from,
@@ -212,8 +212,8 @@ impl SafeMarkdownEditor for Editor {
 
     async fn undo(&self, cx: &WriteCx<'_>, _: UndoRequest) -> Result<Staged<Acknowledged>, ToolError> {
         let view = DocumentView::read(self, cx)?;
-        let done = view.to_undo()?;
-        let step = Step::Undo {
+        let done = view.next_undo()?;
+        let step = SectionChange::Undo {
             undoes: done.commit.clone(),
         };
         let content = view.restored(cx, done.before.as_deref())?;
@@ -222,8 +222,8 @@ impl SafeMarkdownEditor for Editor {
 
     async fn redo(&self, cx: &WriteCx<'_>, _: RedoRequest) -> Result<Staged<Acknowledged>, ToolError> {
         let view = DocumentView::read(self, cx)?;
-        let done = view.to_redo()?;
-        let step = Step::Redo {
+        let done = view.next_redo()?;
+        let step = SectionChange::Redo {
             redoes: done.commit.clone(),
         };
         let content = view.restored(cx, done.after.as_deref())?;

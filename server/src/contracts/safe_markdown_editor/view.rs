@@ -13,8 +13,8 @@ use crate::contracts::failures;
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     Flavor, TargetError,
-    editor::{self, Parsed},
-    lineage::{Done, SectionId},
+    editor::{self, ParsedDocument},
+    lineage::{SectionId, UndoEntry},
 };
 
 /// Returns the document's text; empty if there is no document.
@@ -66,17 +66,17 @@ impl<'e> DocumentView<'e> {
     }
 
     /// Parses the document, unless it was parsed last.
-    pub(super) fn parse(&self) -> Result<Parsed<'_>, Failure> {
+    pub(super) fn parse(&self) -> Result<ParsedDocument<'_>, Failure> {
         let (path, last) = (self.path(), &self.editor.last_parsed);
         let flavor = Flavor::of_path(path.as_str());
         if let Some(outline) = last.outline(&self.text) {
-            return Ok(Parsed {
+            return Ok(ParsedDocument {
                 text: &self.text,
                 flavor,
                 outline,
             });
         }
-        let parsed = Parsed::new(&self.text, flavor).map_err(|error| {
+        let parsed = ParsedDocument::new(&self.text, flavor).map_err(|error| {
             let message = format!("`{path}` can't be edited by its sections: {error}");
             Failure::new(FailureKind::TooLarge, message)
         })?;
@@ -100,20 +100,20 @@ impl<'e> DocumentView<'e> {
 
     /// Returns an unused id for a new section.
     pub(super) fn fresh_id(&self) -> SectionId {
-        self.timeline.lineage.fresh(self.now.as_deref())
+        self.timeline.lineage.new_id(self.now.as_deref())
     }
 
-    pub(super) fn to_undo(&self) -> Result<&Done, ToolError> {
+    pub(super) fn next_undo(&self) -> Result<&UndoEntry, ToolError> {
         self.timeline
             .lineage
-            .to_undo(self.now.as_deref())
+            .next_undo(self.now.as_deref())
             .map_err(errors::undo)
     }
 
-    pub(super) fn to_redo(&self) -> Result<&Done, ToolError> {
+    pub(super) fn next_redo(&self) -> Result<&UndoEntry, ToolError> {
         self.timeline
             .lineage
-            .to_redo(self.now.as_deref())
+            .next_redo(self.now.as_deref())
             .map_err(errors::undo)
     }
 
@@ -183,7 +183,7 @@ fn with_crlf(bytes: &[u8]) -> Vec<u8> {
 
 /// The sections of a document, each with its id.
 pub(super) struct Sections<'s> {
-    pub(super) document: Parsed<'s>,
+    pub(super) document: ParsedDocument<'s>,
     /// Indexed by position.
     pub(super) ids: Vec<SectionId>,
 }

@@ -1,8 +1,8 @@
-//! Which sections are recognised after somebody has changed the document by hand.
+//! Sections are recognized after a person edited the document by hand.
 
 use super::*;
 
-/// What becomes of the sections of `old` in `new`, in which each is named by its place in `old`, or `_` for a new one.
+/// Checks the sections of `new`: each is written as its position in `old`, or `_` if it is new.
 #[track_caller]
 fn check(old: &str, new: &str, expected: &str) {
     let mut lineage = Lineage::new(PATH);
@@ -16,8 +16,8 @@ fn check(old: &str, new: &str, expected: &str) {
     let after: Vec<SectionId> = ids(&lineage, new).into_iter().map(|(_, id)| id).collect();
     assert_eq!(uncommitted, after, "before and after the commit of {new:?}");
     let names = after.iter().map(|id| {
-        let place = before.iter().position(|(_, other)| other == id);
-        place.map_or("_".to_owned(), |place| place.to_string())
+        let position = before.iter().position(|(_, other)| other == id);
+        position.map_or("_".to_owned(), |position| position.to_string())
     });
     assert_eq!(
         names.collect::<Vec<_>>().join(" "),
@@ -29,7 +29,7 @@ fn check(old: &str, new: &str, expected: &str) {
 const LONG: &str = "a text that is long enough to say which section it is";
 
 #[test]
-fn what_stays_is_recognised() {
+fn the_lineage_recognizes_unchanged_sections() {
     check("# A\na\n## B\nb\n", "# A\na\n## B\nb\n", "0 1");
     check("# A\na\n## B\nb\n", "# A\r\na\r\n## B\r\nb\r\n", "0 1");
     check("# A\na\n# B\nb\n", "text\n\n# A\n\n\na\n\n# B\nb", "0 1");
@@ -38,7 +38,7 @@ fn what_stays_is_recognised() {
 }
 
 #[test]
-fn another_text_is_the_same_section() {
+fn the_lineage_recognizes_a_section_with_changed_text() {
     check("# A\na\n# B\nb\n", "# A\nother\n# B\nb\n", "0 1");
     check("# A\na\n# B\nb\n", "# A\nother\n# B\nothers\n# C\n", "0 1 _");
     check(
@@ -51,7 +51,7 @@ fn another_text_is_the_same_section() {
 }
 
 #[test]
-fn another_heading_is_the_same_section_where_something_else_tells() {
+fn the_lineage_recognizes_a_renamed_section_by_text_or_children() {
     check(
         &format!("# A\n{LONG}\n# B\n"),
         &format!("# C\n{LONG}\n# B\n"),
@@ -64,7 +64,7 @@ fn another_heading_is_the_same_section_where_something_else_tells() {
 }
 
 #[test]
-fn what_moves_is_recognised() {
+fn the_lineage_recognizes_moved_sections() {
     check("# A\na\n# B\nb\n# C\nc\n", "# C\nc\n# A\na\n# B\nb\n", "2 0 1");
     check("# A\n## X\nx\n# B\n", "# A\n# B\n## X\nx\n", "0 2 1");
     check("# A\n# B\nb\n", "# A\n### B\nb\n", "0 1");
@@ -76,7 +76,7 @@ fn what_moves_is_recognised() {
 }
 
 #[test]
-fn what_comes_and_goes_changes_no_other() {
+fn added_and_removed_sections_leave_other_ids() {
     check("# A\na\n# B\nb\n", "# A\na\n# X\nx\n# B\nb\n", "0 _ 1");
     check("# A\na\n# B\nb\n# C\nc\n", "# A\na\n# C\nc\n", "0 2");
     check(
@@ -94,7 +94,7 @@ fn what_comes_and_goes_changes_no_other() {
 }
 
 #[test]
-fn what_is_ambiguous_is_not_guessed() {
+fn the_lineage_does_not_guess_ambiguous_sections() {
     check("# A\nx\n# A\ny\n", "# A\nz\n", "_");
     check("# A\n# A\n", "# A\n", "_");
     check("# A\n# A\n", "# A\n# A\n# A\n", "_ _ _");
@@ -102,9 +102,9 @@ fn what_is_ambiguous_is_not_guessed() {
     check("# A\nTODO\n## C\n# B\n", "# A\n## C\n# X\nTODO\n", "0 1 _");
 }
 
-/// While somebody writes, a new section keeps its id; and none takes another's.
+/// A new section keeps its id while a person edits it, and no section takes the id of another.
 #[test]
-fn a_section_that_is_not_committed_keeps_its_id_and_no_other_gets_it() {
+fn an_uncommitted_section_keeps_its_id() {
     let mut lineage = Lineage::new(PATH);
     follow(&mut lineage, &[by_hand("# A\n")]);
     let id = |text: &str, heading: &str| -> Vec<SectionId> {
@@ -129,7 +129,7 @@ fn a_section_that_is_not_committed_keeps_its_id_and_no_other_gets_it() {
 }
 
 #[test]
-fn a_path_a_content_and_their_order_make_the_ids() {
+fn ids_depend_on_path_contents_and_order() {
     let made = |path: &str, contents: &[&str]| {
         let mut lineage = Lineage::new(path);
         follow(
@@ -153,7 +153,7 @@ fn a_path_a_content_and_their_order_make_the_ids() {
 }
 
 #[test]
-fn matching_is_linear() {
+fn matching_takes_linear_time() {
     let text = |salt: &str| {
         (0..40_000)
             .map(|n| format!("{} same\n\n{}{salt}\n\n", "#".repeat(1 + n % 6), n % 7))

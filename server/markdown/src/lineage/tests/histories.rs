@@ -1,4 +1,4 @@
-//! Whole histories: what the lineage says of each beside a model of two stacks and labelled sections.
+//! Compares the lineage of whole histories with a model of two stacks and labelled sections.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,13 +6,13 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseResult;
 
-use super::super::{Step, UndoError};
+use super::super::{SectionChange, UndoError};
 use super::*;
 use crate::editor;
 
-/// What somebody does.
+/// An action of a person or of the editor.
 #[derive(Debug, Clone)]
-enum Act {
+enum Action {
     Insert(usize, &'static str, &'static str),
     Update(usize, &'static str),
     Delete(usize),
@@ -21,7 +21,7 @@ enum Act {
     Redo,
     /// A hand edit, committed by hand.
     Write(&'static str),
-    /// A section taken out by hand.
+    /// A section cut out by hand.
     CutOut(usize),
 }
 
@@ -33,55 +33,55 @@ const TEXTS: [&str; 5] = [
     "###### Below\n###### Below\n",
 ];
 
-fn act() -> impl Strategy<Value = Act> {
+fn action() -> impl Strategy<Value = Action> {
     let (at, to) = (any::<usize>(), any::<usize>());
     let heading = select(&["Plan", "Plan", "Notes", "## Scope", "C #"][..]);
     let text = select(&TEXTS[..]);
     (0..14usize, at, to, heading, text).prop_map(|(kind, at, to, heading, text)| match kind {
-        0..=3 => Act::Insert(at, heading, text),
-        4 | 5 => Act::Update(at, text),
-        6 => Act::Delete(at),
-        7 | 8 => Act::Move(at, to),
-        9 | 10 => Act::Undo,
-        11 => Act::Redo,
-        12 => Act::Write("# Plan\n\nby hand\n\n## Notes\n\n## Notes\n"),
-        _ => Act::CutOut(at),
+        0..=3 => Action::Insert(at, heading, text),
+        4 | 5 => Action::Update(at, text),
+        6 => Action::Delete(at),
+        7 | 8 => Action::Move(at, to),
+        9 | 10 => Action::Undo,
+        11 => Action::Redo,
+        12 => Action::Write("# Plan\n\nby hand\n\n## Notes\n\n## Notes\n"),
+        _ => Action::CutOut(at),
     })
 }
 
-/// A document with its history, and what is expected of it.
+/// A document with its history, and its expected state.
 #[derive(Default)]
-struct World {
+struct Model {
     text: Option<String>,
     versions: Vec<Version>,
     lineage: Option<Lineage>,
     /// A label for each section; never used twice.
     labels: Vec<usize>,
     next_label: usize,
-    undo: Vec<Moment>,
-    redo: Vec<Moment>,
-    /// Which id a label has had.
+    undo: Vec<Transition>,
+    redo: Vec<Transition>,
+    /// The id of each label.
     known: HashMap<usize, SectionId>,
     gone: HashSet<SectionId>,
 }
 
-/// The document before and after a step, with its labels.
+/// The document before and after a change, with its labels.
 #[derive(Clone)]
-struct Moment {
+struct Transition {
     before: (Option<String>, Vec<usize>),
     after: (Option<String>, Vec<usize>),
 }
 
-impl World {
+impl Model {
     fn lineage(&mut self) -> &mut Lineage {
         self.lineage.get_or_insert_with(|| Lineage::new(PATH))
     }
 
-    fn commit(&mut self, text: Option<String>, step: Option<Step>) {
+    fn commit(&mut self, text: Option<String>, change: Option<SectionChange>) {
         let version = Version {
             commit: self.versions.len().to_string(),
             content: text.clone(),
-            step,
+            change,
         };
         follow(self.lineage(), std::slice::from_ref(&version));
         self.versions.push(version);
@@ -94,7 +94,7 @@ impl World {
         (first..self.next_label).collect()
     }
 
-    fn act(&mut self, act: &Act) -> TestCaseResult {
+    fn act(&mut self, action: &Action) -> TestCaseResult {
         let text = self.text.clone().unwrap_or_default();
         let document = parsed(&text);
         let count = document.sections().len();
@@ -103,15 +103,17 @@ impl World {
             let heading = editor::title(&text, &document.sections()[position]);
             (lineage.ids(&document)[position], heading)
         };
-        let (new, step) = match act {
-            Act::Undo | Act::Redo => return self.back_or_forth(matches!(act, Act::Undo)),
-            Act::Write(text) => return self.by_hand(text),
-            Act::CutOut(_) | Act::Update(..) | Act::Delete(_) | Act::Move(..) if count == 0 => return Ok(()),
-            Act::CutOut(at) => {
+        let (new, change) = match action {
+            Action::Undo | Action::Redo => return self.undo_or_redo(matches!(action, Action::Undo)),
+            Action::Write(text) => return self.by_hand(text),
+            Action::CutOut(_) | Action::Update(..) | Action::Delete(_) | Action::Move(..) if count == 0 => {
+                return Ok(());
+            }
+            Action::CutOut(at) => {
                 let section = &document.sections()[at % count];
                 return self.by_hand(&[&text[..section.heading.start], &text[section.end..]].concat());
             }
-            Act::Insert(at, heading, content) => {
+            Action::Insert(at, heading, content) => {
                 let position = at % (count + 1);
                 let Ok(plan) = editor::insert(&document, position, heading, content) else {
                     return Ok(());
@@ -119,11 +121,11 @@ impl World {
                 let labels = self.labelled(plan.sections);
                 self.labels.splice(position..position, labels);
                 let content = self.text.clone();
-                let section_id = self.lineage().fresh(content.as_deref());
+                let section_id = self.lineage().new_id(content.as_deref());
                 let (heading, sections) = (heading.to_string(), plan.sections);
                 (
                     plan.text,
-                    Step::Insert {
+                    SectionChange::Insert {
                         section_id,
                         heading,
                         position,
@@ -131,7 +133,7 @@ impl World {
                     },
                 )
             }
-            Act::Update(at, content) => {
+            Action::Update(at, content) => {
                 let position = at % count;
                 let Ok(plan) = editor::update(&document, position, content) else {
                     return Ok(());
@@ -141,7 +143,7 @@ impl World {
                 let (section_id, heading) = name(self.lineage(), position);
                 (
                     plan.text,
-                    Step::Update {
+                    SectionChange::Update {
                         section_id,
                         heading,
                         position,
@@ -149,7 +151,7 @@ impl World {
                     },
                 )
             }
-            Act::Delete(at) => {
+            Action::Delete(at) => {
                 let position = at % count;
                 let Ok(plan) = editor::delete(&document, position) else {
                     return Ok(());
@@ -158,7 +160,7 @@ impl World {
                 let (section_id, heading) = name(self.lineage(), position);
                 (
                     plan.text,
-                    Step::Delete {
+                    SectionChange::Delete {
                         section_id,
                         heading,
                         position,
@@ -166,9 +168,9 @@ impl World {
                     },
                 )
             }
-            Act::Move(from, to) => {
+            Action::Move(from, to) => {
                 let from = from % count;
-                let most = count - document.size(from);
+                let most = count - document.subtree_size(from);
                 let Ok(plan) = editor::relocate(&document, from, to % (most + 1)) else {
                     return Ok(());
                 };
@@ -178,7 +180,7 @@ impl World {
                 let (position, sections) = (plan.position, plan.sections);
                 (
                     plan.text,
-                    Step::Move {
+                    SectionChange::Move {
                         section_id,
                         heading,
                         from,
@@ -188,32 +190,37 @@ impl World {
                 )
             }
         };
-        // What the log keeps is what was said.
-        prop_assert_eq!(Step::read(step.operation(), &step.details()), Some(step.clone()));
-        self.commit(Some(new), Some(step));
+        // The change survives being written to the log and read back.
+        prop_assert_eq!(
+            SectionChange::read(change.operation(), &change.details()),
+            Some(change.clone())
+        );
+        self.commit(Some(new), Some(change));
         let after = (self.text.clone(), self.labels.clone());
-        self.undo.push(Moment { before, after });
+        self.undo.push(Transition { before, after });
         self.redo.clear();
         Ok(())
     }
 
-    fn back_or_forth(&mut self, back: bool) -> TestCaseResult {
+    fn undo_or_redo(&mut self, back: bool) -> TestCaseResult {
         let now = self.text.clone();
         let lineage = self.lineage().clone();
-        let found = match back {
-            true => lineage.to_undo(now.as_deref()).cloned(),
-            false => lineage.to_redo(now.as_deref()).cloned(),
+        let found = if back {
+            lineage.next_undo(now.as_deref()).cloned()
+        } else {
+            lineage.next_redo(now.as_deref()).cloned()
         };
         let stack = if back { &mut self.undo } else { &mut self.redo };
-        let Some(moment) = stack.last().cloned() else {
+        let Some(transition) = stack.last().cloned() else {
             prop_assert!(matches!(found, Err(UndoError::Nothing { .. })), "{:?}", found);
             return Ok(());
         };
-        let (left, restored) = match back {
-            true => (&moment.after, &moment.before),
-            false => (&moment.before, &moment.after),
+        let (current, restored) = if back {
+            (&transition.after, &transition.before)
+        } else {
+            (&transition.before, &transition.after)
         };
-        if left.0 != now {
+        if current.0 != now {
             prop_assert!(matches!(found, Err(UndoError::Changed { .. })), "{:?}", found);
             return Ok(());
         }
@@ -221,20 +228,21 @@ impl World {
         let content = if back { &done.before } else { &done.after };
         prop_assert_eq!(content, &restored.0);
         stack.pop();
-        let (text, step) = match back {
-            true => (done.before.clone(), Step::Undo { undoes: done.commit }),
-            false => (done.after.clone(), Step::Redo { redoes: done.commit }),
+        let (text, change) = if back {
+            (done.before.clone(), SectionChange::Undo { undoes: done.commit })
+        } else {
+            (done.after.clone(), SectionChange::Redo { redoes: done.commit })
         };
-        // After a hand edit that was taken back by hand, sections may have new ids: undo brings back those of before.
-        let same = left.1 == self.labels;
-        self.commit(text, Some(step));
+        // If a hand edit was reverted by hand, sections may have new ids; undo restores those before the change.
+        let same = current.1 == self.labels;
+        self.commit(text, Some(change));
         if same {
             self.labels = restored.1.clone();
         } else {
             self.relabel();
         }
         let other = if back { &mut self.redo } else { &mut self.undo };
-        other.push(moment);
+        other.push(transition);
         Ok(())
     }
 
@@ -244,7 +252,7 @@ impl World {
         Ok(())
     }
 
-    /// After a hand edit it is for the lineage to say what is recognised; but nothing that was gone.
+    /// Takes the labels from the lineage: after a hand edit only the lineage knows which sections are recognized.
     fn relabel(&mut self) {
         let text = self.text.clone().unwrap_or_default();
         let labels: HashMap<SectionId, usize> = self.known.iter().map(|(label, id)| (*id, *label)).collect();
@@ -260,27 +268,27 @@ impl World {
             .collect();
     }
 
-    /// Each section has the id that it always had, and no two have the same.
+    /// Checks that each section still has its id, and that no two sections share one.
     fn check(&mut self, restores: bool) -> TestCaseResult {
         let text = self.text.clone().unwrap_or_default();
         let now: Vec<SectionId> = ids(self.lineage(), &text).into_iter().map(|(_, id)| id).collect();
         prop_assert_eq!(now.len(), self.labels.len());
         let set: HashSet<SectionId> = now.iter().copied().collect();
-        prop_assert_eq!(set.len(), now.len(), "an id twice");
+        prop_assert_eq!(set.len(), now.len(), "two sections share an id");
         for (label, id) in self.labels.iter().zip(&now) {
             prop_assert_eq!(*self.known.entry(*label).or_insert(*id), *id);
-            prop_assert!(restores || !self.gone.contains(id), "an id that was gone is back");
+            prop_assert!(restores || !self.gone.contains(id), "a vanished id is back");
         }
         let gone = self.known.values().filter(|id| !set.contains(id));
         self.gone = gone.copied().collect();
-        // Made anew, it is the same.
+        // A lineage built from the first version is equal.
         let mut cold = Lineage::new(PATH);
         follow(&mut cold, &self.versions);
         prop_assert_eq!(ids(&cold, &text), ids(self.lineage(), &text));
         let now = self.text.clone();
         let warm = self.lineage();
-        prop_assert_eq!(cold.to_undo(now.as_deref()), warm.to_undo(now.as_deref()));
-        prop_assert_eq!(cold.to_redo(now.as_deref()), warm.to_redo(now.as_deref()));
+        prop_assert_eq!(cold.next_undo(now.as_deref()), warm.next_undo(now.as_deref()));
+        prop_assert_eq!(cold.next_redo(now.as_deref()), warm.next_redo(now.as_deref()));
         Ok(())
     }
 }
@@ -289,103 +297,103 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_section_has_one_id_and_undo_is_two_stacks(acts in proptest::collection::vec(act(), 1..40)) {
-        let mut world = World::default();
-        for act in &acts {
-            world.act(act)?;
-            world.check(matches!(act, Act::Undo | Act::Redo))?;
+    fn a_section_keeps_its_id_and_undo_matches_two_stacks(actions in proptest::collection::vec(action(), 1..40)) {
+        let mut model = Model::default();
+        for action in &actions {
+            model.act(action)?;
+            model.check(matches!(action, Action::Undo | Action::Redo))?;
         }
     }
 }
 
 #[test]
-fn three_hundred_steps_back_and_forth() {
-    let mut world = World::default();
-    let insert = |n: usize| Act::Insert(n * 7919, "Plan", TEXTS[n % TEXTS.len()]);
+fn undo_and_redo_follow_three_hundred_changes() {
+    let mut model = Model::default();
+    let insert = |n: usize| Action::Insert(n * 7919, "Plan", TEXTS[n % TEXTS.len()]);
     for n in 0..300 {
-        world.act(&insert(n)).expect("a step");
+        model.act(&insert(n)).expect("an insert");
     }
-    let text = world.text.clone();
+    let text = model.text.clone();
     for _ in 0..300 {
-        world.act(&Act::Undo).expect("a step back");
+        model.act(&Action::Undo).expect("an undo");
     }
-    assert_eq!(world.text, None);
-    world.act(&Act::Undo).expect("nothing left");
+    assert_eq!(model.text, None);
+    model.act(&Action::Undo).expect("nothing left");
     for _ in 0..300 {
-        world.act(&Act::Redo).expect("a step forth");
+        model.act(&Action::Redo).expect("a redo");
     }
-    assert_eq!(world.text, text);
-    world.check(true).expect("the same sections");
+    assert_eq!(model.text, text);
+    model.check(true).expect("the same sections");
 }
 
-/// A step that can't have been made is followed like a hand edit, and breaks nothing.
+/// A recorded change that does not fit the list is followed like a hand edit.
 #[test]
-fn steps_that_do_not_fit_are_not_followed() {
+fn the_lineage_ignores_changes_that_do_not_fit() {
     let mut lineage = Lineage::new(PATH);
     follow(&mut lineage, &[by_hand("# A\n# B\n")]);
     let before = ids(&lineage, "# A\n# B\n");
     let (section_id, heading) = (before[0].1, String::new());
-    let steps = [
-        Step::Insert {
+    let changes = [
+        SectionChange::Insert {
             section_id,
             heading: heading.clone(),
             position: 0,
             sections: 1,
         },
-        Step::Insert {
-            section_id: lineage.fresh(None),
+        SectionChange::Insert {
+            section_id: lineage.new_id(None),
             heading: heading.clone(),
             position: 3,
             sections: 1,
         },
-        Step::Insert {
-            section_id: lineage.fresh(None),
+        SectionChange::Insert {
+            section_id: lineage.new_id(None),
             heading: heading.clone(),
             position: 0,
             sections: 0,
         },
-        Step::Delete {
+        SectionChange::Delete {
             section_id,
             heading: heading.clone(),
             position: 1,
             sections: 2,
         },
-        Step::Delete {
+        SectionChange::Delete {
             section_id,
             heading: heading.clone(),
             position: usize::MAX,
             sections: 2,
         },
-        Step::Update {
+        SectionChange::Update {
             section_id,
             heading: heading.clone(),
             position: 2,
             sections: 0,
         },
-        Step::Move {
+        SectionChange::Move {
             section_id,
             heading,
             from: 0,
             position: 2,
             sections: 1,
         },
-        Step::Undo {
+        SectionChange::Undo {
             undoes: "by hand".into(),
         },
-        Step::Redo {
+        SectionChange::Redo {
             redoes: "by hand".into(),
         },
     ];
-    for step in steps {
+    for change in changes {
         let version = Version {
             commit: "x".into(),
             content: Some("# A\n# B\n".into()),
-            step: Some(step),
+            change: Some(change),
         };
         follow(&mut lineage, &[version]);
         assert_eq!(ids(&lineage, "# A\n# B\n"), before);
         assert!(matches!(
-            lineage.to_undo(Some("# A\n# B\n")),
+            lineage.next_undo(Some("# A\n# B\n")),
             Err(UndoError::Nothing { .. })
         ));
     }

@@ -1,4 +1,4 @@
-//! Tests of the lineage: hand edits as a table, and whole histories beside a simple model.
+//! Tests of the lineage: a table of hand edits, and whole histories compared with a model.
 
 mod hand_edits;
 mod histories;
@@ -6,12 +6,12 @@ mod histories;
 use std::convert::Infallible;
 
 use super::{Lineage, SectionId, Version};
-use crate::{Flavor, editor::Parsed};
+use crate::{Flavor, editor::ParsedDocument};
 
 const PATH: &str = "notes/plan.md";
 
-fn parsed(text: &str) -> Parsed<'_> {
-    Parsed::new(text, Flavor::of_path(PATH)).expect("a small document")
+fn parsed(text: &str) -> ParsedDocument<'_> {
+    ParsedDocument::new(text, Flavor::of_path(PATH)).expect("a small document")
 }
 
 /// In these tests a content is its own id.
@@ -30,11 +30,11 @@ fn by_hand(content: &str) -> Version {
     Version {
         commit: "by hand".into(),
         content: Some(content.into()),
-        step: None,
+        change: None,
     }
 }
 
-/// The headings of a document, each with its id.
+/// Returns the headings of a document, each with its id.
 fn ids(lineage: &Lineage, text: &str) -> Vec<(String, SectionId)> {
     let document = parsed(text);
     let titles = document.sections().iter().map(|section| section.text.clone());

@@ -1,75 +1,75 @@
-//! What a change did to the list of sections, as its log entry keeps it.
+//! A change of the list of sections, as its log entry records it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::SectionId;
 
-/// A change of the list of sections. A position is one in the list, before the change for what goes and afterwards for what
-/// comes.
+/// A change of the list of sections. Positions of removed sections are those before the change, positions of added ones
+/// those after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "operation", rename_all = "lowercase")]
-pub enum Step {
-    /// A section came, with others in its content.
+pub enum SectionChange {
+    /// A section was inserted, with those in its content.
     Insert {
         /// The new section.
         section_id: SectionId,
-        /// Its heading, for people.
+        /// Its heading, for readers of the log.
         heading: String,
-        /// Where it is.
+        /// Its new position.
         position: usize,
-        /// How many sections came, itself among them.
+        /// The number of inserted sections, including itself.
         sections: usize,
     },
-    /// A section went, with all below it.
+    /// A section was deleted, with all below it.
     Delete {
         /// The section.
         section_id: SectionId,
-        /// Its heading, for people.
+        /// Its heading, for readers of the log.
         heading: String,
-        /// Where it was.
+        /// Its old position.
         position: usize,
-        /// How many sections went, itself among them.
+        /// The number of deleted sections, including itself.
         sections: usize,
     },
-    /// A section got another text.
+    /// A section's own text was replaced.
     Update {
         /// The section.
         section_id: SectionId,
-        /// Its heading, for people.
+        /// Its heading, for readers of the log.
         heading: String,
-        /// Where it is.
+        /// Its new position.
         position: usize,
-        /// How many sections came in the new text.
+        /// The number of sections in the new text.
         sections: usize,
     },
-    /// A section moved, with all below it.
+    /// A section was moved, with all below it.
     Move {
         /// The section.
         section_id: SectionId,
-        /// Its heading, for people.
+        /// Its heading, for readers of the log.
         heading: String,
-        /// Where it was.
+        /// Its old position.
         from: usize,
-        /// Where it is.
+        /// Its new position.
         position: usize,
-        /// How many sections moved, itself among them.
+        /// The number of moved sections, including itself.
         sections: usize,
     },
-    /// A change was taken back.
+    /// A change was undone.
     Undo {
         /// The commit of that change.
         undoes: String,
     },
-    /// A change that had been taken back was made again.
+    /// An undone change was redone.
     Redo {
         /// The commit of that change.
         redoes: String,
     },
 }
 
-impl Step {
-    /// The step in one word.
+impl SectionChange {
+    /// Returns the operation's name.
     pub fn operation(&self) -> &'static str {
         match self {
             Self::Insert { .. } => stringify!(insert),
@@ -81,7 +81,7 @@ impl Step {
         }
     }
 
-    /// The step in one line, for people.
+    /// Returns a one-line summary, for readers of the log.
     pub fn summary(&self) -> String {
         let word = self.operation();
         match self {
@@ -104,19 +104,19 @@ impl Step {
         }
     }
 
-    /// What a log entry keeps of it beside the word.
+    /// Returns the details that a log entry records besides the operation's name.
     pub fn details(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(mut details)) => {
                 details.remove("operation");
                 details
             }
-            // Whatever it is made of has a form in JSON.
+            // Unreachable: all fields serialize.
             _ => Map::new(),
         }
     }
 
-    /// The step of a log entry, if it is one.
+    /// Parses the change that a log entry records, if it records one.
     pub fn read(operation: &str, details: &Map<String, Value>) -> Option<Self> {
         let mut details = details.clone();
         details.insert("operation".into(), operation.into());
