@@ -1,4 +1,4 @@
-//! Schemas as sets of values: which values are in one, whether there are any, whether one set holds another.
+//! Schemas as sets of values: membership, emptiness, inclusion.
 
 use jsonschema::{
     Draft, PatternOptions,
@@ -6,7 +6,7 @@ use jsonschema::{
 };
 use serde_json::Value;
 
-/// The set of values that satisfy `schema`.
+/// Returns the set of values that satisfy `schema`.
 pub(crate) fn set(schema: &Value) -> Result<CanonicalSchema, String> {
     canonical::options()
         .offline()
@@ -17,12 +17,12 @@ pub(crate) fn set(schema: &Value) -> Result<CanonicalSchema, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Whether it is proved that no value satisfies `schema`.
+/// Returns whether it is proved that no value satisfies `schema`.
 pub(crate) fn is_empty(schema: &Value) -> bool {
     set(schema).is_ok_and(|set| set.satisfiability() == Satisfiability::No)
 }
 
-/// Whether every value of `inner` is one of `outer`; `None` where neither can be proved.
+/// Returns whether every value of `inner` is one of `outer`; `None` if neither can be proved.
 pub(crate) fn covers(outer: &Value, inner: &Value) -> Option<bool> {
     match set(outer).ok()?.covers(&set(inner).ok()?).ok()? {
         Containment::Yes => Some(true),
@@ -31,7 +31,7 @@ pub(crate) fn covers(outer: &Value, inner: &Value) -> Option<bool> {
     }
 }
 
-/// The values of `left` that are none of `right`, as a schema; `None` where it can't be expressed.
+/// Returns the values of `left` that are not in `right`, as a schema; `None` if it can't be expressed.
 pub(crate) fn difference(left: &Value, right: &Value) -> Option<Value> {
     let mut schema = set(left).ok()?.subtract(&set(right).ok()?).ok()?.to_json_schema();
     if let Some(members) = schema.as_object_mut() {

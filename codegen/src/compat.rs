@@ -1,8 +1,8 @@
-//! Whether a client that was right about a contract is still right about a later version of it.
+//! Compatibility: whether a correct client of a contract is correct for a later version.
 //!
-//! Requests and responses are compared as sets of values and not by keywords: a change is compatible when every
-//! request that was valid still is, and every response that may come now might have come before. What can't be
-//! decided counts as breaking. What a change of a key means is said in the key's file.
+//! Requests and responses are compared as sets of values, not by keywords: a change is compatible if every valid request stays
+//! valid, and every response that is possible now was possible before. An undecided comparison counts as breaking. The file of
+//! a key decides what a change of the key means.
 
 use serde_json::Value;
 
@@ -11,17 +11,17 @@ use crate::{contract::Contract, keys::KEYS};
 /// One difference between two versions of a contract.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Whether a client of the old version may fail with the new one.
+    /// Whether a client of the old version can fail with the new one.
     pub breaking: bool,
     /// The tool, unless it is about the contract as a whole.
     pub tool: Option<String>,
     /// What has changed.
     pub what: String,
-    /// A request that is now refused, or a response that could not come before.
+    /// A request that is now rejected, or a response that was impossible before.
     pub example: Option<Value>,
 }
 
-/// What has changed from `old` to `new`: first the contract as a whole, then tool by tool in wire order, then resources
+/// Returns the changes from `old` to `new`: first the contract as a whole, then tool by tool in wire order, then resources
 /// and prompts.
 pub fn compare(old: &Contract, new: &Contract) -> Vec<Change> {
     let mut all = vec![];

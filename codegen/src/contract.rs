@@ -1,4 +1,4 @@
-//! A contract as it was written: its files, what they say, and the schemas in them.
+//! A contract as authored: its files, their content, and the schemas in them.
 
 use serde_json::Value;
 use tabellion_runtime::FailureKind;
@@ -13,7 +13,7 @@ pub struct Contract {
     pub folder: String,
     /// `contract.json` as read.
     pub document: Document,
-    /// What `contract.json` says.
+    /// The content of `contract.json`.
     pub spec: ContractSpec,
     /// The tools in the order that `contract.json` gives.
     pub tools: Vec<Tool>,
@@ -22,12 +22,12 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// The tool of that name.
+    /// Returns the tool of that name.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         self.tools.iter().find(|tool| tool.spec.name == name)
     }
 
-    /// Every schema of the contract: the tools' in wire order, then the resources'.
+    /// Returns every schema of the contract: the tools' in wire order, then the resources'.
     pub fn schemas(&self) -> impl Iterator<Item = Authored<'_>> {
         let tools = self
             .tools
@@ -37,7 +37,7 @@ impl Contract {
         tools.chain(resources.map(|i| self.resource_schema(i)))
     }
 
-    /// The schema of the resource with this index.
+    /// Returns the schema of the resource with this index.
     pub(crate) fn resource_schema(&self, i: usize) -> Authored<'_> {
         let resource = &self.spec.resources[i];
         Authored {
@@ -49,7 +49,7 @@ impl Contract {
         }
     }
 
-    /// Name of the error that failures of `kind` become.
+    /// Returns the name of the error for failures of `kind`.
     pub fn error_for(&self, kind: FailureKind) -> Option<&str> {
         self.spec
             .errors
@@ -59,17 +59,17 @@ impl Contract {
     }
 }
 
-/// A tool and the file it stands in.
+/// A tool and its file.
 #[derive(Debug, Clone)]
 pub struct Tool {
     /// The file as read.
     pub document: Document,
-    /// What it says, with each `{"$use": …}` replaced by the rule it names.
+    /// Its content, with each `{"$use": …}` replaced by the named rule.
     pub spec: ToolSpec,
 }
 
 impl Tool {
-    /// The authored schema of one direction.
+    /// Returns the authored schema of one direction.
     pub fn schema(&self, side: Side) -> &Value {
         match side {
             Side::Input => &self.spec.input_schema,
@@ -77,7 +77,7 @@ impl Tool {
         }
     }
 
-    /// The same, with where it stands.
+    /// Returns the authored schema with its location.
     pub fn authored(&self, side: Side) -> Authored<'_> {
         Authored {
             document: &self.document,
@@ -89,16 +89,16 @@ impl Tool {
     }
 }
 
-/// The schema of a request, a response or a resource, and where it stands.
+/// The schema of a request, a response or a resource, and its location.
 #[derive(Debug, Clone)]
 pub struct Authored<'a> {
-    /// The file that it stands in.
+    /// The file that contains it.
     pub document: &'a Document,
     /// JSON pointer to it in the file.
     pub at: String,
-    /// What it says, with each `{"$use": …}` replaced by the rule it names.
+    /// Its content, with each `{"$use": …}` replaced by the named rule.
     pub schema: &'a Value,
-    /// The Rust type that it becomes, unless it has a name of its own.
+    /// Its Rust type, unless `x-rust-name` names another.
     pub usual_name: String,
     /// Its name in the generated `mod schema`.
     pub constant: String,
@@ -117,7 +117,7 @@ impl Side {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Input, Self::Output];
 
-    /// The key of the side's schema in a tool file.
+    /// Returns the key of the side's schema in a tool file.
     pub fn key(self) -> &'static str {
         match self {
             Self::Input => "inputSchema",
@@ -125,7 +125,7 @@ impl Side {
         }
     }
 
-    /// The end of the name of a static with such a schema.
+    /// Returns the suffix of the names of statics with such a schema.
     fn constant(self) -> &'static str {
         match self {
             Self::Input => "INPUT",

@@ -1,4 +1,4 @@
-//! One JSON file: its value, and where in the text each part of it stands.
+//! A JSON file: its value, and the position of each part in the text.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use crate::{
 pub struct Document {
     /// The file, from the schemas' folder on.
     pub file: PathBuf,
-    /// What it says.
+    /// Its value.
     pub value: Value,
     places: BTreeMap<String, Place>,
 }
@@ -37,7 +37,7 @@ impl Document {
                 }),
                 pointer: String::new(),
                 message: format!("is not JSON: {}", without_position(&error)),
-                help: "mend the syntax at this place".into(),
+                help: "correct the syntax here".into(),
             }]
         })?;
         let (places, duplicates) = places::scan(text);
@@ -54,14 +54,14 @@ impl Document {
             .map(|(pointer, place)| Problem {
                 file: file.into(),
                 place: Some(place),
-                message: "this key stands here twice; only the last would count".into(),
+                message: "this key occurs twice; JSON parsers keep only one of them".into(),
                 help: "remove or rename one of the two".into(),
                 pointer,
             })
             .collect())
     }
 
-    /// A problem at `pointer`, with the position of the deepest part of `pointer` that the text has.
+    /// Returns a problem at `pointer`, with the position of the longest prefix of `pointer` that exists in the text.
     pub fn problem(
         &self,
         pointer: impl Into<String>,
@@ -88,7 +88,7 @@ impl Document {
     }
 }
 
-/// serde_json ends its messages with the position, which a problem carries by itself.
+/// Strips the position from a message of serde_json, since a problem has its own.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {

@@ -1,7 +1,7 @@
 //! From contracts in JSON to Rust: load → lint → views → types → emit.
 //!
-//! [`generate`] turns a folder of contracts into the text of Rust modules, or says everything that is wrong with
-//! them. [`compat`] says whether a changed contract still keeps what it promised. `README.md` has the format, the
+//! [`generate`] turns a folder of contracts into the text of Rust modules, or returns all problems. [`compat`]
+//! reports whether a changed contract is compatible. `README.md` has the format, the
 //! passes and a worked example.
 //!
 //! Nothing here writes a file, asks for the time or knows a contract by name: the same files give the same text.
@@ -32,36 +32,36 @@ pub use contract::Contract;
 pub use problem::{Place, Problem, Problems};
 pub use sources::Sources;
 
-/// The contracts below `schemas`, sorted by folder.
+/// Returns the contracts below `schemas`, sorted by folder.
 ///
 /// # Errors
-/// Everything that keeps a contract from being read.
+/// All problems that prevent a contract from being read.
 pub fn load_all(schemas: &Path) -> Result<Vec<Contract>, Problems> {
     load(&Sources::from_dir(schemas)?)
 }
 
-/// The contracts in `sources`, sorted by folder.
+/// Returns the contracts in `sources`, sorted by folder.
 ///
 /// # Errors
-/// Everything that keeps a contract from being read.
+/// All problems that prevent a contract from being read.
 pub fn load(sources: &Sources) -> Result<Vec<Contract>, Problems> {
     let (contracts, problems) = load::contracts(sources);
     Problems::none_of(problems)?;
     Ok(contracts)
 }
 
-/// The files of `src/generated` for the contracts below `schemas`, by name.
+/// Returns the files of `src/generated` for the contracts below `schemas`, by name.
 ///
 /// # Errors
-/// Everything that is wrong with any of the contracts.
+/// All problems of all contracts.
 pub fn generate(schemas: &Path) -> Result<BTreeMap<String, String>, Problems> {
     generate_from(&Sources::from_dir(schemas)?)
 }
 
-/// As [`generate`], for contracts from anywhere.
+/// Like [`generate`], for contracts from any source.
 ///
 /// # Errors
-/// Everything that is wrong with any of the contracts.
+/// All problems of all contracts.
 pub fn generate_from(sources: &Sources) -> Result<BTreeMap<String, String>, Problems> {
     let (contracts, mut problems) = load::contracts(sources);
     problems.extend(lint::together(&contracts));

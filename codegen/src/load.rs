@@ -1,4 +1,4 @@
-//! First pass: reads files, holds them against the meta-schemas, and puts named rules where they are used.
+//! First pass: reads files, validates them against the meta-schemas, and inserts named rules where they are used.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::{
     sources::Sources,
 };
 
-/// The contracts that can be read, sorted by folder, and what is wrong with the others.
+/// Returns the contracts that can be read, sorted by folder, and the problems of the others.
 pub(crate) fn contracts(sources: &Sources) -> (Vec<Contract>, Vec<Problem>) {
     let mut problems = vec![];
     let contracts = sources
@@ -55,7 +55,7 @@ fn contract(sources: &Sources, folder: &str) -> Result<Contract, Vec<Problem>> {
             problems.push(document.problem(
                 format!("/tools/{i}"),
                 format!("there is no `tools/{name}.json`"),
-                "write that file, or take the name off the list",
+                "create that file, or remove the name from the list",
             ));
             continue;
         }
@@ -68,7 +68,7 @@ fn contract(sources: &Sources, folder: &str) -> Result<Contract, Vec<Problem>> {
         problems.push(document.problem(
             "/tools",
             format!("`tools/{name}.json` is not listed"),
-            "add its name where clients shall see it, or remove the file",
+            "add its name at the position where clients should see it, or remove the file",
         ));
     }
     if !problems.is_empty() {
@@ -164,7 +164,7 @@ fn use_rules(
     }
 }
 
-/// Of the texts and not of the values, so that a head line names exactly the files that a module came from.
+/// Hashes the texts, not the values, so that the head line of a module identifies its exact sources.
 fn digest(sources: &Sources, folder: &str, tools: &[String]) -> String {
     let mut hash = Sha256::new();
     hash.update(

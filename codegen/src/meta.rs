@@ -17,7 +17,7 @@ fn meta_schema(text: &str) -> Validator {
     compile(&schema).expect("meta-schemas are schemas")
 }
 
-/// Which kind of file a document is.
+/// The kind of a contract file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Meta {
     /// `contract.json`
@@ -27,7 +27,7 @@ pub(crate) enum Meta {
 }
 
 impl Meta {
-    /// What `document` says that a file of this kind can't say, or does not say and must.
+    /// Returns the violations of the meta-schema in `document`.
     pub(crate) fn problems(self, document: &Document) -> Vec<Problem> {
         let (name, validator) = match self {
             Self::Contract => ("contract", &CONTRACT),
@@ -42,7 +42,7 @@ impl Meta {
     }
 }
 
-/// An error of the validator in our words, at what it is about.
+/// Returns a validator's error as a problem at its location.
 fn said(error: &ValidationError<'_>) -> Vec<(String, String)> {
     let at = error.instance_path().as_str();
     match error.kind() {
@@ -54,7 +54,7 @@ fn said(error: &ValidationError<'_>) -> Vec<(String, String)> {
             let name = property.as_str().unwrap_or_default();
             vec![(at.into(), format!("`{name}` is missing"))]
         }
-        ValidationErrorKind::FalseSchema => vec![(at.into(), "this key does not belong here".into())],
+        ValidationErrorKind::FalseSchema => vec![(at.into(), "this key is not allowed here".into())],
         _ => vec![(at.into(), error.masked_with("this value").to_string())],
     }
 }

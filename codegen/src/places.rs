@@ -1,12 +1,12 @@
-//! Where each part of a JSON text stands, and which keys an object has twice.
+//! The position of each part of a JSON text, and duplicate keys.
 //!
-//! Works on texts that serde_json has accepted, so it need not check syntax.
+//! The text must have been accepted by serde_json; syntax is not checked again.
 
 use std::{collections::BTreeMap, iter::Peekable, str::CharIndices};
 
 use crate::{pointer, problem::Place};
 
-/// The place of every key and item by its JSON pointer, and the pointers of the keys that repeat an earlier one.
+/// Returns the position of every key and item by JSON pointer, and the pointers of duplicate keys.
 pub(crate) fn scan(text: &str) -> (BTreeMap<String, Place>, Vec<(String, Place)>) {
     let mut scanner = Scanner {
         text,
@@ -30,7 +30,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// Passes over one value. A member stands where its key does, everything else where it begins.
+    /// Skips a value. The position of a member is that of its key.
     fn value(&mut self, at: &str, key: Option<Place>) {
         self.skip(|c| c.is_whitespace());
         let place = key.unwrap_or(self.here());

@@ -1,20 +1,20 @@
-//! JSON pointers (RFC 6901), and what they name in a schema instead of in a value.
+//! JSON pointers (RFC 6901), in values and in schemas.
 
 use serde_json::Value;
 
-/// `pointer` one step further.
+/// Returns `pointer` extended by one token.
 pub(crate) fn push(pointer: &str, token: &str) -> String {
     format!("{pointer}/{}", token.replace('~', "~0").replace('/', "~1"))
 }
 
-/// `pointer` several steps further.
+/// Returns `pointer` extended by several tokens.
 pub(crate) fn walk(pointer: &str, tokens: &[String]) -> String {
     tokens
         .iter()
         .fold(pointer.to_string(), |pointer, token| push(&pointer, token))
 }
 
-/// The steps of `pointer`, unescaped.
+/// Returns the tokens of `pointer`, unescaped.
 pub(crate) fn tokens(pointer: &str) -> impl Iterator<Item = String> + '_ {
     pointer
         .split('/')
@@ -22,15 +22,15 @@ pub(crate) fn tokens(pointer: &str) -> impl Iterator<Item = String> + '_ {
         .map(|token| token.replace("~1", "/").replace("~0", "~"))
 }
 
-/// A schema's part that describes the values which `pointer` points at.
+/// The subschema of the values that a pointer refers to.
 pub(crate) struct Described<'a> {
     /// The subschema.
     pub(crate) schema: &'a Value,
-    /// Whether every object on the way must have the next step.
+    /// Whether every object on the path requires the next property.
     pub(crate) always_there: bool,
 }
 
-/// What `schema` declares for the values which `pointer` points at; `None` where it declares nothing.
+/// Returns the subschema of the values that `pointer` refers to; `None` if `schema` does not declare them.
 pub(crate) fn describe<'a>(schema: &'a Value, pointer: &str) -> Option<Described<'a>> {
     let mut described = Described {
         schema,

@@ -1,15 +1,15 @@
-//! What is wrong with a contract, where, and what to do about it.
+//! Problems of contracts: location, message, help.
 
 use std::{fmt, path::PathBuf};
 
-/// One thing that is wrong at one place.
+/// A problem at one location.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// The file, from the schemas' folder on: `schemas/notes/tools/read_note.json`.
+    /// Path of the file: `schemas/notes/tools/read_note.json`.
     pub file: PathBuf,
-    /// Where in the file, if it could be read that far.
+    /// Position in the file, if it could be parsed that far.
     pub place: Option<Place>,
-    /// JSON pointer to the culprit; empty where the file as a whole is meant or is no JSON.
+    /// JSON pointer to the culprit; empty for the whole file, or if it is not JSON.
     pub pointer: String,
     /// What is wrong.
     pub message: String,
@@ -39,15 +39,15 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong, in the order of files and of what stands in them. Never empty.
+/// All problems, ordered by file and position. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// `Err` with the problems in their order, or `Ok` where there are none.
+    /// Returns `Err` with the problems in their order, or `Ok` if there are none.
     ///
     /// # Errors
-    /// When `problems` is not empty.
+    /// If `problems` is not empty.
     pub fn none_of(mut problems: Vec<Problem>) -> Result<(), Self> {
         problems.sort();
         problems.dedup();
@@ -58,7 +58,7 @@ impl Problems {
         }
     }
 
-    /// The problems one by one.
+    /// Returns the problems one by one.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
         self.0.iter()
     }

@@ -1,7 +1,6 @@
-//! A value that one schema admits and another does not, since people understand an example sooner than a set.
+//! Examples for comparisons: a value that one schema accepts and another rejects.
 //!
-//! Proposes and verifies: candidates are made from the examples and schemas of both tools, and the first one
-//! that is on the right side of both is taken. Nothing is claimed that a validator has not confirmed.
+//! Candidates come from the examples and schemas of both sides. The first one that a validator confirms is taken.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +12,10 @@ use crate::{
     contract::{Side, Tool},
 };
 
-/// No more candidates than these are made of one schema.
+/// Maximum number of candidates per schema.
 const MOST: usize = 400;
 
-/// A value that satisfies `inside` and not `outside`.
+/// Returns a value that satisfies `inside` and not `outside`.
 pub(crate) fn between(side: Side, inside: &Value, outside: &Value, tools: [&Tool; 2]) -> Option<Value> {
     let (accepts, refuses) = (compile(inside).ok()?, compile(outside).ok()?);
     let examples: Vec<&Value> = tools
@@ -64,7 +63,7 @@ impl Maker {
         }
     }
 
-    /// Values that may satisfy `schema`, which is that of property `name`, the likeliest first.
+    /// Returns values that may satisfy `schema`, the schema of property `name`, the likeliest first.
     fn candidates(&self, schema: &Value, name: Option<&str>) -> Vec<Value> {
         let mut made: Vec<Value> = name
             .and_then(|name| self.known.get(name))
@@ -105,7 +104,7 @@ impl Maker {
         made
     }
 
-    /// The smallest object, the fullest, and each of them with one member otherwise.
+    /// Returns the smallest object, the fullest, and variants of both with one member changed.
     fn objects(&self, schema: &Value) -> Vec<Value> {
         let Some(properties) = schema["properties"].as_object() else {
             return vec![];
@@ -141,7 +140,7 @@ impl Maker {
         made
     }
 
-    /// A value of `schema` if one is found, and other candidates.
+    /// Returns a value of `schema`, if one is found, and other candidates.
     fn likely(&self, schema: &Value, name: Option<&str>) -> (Value, Vec<Value>) {
         let mut made = self.candidates(schema, name);
         let validator = compile(schema).ok();
@@ -175,7 +174,7 @@ fn strings(schema: &Value) -> Vec<Value> {
     made
 }
 
-/// Lengths around the bounds of `schema`; none that would be unwieldy.
+/// Returns lengths around the bounds of `schema`, except very large ones.
 fn lengths(schema: &Value, least: &str, most: &str) -> impl Iterator<Item = usize> {
     let bounds = [schema[least].as_u64(), schema[most].as_u64()];
     let around = bounds

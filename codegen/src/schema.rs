@@ -1,8 +1,8 @@
-//! Walking authored schemas: where a schema has schemas in it, and which keywords it may have.
+//! Traversal of authored schemas: their subschemas and permitted keywords.
 
 use serde_json::{Map, Value};
 
-/// Keywords that a schema on the wire may have. typify would ignore others, or panic on them.
+/// Keywords that a wire schema can have. typify ignores others, or panics on them.
 pub(crate) const WIRE: &[&str] = &[
     "type",
     "title",
@@ -37,7 +37,7 @@ pub(crate) const WIRE: &[&str] = &[
     "not",
 ];
 
-/// Keywords that only a rule's schema may have beside those.
+/// Further keywords that only a rule's schema can have.
 pub(crate) const RULE: &[&str] = &[
     "if",
     "then",
@@ -51,13 +51,13 @@ pub(crate) const RULE: &[&str] = &[
     "$comment",
 ];
 
-/// Our own keys, which clients don't see.
+/// Tabellion's own keys, which clients don't see.
 pub(crate) const OURS: &[&str] = &["x-rust-name", "x-rust-union", "x-rust-map", "x-enforce"];
 
 /// The steps from a schema to one in it, as tokens of a JSON pointer.
 pub(crate) type Step = Vec<String>;
 
-/// Whether a keyword holds schemas, and how.
+/// How a keyword contains schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
     Nothing,
@@ -77,17 +77,17 @@ fn holds(keyword: &str) -> Holds {
     }
 }
 
-/// Whether a keyword's value is made of schemas.
+/// Returns whether a keyword's value contains schemas.
 pub(crate) fn holds_schemas(keyword: &str) -> bool {
     holds(keyword) != Holds::Nothing
 }
 
-/// Whether what a keyword holds describes a part of the value, and not once more the value itself.
+/// Returns whether a keyword's subschemas describe parts of the value, not the value itself.
 pub(crate) fn is_part(keyword: &str) -> bool {
     matches!(keyword, "properties" | "items" | "additionalProperties")
 }
 
-/// The schemas directly in `schema`, in the order of the text.
+/// Returns the schemas directly in `schema`, in the order of the text.
 pub(crate) fn children(schema: &Value) -> Vec<(Step, &Value)> {
     let mut children = vec![];
     for (keyword, value) in schema.as_object().into_iter().flatten() {
@@ -107,14 +107,14 @@ pub(crate) fn children(schema: &Value) -> Vec<(Step, &Value)> {
     children
 }
 
-/// Those of [`children`] that describe parts of the value. Only there our own keys may stand.
+/// Returns those of [`children`] that describe parts of the value. Only these can have our own keys.
 pub(crate) fn parts(schema: &Value) -> Vec<(Step, &Value)> {
     let mut children = children(schema);
     children.retain(|(step, _)| is_part(&step[0]));
     children
 }
 
-/// As [`children`], to be changed.
+/// Like [`children`], mutable.
 fn children_mut(schema: &mut Value) -> Vec<(Step, &mut Value)> {
     let mut children = vec![];
     for (keyword, value) in schema.as_object_mut().into_iter().flatten() {
@@ -134,15 +134,15 @@ fn children_mut(schema: &mut Value) -> Vec<(Step, &mut Value)> {
     children
 }
 
-/// As [`parts`], to be changed.
+/// Like [`parts`], mutable.
 pub(crate) fn parts_mut(schema: &mut Value) -> Vec<(Step, &mut Value)> {
     let mut children = children_mut(schema);
     children.retain(|(step, _)| is_part(&step[0]));
     children
 }
 
-/// A copy of `schema` in which `change` was applied to each schema's members, innermost first. What only looks like
-/// a schema (a property called `items`, an object in `enum`) is left alone.
+/// Returns a copy of `schema` with `change` applied to each schema's members, innermost first. Values that only look like
+/// schemas (a property called `items`, an object in `enum`) stay unchanged.
 pub(crate) fn map(schema: &Value, change: &impl Fn(&mut Map<String, Value>)) -> Value {
     let mut schema = schema.clone();
     map_in_place(&mut schema, change);
@@ -158,7 +158,7 @@ fn map_in_place(schema: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
     }
 }
 
-/// Whether values of `kind` are among those that the schema's `type` admits.
+/// Returns whether the schema's `type` permits values of `kind`.
 pub(crate) fn has_type(members: &Map<String, Value>, kind: &str) -> bool {
     match members.get("type") {
         Some(Value::Array(kinds)) => kinds.iter().any(|k| k == kind),
@@ -167,7 +167,7 @@ pub(crate) fn has_type(members: &Map<String, Value>, kind: &str) -> bool {
     }
 }
 
-/// The values of an enum of strings, or `None` where `enum` is absent or has anything else in it.
+/// Returns the values of an enum of strings, or `None` if `enum` is absent or has other values.
 pub(crate) fn string_enum(members: &Map<String, Value>) -> Option<Vec<&str>> {
     members
         .get("enum")?

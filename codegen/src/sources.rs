@@ -1,4 +1,4 @@
-//! The files of contracts, wherever they come from: a folder, or the memory of a program that read them out of git.
+//! The files of contracts, from a folder or from memory (read from git, for example).
 
 use std::{
     collections::BTreeMap,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::problem::{Problem, Problems};
 
-/// The JSON files of contracts by their place below the schemas' folder: `notes/contract.json`,
+/// The JSON files of contracts by path below the schemas' folder: `notes/contract.json`,
 /// `notes/tools/read_note.json`.
 #[derive(Debug, Clone)]
 pub struct Sources {
@@ -17,10 +17,10 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Every contract below `schemas`: each folder in it that has a `contract.json`, and the `tools/*.json` beside.
+    /// Returns every contract below `schemas`: each folder in it that has a `contract.json`, and the `tools/*.json` beside.
     ///
     /// # Errors
-    /// When a folder or file can't be read.
+    /// If a folder or file can't be read.
     pub fn from_dir(schemas: &Path) -> Result<Self, Problems> {
         let name = schemas.file_name().unwrap_or(schemas.as_os_str());
         let mut sources = Self {
@@ -45,7 +45,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// The contracts in `files`, whose keys are as in [`Sources`]; other files are ignored. Problems name files
+    /// Returns the contracts in `files`, whose keys are as in [`Sources`]; other files are ignored. Problems name files
     /// below `root`.
     pub fn from_map(root: impl Into<PathBuf>, files: impl IntoIterator<Item = (String, String)>) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Sources {
         }
     }
 
-    /// The folders that hold a contract, sorted.
+    /// Returns the folders that hold a contract, sorted.
     pub(crate) fn folders(&self) -> impl Iterator<Item = &str> {
         self.files
             .keys()
@@ -62,7 +62,7 @@ impl Sources {
             .filter(|folder| !folder.contains('/'))
     }
 
-    /// The names of the tool files in `folder`, without `.json`, sorted.
+    /// Returns the names of the tool files in `folder`, without `.json`, sorted.
     pub(crate) fn tools<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a str> {
         self.files.keys().filter_map(move |file| {
             file.strip_prefix(folder)?
@@ -71,12 +71,12 @@ impl Sources {
         })
     }
 
-    /// The text of `file`.
+    /// Returns the text of `file`.
     pub(crate) fn text(&self, file: &str) -> Option<&str> {
         self.files.get(file).map(String::as_str)
     }
 
-    /// How problems call `file`.
+    /// Returns the path of `file` in problems.
     pub(crate) fn label(&self, file: &str) -> PathBuf {
         self.root.join(file)
     }
@@ -99,7 +99,7 @@ impl Sources {
     }
 }
 
-/// The names in `folder`, sorted, since a file system lists them in any order.
+/// Returns the names in `folder`, sorted, since a file system lists them in any order.
 fn list(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = fs::read_dir(folder)?
         .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))

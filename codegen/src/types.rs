@@ -1,8 +1,8 @@
-//! Third pass: the *types* view, which is what typify can make good Rust types of.
+//! Third pass: the *types* view, the schemas that typify converts to Rust types.
 //!
-//! A type may be wider than its schema and never narrower: whatever the enforced view accepts decodes. So keywords
-//! that typify would ignore or panic on are left out here, and checked by the validator. Names come from
-//! `x-rust-name` alone, and one name is one type.
+//! A type may be wider than its schema, never narrower: every value that the enforced view accepts decodes. Keywords that
+//! typify ignores or panics on are removed here; the validator checks them. Type names come from `x-rust-name` only, and each
+//! name is one type.
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
@@ -21,25 +21,25 @@ use crate::{
 pub(crate) struct Types {
     /// Schemas for typify by the name of the type.
     pub(crate) definitions: IndexMap<String, Definition>,
-    /// Requests and responses whose type is named otherwise, by their usual name.
+    /// Requests and responses with a different type name, by their default name.
     pub(crate) aliases: IndexMap<String, String>,
 }
 
 /// One Rust type.
 #[derive(Debug, Default)]
 pub(crate) struct Definition {
-    /// What typify gets.
+    /// The schema for typify.
     pub(crate) schema: Value,
-    /// The property that tells the variants apart, where the type is a union.
+    /// The tag property, if the type is a union.
     pub(crate) tag: Option<String>,
-    /// The fields, to be compared with what has the same name elsewhere; likewise the rules.
+    /// The fields, compared with other schemas of the same name; likewise the rules.
     shape: Value,
     enforced: Value,
-    /// Where it was met first.
+    /// Location of its first occurrence.
     place: String,
 }
 
-/// The types view of `contract`.
+/// Returns the types view of `contract`.
 pub(crate) fn lower(contract: &Contract) -> (Types, Vec<Problem>) {
     let mut types = Types::default();
     let mut problems = vec![];
@@ -77,7 +77,7 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    /// What typify gets for `schema`. A named one moves to the definitions and leaves a reference.
+    /// Returns the schema for typify. A named one moves to the definitions and leaves a reference.
     fn schema(&mut self, schema: &Value, at: &str) -> Value {
         let empty = Map::new();
         let members = schema.as_object().unwrap_or(&empty);
@@ -94,7 +94,7 @@ impl Lowering<'_> {
             self.problems.push(self.document.problem(
                 pointer::push(at, "default"),
                 "a union can't have a default",
-                "say what an absent value means in the description, and leave the default away",
+                "describe what an absent value means, and remove the default",
             ));
         }
         self.define(name, schema, members, at);
@@ -149,13 +149,13 @@ impl Lowering<'_> {
         definition.enforced = enforced;
     }
 
-    /// One name is one type, wherever it stands.
+    /// Checks that schemas of the same name are equal.
     fn compare(&mut self, name: &str, shape: &Value, enforced: &Value, at: &str) {
         let first = &self.types.definitions[name];
         let message = if first.shape != *shape {
-            format!("`{name}` has another shape at {}", first.place)
+            format!("`{name}` has a different shape at {}", first.place)
         } else if first.enforced != *enforced {
-            format!("`{name}` has other rules at {}", first.place)
+            format!("`{name}` has different rules at {}", first.place)
         } else {
             return;
         };
@@ -164,7 +164,7 @@ impl Lowering<'_> {
             Some(_) => pointer::push(at, "x-rust-name"),
             None => at.into(),
         };
-        let help = "make both the same, or give this one a name of its own";
+        let help = "make both equal, or give this one a different name";
         self.problems.push(self.document.problem(at, message, help));
     }
 
@@ -242,7 +242,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The integer type: unsigned where no valid value is negative.
+/// Returns the integer type: unsigned if no valid value is negative.
 fn integer(schema: &Value) -> &'static str {
     let negative =
         json!({ "allOf": [views::enforced(schema), { "type": "integer", "exclusiveMaximum": 0 }] });
@@ -253,7 +253,7 @@ fn integer(schema: &Value) -> &'static str {
     }
 }
 
-/// The names of the properties without which no value is valid: by `required`, or because a rule says so.
+/// Returns the names of the required properties: by `required`, or by a rule.
 fn required(schema: &Value, properties: &Map<String, Value>) -> Value {
     let enforced = views::enforced(schema);
     let declared = schema["required"].as_array();

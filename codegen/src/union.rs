@@ -1,13 +1,13 @@
 //! `x-rust-union`: a flat object with a tag becomes a Rust enum.
 //!
-//! Which fields a variant has and which of them it requires is not written down but proved: with the tag at a
-//! variant's value, a field is left out if no valid object has it, and required if no valid object lacks it.
+//! The fields of a variant and the required ones are proved, not declared: for the variant's tag value, a field is removed if
+//! no valid object has it, and required if no valid object lacks it.
 
 use serde_json::{Map, Value, json};
 
 use crate::{algebra, views};
 
-/// The schema of the enum: `oneOf` with one closed set of properties per value of `tag`. `lowered` is what the
+/// Returns the schema of the enum: `oneOf` with one closed set of properties per value of `tag`. `lowered` is what the
 /// object would be without it. An error is what is wrong, and what to do.
 pub(crate) fn lower(
     schema: &Value,
@@ -21,7 +21,7 @@ pub(crate) fn lower(
         .and_then(|values| values.iter().map(Value::as_str).collect());
     let required = schema["required"].as_array();
     let Some(values) = values else {
-        return Err((format!("`{tag}` is no enum of strings"), NEEDS));
+        return Err((format!("`{tag}` is not an enum of strings"), NEEDS));
     };
     if values.len() < 2 {
         return Err((format!("`{tag}` has but one value"), NEEDS));
@@ -36,7 +36,7 @@ pub(crate) fn lower(
         let message = "an enum's variants can't keep members that are not listed".into();
         return Err((
             message,
-            "say `\"additionalProperties\": false`, or leave the union away",
+            "add `\"additionalProperties\": false`, or remove the union",
         ));
     }
     let enforced = views::enforced(schema);
@@ -52,7 +52,7 @@ pub(crate) fn lower(
     Ok(union)
 }
 
-/// The object with `tag` at `value`; `None` where no valid object has that value.
+/// Returns the object with `tag` at `value`; `None` if no valid object has that value.
 fn variant(enforced: &Value, lowered: &Map<String, Value>, tag: &str, value: &str) -> Option<Value> {
     let case =
         |more: Value| json!({ "allOf": [enforced, { "properties": { tag: { "const": value } } }, more] });
@@ -86,8 +86,8 @@ fn variant(enforced: &Value, lowered: &Map<String, Value>, tag: &str, value: &st
 mod tests {
     use super::*;
 
-    /// The variants of an object with `kind` (a, b or c), `x` and `y`, which satisfies `rules`: `a(x!, y)` has `x`,
-    /// always, and `y`, perhaps.
+    /// Returns the variants of an object with `kind` (a, b or c), `x` and `y`, which satisfies `rules`: `a(x!, y)` requires `x`
+    /// and can have `y`.
     fn variants(rules: Value) -> String {
         let mut schema = json!({
             "type": "object",

@@ -1,8 +1,8 @@
-//! Second pass: one authored schema, seen three ways.
+//! Second pass: three views of an authored schema.
 //!
-//! *Wire* is what clients see: the source document's schema, key by key. *Enforced* is what the server checks: the
-//! wire view, its clauses from `x-enforce`, and integers within what JSON numbers hold everywhere. The third view,
-//! what typify makes Rust types of, is in `types`.
+//! *Wire* is the schema that clients see: the source document's, key by key. *Enforced* is the schema that the server checks:
+//! the wire view, the rules of `x-enforce`, and integers limited to the range that is exact in JSON. The third view, for
+//! typify, is in `types`.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::{pointer, schema};
 /// The largest integer that every JSON implementation keeps exactly (RFC 8259, section 6).
 pub(crate) const LARGEST_INTEGER: i64 = 9_007_199_254_740_991;
 
-/// Keywords that say something to people and nothing about values.
+/// Annotation keywords, which do not constrain values.
 const ANNOTATIONS: &[&str] = &[
     "title",
     "description",
@@ -21,14 +21,14 @@ const ANNOTATIONS: &[&str] = &[
     "$comment",
 ];
 
-/// What clients see: `schema` without our own keys.
+/// Returns the wire view: `schema` without our own keys.
 pub fn wire(schema: &Value) -> Value {
     schema::map(schema, &|members| {
         members.retain(|key, _| !schema::OURS.contains(&key.as_str()));
     })
 }
 
-/// What the server checks.
+/// Returns the enforced view.
 ///
 /// `x-enforce` becomes the end of `allOf`, so the wire view covers it by construction.
 pub fn enforced(schema: &Value) -> Value {
@@ -55,7 +55,7 @@ fn enforce(schema: &mut Value) {
     }
 }
 
-/// `schema` without what it says to people.
+/// Returns `schema` without annotation keywords.
 pub(crate) fn bare(schema: &Value) -> Value {
     schema::map(schema, &|members| {
         members.retain(|key, _| !ANNOTATIONS.contains(&key.as_str()));
@@ -74,22 +74,22 @@ fn bound_integers(members: &mut Map<String, Value>) {
     }
 }
 
-/// A clause of `x-enforce` at its place.
+/// A rule of `x-enforce` and its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     /// Stable id.
     pub id: String,
-    /// What is wrong when it is broken.
+    /// Message for a value that breaks it.
     pub message: String,
-    /// JSON pointer to the clause in the authored schema.
+    /// JSON pointer to the rule in the authored schema.
     pub authored: String,
-    /// JSON pointer to the clause in the enforced schema.
+    /// JSON pointer to the rule in the enforced schema.
     pub enforced: String,
-    /// JSON pointer to the schema that has the clause, in both.
+    /// JSON pointer to the schema with the rule, in both.
     pub owner: String,
 }
 
-/// The clauses in `schema`, in the order of the text.
+/// Returns the rules in `schema`, in the order of the text.
 pub fn rules(schema: &Value) -> Vec<Rule> {
     let mut found = vec![];
     collect(schema, "", &mut found);

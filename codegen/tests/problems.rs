@@ -39,8 +39,8 @@ fn contracts_must_not_share_a_module() {
     let problems = generate_from(&Sources::from_map("schemas", files)).unwrap_err();
     assert_eq!(
         problems.to_string(),
-        "schemas/notes/contract.json#/rust/module: `notes` is the module of contract `jottings` too\n  \
-         help: give each contract a module of its own"
+        "schemas/notes/contract.json#/rust/module: `notes` is also the module of contract `jottings`\n  \
+         help: give each contract a different module"
     );
 }
 

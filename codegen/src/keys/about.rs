@@ -1,4 +1,4 @@
-//! `contract`, `version`, `title`, `source` and `rust`, `name` and `description`: what contracts and tools are called.
+//! `contract`, `version`, `title`, `source` and `rust`, `name` and `description`: names and descriptions of contracts and tools.
 
 use quote::quote;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use crate::{
 /// The document that a contract was taken from.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Source {
-    /// What it is called.
+    /// Its title.
     pub document: String,
     /// Its version.
     pub version: String,
@@ -20,7 +20,7 @@ pub struct Source {
     pub file: Option<String>,
 }
 
-/// What a contract is called in Rust.
+/// A contract's names in Rust.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RustNames {
     /// The generated module.
@@ -44,7 +44,7 @@ impl Key for About {
 
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         if old.tool.spec.description != new.tool.spec.description {
-            changes.compatible("the description says something else");
+            changes.compatible("the description changed");
         }
     }
 

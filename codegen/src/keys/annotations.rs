@@ -1,4 +1,4 @@
-//! `annotations` and `mutating`: what a tool says of its calls to clients and to the runtime.
+//! `annotations` and `mutating`: hints for clients and for the runtime.
 
 use quote::quote;
 use tabellion_runtime::FailureKind;
@@ -20,7 +20,7 @@ impl Key for Annotated {
                 problems.push(tool.document.problem(
                     "/annotations/readOnlyHint",
                     format!("`readOnlyHint` and `mutating` are both {}", spec.mutating),
-                    "a tool that makes commits is not read-only, and every other is",
+                    "mutating tools are not read-only; all others are",
                 ));
             }
         }
@@ -39,7 +39,7 @@ impl Key for Annotated {
         }
     }
 
-    /// A hint is a promise in one direction: a client that relied on it must not lose it.
+    /// Compares hints. A hint is a promise in one direction: a client that relies on it must not lose it.
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         let (old, new) = (old.tool.spec.annotations, new.tool.spec.annotations);
         let promises = [

@@ -1,4 +1,4 @@
-//! `approval`: that a person must approve of what a call is about to change.
+//! `approval`: a person must approve a call's change.
 
 use quote::quote;
 use tabellion_runtime::spec::{EffectKind, Shows};
@@ -20,14 +20,13 @@ impl Key for Approvals {
         }
     }
 
-    /// Whether a person is asked is a promise to the person too: neither may a client be kept waiting all at once, nor a
-    /// person no longer be asked.
+    /// Compares approvals. Both directions break: a client that suddenly waits, and a person who is no longer asked.
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         match (old.tool.spec.approval, new.tool.spec.approval) {
             (old, new) if old == new => {}
-            (None, _) => changes.breaking("a person must approve of its calls"),
-            (_, None) => changes.breaking("nobody approves of its calls any more"),
-            (Some(_), Some(_)) => changes.compatible("a person who approves is shown something else"),
+            (None, _) => changes.breaking("its calls need approval"),
+            (_, None) => changes.breaking("its calls no longer need approval"),
+            (Some(_), Some(_)) => changes.compatible("approvers are shown something different"),
         }
     }
 
@@ -47,8 +46,8 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
     if !tool.spec.mutating {
         problems.push(tool.document.problem(
             "/approval",
-            "a tool that changes nothing needs nobody's approval",
-            "take the key away, or set `mutating`",
+            "a tool that changes nothing needs no approval",
+            "remove the key, or set `mutating`",
         ));
     }
     let appends = |kind: EffectKind| matches!(kind, EffectKind::Append | EffectKind::AppendLine);
@@ -57,10 +56,10 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
             problems.push(tool.document.problem(
                 format!("/effects/{i}/effect"),
                 format!(
-                    "what is appended would be shown, but the tool has effect `{}`",
+                    "approval shows the appended text, but the tool has effect `{}`",
                     effect.kind
                 ),
-                "say that approval shows the `diff`, or correct the effect",
+                "let approval show the `diff`, or correct the effect",
             ));
         }
     }

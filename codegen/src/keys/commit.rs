@@ -1,4 +1,4 @@
-//! `commit`: where the id of the commit stands in a response.
+//! `commit`: the location of the commit id in a response.
 
 use quote::quote;
 
@@ -25,7 +25,7 @@ impl Key for Commit {
 
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         if old.tool.spec.commit != new.tool.spec.commit {
-            changes.compatible("the commit is elsewhere in the response");
+            changes.compatible("the commit's location in the response changed");
         }
     }
 
@@ -45,8 +45,8 @@ fn is_given(tool: &Tool, problems: &mut Vec<Problem>) {
     if tool.spec.mutating && !is_given {
         problems.push(tool.document.problem(
             "/mutating",
-            "a tool that makes a commit must say where its id stands in the response",
-            "add `\"commit\"`: a JSON pointer, or null where the response has no place for it",
+            "a mutating tool must declare where its response has the commit id",
+            "add `\"commit\"`: a JSON pointer, or null if the response has no field for it",
         ));
     } else if !tool.spec.mutating && is_given {
         problems.push(tool.document.problem(

@@ -1,4 +1,4 @@
-//! `document`: that a contract is about one document, which the operator names.
+//! `document`: the contract is about one document, which the operator names.
 
 use quote::quote;
 
@@ -15,8 +15,8 @@ impl Key for OneDocument {
         for tool in contract.tools.iter().filter(|tool| tool.spec.path.is_some()) {
             problems.push(tool.document.problem(
                 "/path",
-                "the contract is about one document, so a request can't name another",
-                "take the key away, or `document` in contract.json",
+                "the contract is about one document, so requests have no path",
+                "remove this key, or `document` in contract.json",
             ));
         }
     }

@@ -1,6 +1,6 @@
-//! `effects`: what a tool's calls do to a document, so that it can be checked on the document itself.
+//! `effects`: what a tool's calls do to a document. Conformance checks compare it with the document.
 //!
-//! Which pointers each kind of effect needs is said in `meta/tool.schema.json`; here is where they lead.
+//! `meta/tool.schema.json` declares which pointers each kind of effect needs; the lints here check where they lead.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct Effect {
     /// What is done.
     #[serde(rename = "effect")]
     pub kind: EffectKind,
-    /// Which requests have it, unless all.
+    /// The requests that have it; `None` for all.
     pub when: Option<When>,
     /// JSON pointer to the text.
     pub content: Option<String>,
@@ -41,7 +41,7 @@ pub struct Effect {
 pub struct When {
     /// JSON pointer in the request to a string.
     pub at: String,
-    /// What it must be.
+    /// The value of the string.
     pub is: String,
 }
 
@@ -54,14 +54,14 @@ impl Key for Effects {
         }
     }
 
-    /// A request must go on having the effect that it had.
+    /// Compares effects: a request must keep its effect.
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         let (old, new) = (&old.tool.spec.effects, &new.tool.spec.effects);
         for before in old.iter().filter(|before| !new.contains(before)) {
-            changes.breaking(format!("its effect {} is gone or another", words(before)));
+            changes.breaking(format!("its effect {} was removed or changed", words(before)));
         }
         for after in new.iter().filter(|after| !old.contains(after)) {
-            changes.compatible(format!("it says that it has effect {}", words(after)));
+            changes.compatible(format!("it declares effect {}", words(after)));
         }
     }
 
@@ -101,7 +101,7 @@ fn tool(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>) {
     if !effects.is_empty() && tool.spec.path.is_none() && !contract.spec.document {
         problems.push(tool.document.problem(
             "/effects",
-            "nothing says which document the effects are about",
+            "the effects have no document",
             "add `\"path\"`, a JSON pointer to the document's path in the request",
         ));
     }
@@ -123,9 +123,9 @@ fn kind(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
     }
     let word = effect.kind;
     let message = if reads {
-        format!("`{word}` is no effect of a tool that makes a commit")
+        format!("`{word}` is not an effect of a mutating tool")
     } else {
-        format!("`{word}` is no effect of a tool that changes nothing")
+        format!("`{word}` is not an effect of a tool that changes nothing")
     };
     problems.push(tool.document.problem(
         format!("{at}/effect"),
@@ -177,7 +177,7 @@ fn when(tool: &Tool, when: &When, at: &str, problems: &mut Vec<Problem>) {
         problems.push(tool.document.problem(
             format!("{at}/when/is"),
             format!("`{}` is never `{}`", when.at, when.is),
-            "name a value that the schema has there",
+            "use a value that the schema permits there",
         ));
     }
 }
@@ -194,21 +194,21 @@ fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
         let (at, message) = match (&effect.when, place) {
             (Some(when), Some(place)) if when.at != place.at => (
                 format!("/effects/{i}/when/at"),
-                format!("another effect of the tool looks at `{}`", place.at),
+                format!("another effect of the tool tests `{}`", place.at),
             ),
             (Some(when), _) => match values.insert(&when.is, i) {
                 None => continue,
                 Some(first) => (
                     format!("/effects/{i}/when/is"),
-                    format!("`{}` is the value of `/effects/{first}` too", when.is),
+                    format!("`{}` is also the value of `/effects/{first}`", when.is),
                 ),
             },
             (None, _) => (
                 format!("/effects/{i}"),
-                "this effect holds for every request, and others with it".into(),
+                "this effect applies to every request, and so do others".into(),
             ),
         };
-        let help = "tell effects apart by `when`: the same `at`, each with a value of its own";
+        let help = "distinguish effects by `when`: the same `at`, each with a different value";
         problems.push(tool.document.problem(at, message, help));
     }
 }

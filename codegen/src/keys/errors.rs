@@ -47,8 +47,8 @@ impl Key for Errors {
         }
         if old.spec.error_details != new.spec.error_details {
             match &old.spec.error_details {
-                Some(key) => changes.breaking(format!("errors no longer say what happened in `{key}`")),
-                None => changes.compatible("errors say in their data what happened, too"),
+                Some(key) => changes.breaking(format!("errors no longer repeat the detail in `{key}`")),
+                None => changes.compatible("errors repeat the detail in their data"),
             }
         }
         for (name, before) in &old.spec.errors {
@@ -58,12 +58,12 @@ impl Key for Errors {
             };
             if before.code != after.code {
                 changes.breaking(format!(
-                    "error `{name}` had code {} and has {}",
+                    "error `{name}` changed its code from {} to {}",
                     before.code, after.code
                 ));
             }
             if before.message != after.message {
-                changes.compatible(format!("error `{name}` has another message"));
+                changes.compatible(format!("error `{name}` changed its message"));
             }
         }
         for name in new.spec.errors.keys() {
@@ -75,7 +75,9 @@ impl Key for Errors {
             if let (Some(before), Some(after)) = (old.error_for(*kind), new.error_for(*kind))
                 && before != after
             {
-                changes.breaking(format!("failure `{kind}` was error `{before}` and is `{after}`"));
+                changes.breaking(format!(
+                    "failure `{kind}` changed from error `{before}` to `{after}`"
+                ));
             }
         }
     }
@@ -83,10 +85,10 @@ impl Key for Errors {
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         let (before, after) = (&old.tool.spec.errors, &new.tool.spec.errors);
         for error in after.iter().filter(|error| !before.contains(error)) {
-            changes.compatible(format!("it may answer with error `{error}`"));
+            changes.compatible(format!("it can return error `{error}`"));
         }
         for error in before.iter().filter(|error| !after.contains(error)) {
-            changes.compatible(format!("it no longer answers with error `{error}`"));
+            changes.compatible(format!("it no longer returns error `{error}`"));
         }
     }
 
@@ -114,15 +116,15 @@ fn table(contract: &Contract, problems: &mut Vec<Problem>) {
         if names.next().is_none() {
             problems.push(contract.document.problem(
                 "/errors",
-                format!("no error stands for failure `{kind}`"),
-                format!("add `\"failures\": [\"{kind}\"]` to the one that clients shall get"),
+                format!("failure `{kind}` has no error"),
+                format!("add `\"failures\": [\"{kind}\"]` to the error that clients should get"),
             ));
         }
         for (name, _) in names {
             problems.push(contract.document.problem(
                 pointer::walk("/errors", &[name.clone(), "failures".into()]),
                 format!("failure `{kind}` has an error already"),
-                "every failure becomes one error: take it away here or there",
+                "a failure becomes exactly one error: remove it from one of the two",
             ));
         }
     }
@@ -146,8 +148,8 @@ fn tool(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>) {
         if !tool.spec.errors.iter().any(|declared| declared == error) {
             problems.push(tool.document.problem(
                 "/errors",
-                format!("`{error}` is not declared, which failure `{kind}` becomes"),
-                format!("add `\"{error}\"`: it can happen to every such tool"),
+                format!("failure `{kind}` becomes `{error}`, which the tool does not declare"),
+                format!("add `\"{error}\"`: every such tool can fail so"),
             ));
         }
     }

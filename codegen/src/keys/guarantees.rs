@@ -27,10 +27,10 @@ impl Key for Guarantees {
             match new.iter().find(|after| after.id == before.id) {
                 None => changes.breaking(format!("guarantee `{}` was removed", before.id)),
                 Some(after) if after.text != before.text => {
-                    changes.compatible(format!("guarantee `{}` is worded otherwise", before.id));
+                    changes.compatible(format!("guarantee `{}` changed its wording", before.id));
                 }
                 Some(after) if after.kind != before.kind => {
-                    changes.compatible(format!("guarantee `{}` is of another kind", after.id));
+                    changes.compatible(format!("guarantee `{}` changed its kind", after.id));
                 }
                 Some(_) => {}
             }

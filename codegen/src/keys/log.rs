@@ -47,7 +47,7 @@ impl Key for Logs {
         match (&old.spec.log, &new.spec.log) {
             (before, after) if before == after => {}
             (None, _) => changes.compatible("the activity log can be read"),
-            _ => changes.breaking("the activity log is elsewhere, or gone"),
+            _ => changes.breaking("the activity log was moved or removed"),
         }
     }
 

@@ -42,10 +42,10 @@ impl Key for Paths {
         let (old, new) = (&old.tool.spec, &new.tool.spec);
         policies(changes, old.paths.as_ref(), new.paths.as_ref());
         if old.path_in != new.path_in {
-            changes.breaking("its paths name files in another folder");
+            changes.breaking("its paths are relative to a different folder");
         }
         if old.path != new.path {
-            changes.compatible("the path is elsewhere in the request");
+            changes.compatible("the path's location in the request changed");
         }
     }
 
@@ -73,7 +73,7 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
         if is_given && spec.path.is_none() {
             problems.push(tool.document.problem(
                 format!("/{key}"),
-                "nothing says where in the request the path is",
+                "the location of the path in the request is missing",
                 "add `\"path\"`, a JSON pointer to it",
             ));
         }
@@ -85,8 +85,8 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
     {
         problems.push(tool.document.problem(
             "/pathIn",
-            format!("`{folder}` is no folder: {problem}"),
-            "write it from the library's root on, as `notes/daily/`",
+            format!("`{folder}` is not a folder: {problem}"),
+            "write it relative to the library's root, like `notes/daily/`",
         ));
     }
     if let Some(policy) = &spec.paths {
@@ -109,7 +109,7 @@ fn globs(tool: &Tool, policy: &PathPolicy, problems: &mut Vec<Problem>) {
                 problems.push(tool.document.problem(
                     format!("/paths/{key}/{i}"),
                     format!("`{glob}` matches no path: {problem}"),
-                    "`*` stands for a part of one segment, a segment `**` for any number of them",
+                    "`*` matches a part of one segment, a segment `**` any number of segments",
                 ));
             }
         }
@@ -118,7 +118,7 @@ fn globs(tool: &Tool, policy: &PathPolicy, problems: &mut Vec<Problem>) {
         if policy.deny.contains(glob) {
             problems.push(tool.document.problem(
                 format!("/paths/allow/{i}"),
-                format!("`{glob}` allows nothing, since it is denied too"),
+                format!("`{glob}` permits nothing, since it is also denied"),
                 "take it away here or there",
             ));
         }
@@ -130,8 +130,8 @@ fn unplain(path: &str) -> Option<&'static str> {
     let mut segments = path.split('/');
     segments.find_map(|segment| match segment {
         "" => Some("it has an empty segment"),
-        "." | ".." => Some("`.` and `..` are nobody's names"),
-        _ if segment.contains('\\') => Some("segments are told apart by `/`"),
+        "." | ".." => Some("`.` and `..` are not names"),
+        _ if segment.contains('\\') => Some("`/` separates segments"),
         _ => None,
     })
 }
@@ -141,12 +141,12 @@ fn unplain(path: &str) -> Option<&'static str> {
 fn policies(changes: &mut Changes<'_>, old: Option<&PathPolicy>, new: Option<&PathPolicy>) {
     let (old, new) = match (old, new) {
         (None, None) => return,
-        (None, Some(_)) => return changes.breaking("not every path may be named any more"),
+        (None, Some(_)) => return changes.breaking("some paths are no longer permitted"),
         (Some(_), None) => return changes.compatible("every path may be named"),
         (Some(old), Some(new)) => (old, new),
     };
     for glob in old.allow.iter().filter(|glob| !new.allow.contains(glob)) {
-        changes.breaking(format!("paths `{glob}` are no longer allowed"));
+        changes.breaking(format!("paths `{glob}` are no longer permitted"));
     }
     for glob in new.deny.iter().filter(|glob| !old.deny.contains(glob)) {
         changes.breaking(format!("paths `{glob}` are denied"));

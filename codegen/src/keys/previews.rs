@@ -97,9 +97,9 @@ fn mutates(contract: &Contract, tool: &Tool, expected: bool, at: &str, problems:
     }
     let name = &tool.spec.name;
     let message = if expected {
-        format!("`{name}` changes nothing that could be previewed")
+        format!("`{name}` changes nothing, so it has no preview")
     } else {
-        format!("`{name}` changes what it should only show")
+        format!("`{name}` is a preview, but mutating")
     };
     let help = "correct the pair, or the tool's `mutating`";
     problems.push(contract.document.problem(at, message, help));
@@ -120,11 +120,11 @@ fn difference(contract: &Contract, pair: &PreviewPair) -> Option<String> {
     let (preview, applies) = (&pair.preview, &pair.applies);
     Some(
         if let Some(example) = sample::between(Side::Input, &done, &shown, tools) {
-            format!("`{applies}` accepts what `{preview}` refuses, as {example}")
+            format!("`{applies}` accepts requests that `{preview}` rejects, such as {example}")
         } else if let Some(example) = sample::between(Side::Input, &shown, &done, tools) {
-            format!("`{preview}` accepts what `{applies}` refuses, as {example}")
+            format!("`{preview}` accepts requests that `{applies}` rejects, such as {example}")
         } else {
-            format!("it can't be proved that `{preview}` and `{applies}` accept the same")
+            format!("it can't be proved that `{preview}` and `{applies}` accept the same requests")
         },
     )
 }

@@ -45,8 +45,8 @@ impl Key for Prompts {
             if !prompt.arguments.is_empty() && placeholders(&prompt.template).is_empty() {
                 problems.push(contract.document.problem(
                     format!("/prompts/{i}/arguments"),
-                    "the template has no placeholder, so nothing that a client says can be in the prompt",
-                    "write `{name}` where a value belongs, or take the arguments away",
+                    "the template has no placeholder, so the prompt ignores its arguments",
+                    "write `{name}` where a value belongs, or remove the arguments",
                 ));
             }
         }
@@ -126,10 +126,10 @@ fn prompt(changes: &mut Changes<'_>, old: &Prompt, new: &Prompt) {
         }
     }
     if old.description != new.description {
-        changes.compatible(format!("prompt `{name}` is described otherwise"));
+        changes.compatible(format!("prompt `{name}` changed its description"));
     }
     if old.template != new.template {
-        changes.compatible(format!("prompt `{name}` says something else"));
+        changes.compatible(format!("prompt `{name}` changed its text"));
     }
 }
 
@@ -152,14 +152,14 @@ fn spec(prompt: &Prompt) -> TokenStream {
 
 fn signature(prompt: &Prompt) -> TokenStream {
     let docs = text::docs(&format!(
-        "Prompt: {}\n\nAnswers with the values for the placeholders; the text is put together from them.",
+        "Prompt: {}\n\nReturns the values of the placeholders; the runtime renders the text.",
         prompt.description
     ));
     let method = text::ident(&names::prompt_method(&prompt.name));
     let [arguments, values] = names::prompt(&prompt.name).map(|name| text::ident(&name));
     let completions = completing(prompt).map(|argument| {
         let docs = text::docs(&format!(
-            "Values for argument `{argument}` of prompt `{}` that `value` may be the beginning of, best first.",
+            "Returns values for argument `{argument}` of prompt `{}` that begin with `value`, best first.",
             prompt.name
         ));
         let method = text::ident(&names::completion_method(&prompt.name, argument));
@@ -195,7 +195,7 @@ fn types(prompt: &Prompt) -> [TokenStream; 2] {
         let (docs, field) = (text::docs(&argument.description), field(&argument.name, &kind));
         quote!(#docs #field)
     });
-    let about = text::docs(&format!("What a client says to prompt `{}`.", prompt.name));
+    let about = text::docs(&format!("The arguments of prompt `{}`.", prompt.name));
     let arguments = quote! {
         #about
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -206,7 +206,7 @@ fn types(prompt: &Prompt) -> [TokenStream; 2] {
     };
     let fields = placeholders(&prompt.template);
     let fields = fields.into_iter().map(|name| field(name, &quote!(String)));
-    let about = text::docs(&format!("What the template of prompt `{}` lacks.", prompt.name));
+    let about = text::docs(&format!("The placeholder values of prompt `{}`.", prompt.name));
     let values = quote! {
         #about
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -217,7 +217,7 @@ fn types(prompt: &Prompt) -> [TokenStream; 2] {
     [arguments, values]
 }
 
-/// A field, with what it is called in JSON where Rust has a word for something else.
+/// Returns a field, with its JSON name if that differs in Rust.
 fn field(wire: &str, kind: &TokenStream) -> TokenStream {
     let name = names::value_name(wire);
     let rename = (name != wire).then(|| quote!(#[serde(rename = #wire)]));

@@ -32,7 +32,7 @@ impl Key for RateLimits {
                 problems.push(contract.document.problem(
                     pointer::push("/rateLimits", name),
                     format!("no tool has the limit `{name}`"),
-                    format!("say `\"rateLimit\": \"{name}\"` where it holds, or remove it"),
+                    format!("add `\"rateLimit\": \"{name}\"` to a tool, or remove it"),
                 ));
             }
         }
@@ -61,11 +61,9 @@ impl Key for RateLimits {
         let (before, after) = match (limit(old), limit(new)) {
             (None, None) => return,
             (None, Some((_, RateLimit { calls, seconds }))) => {
-                return changes.breaking(format!(
-                    "it may be called only {calls} times in {seconds} seconds"
-                ));
+                return changes.breaking(format!("it is limited to {calls} calls in {seconds} seconds"));
             }
-            (Some(_), None) => return changes.compatible("it may be called as often as anybody likes"),
+            (Some(_), None) => return changes.compatible("it is no longer rate limited"),
             (Some(before), Some(after)) => (before, after),
         };
         let often = |limit: RateLimit, other: RateLimit| u64::from(limit.calls) * u64::from(other.seconds);
@@ -83,7 +81,7 @@ impl Key for RateLimits {
                 .tool(name)
                 .is_some_and(|other| shares(other, after.0));
             if shares_now && !shared_before {
-                changes.breaking(format!("calls of `{name}` count as calls of it"));
+                changes.breaking(format!("it shares its rate limit with `{name}`"));
             }
         }
     }

@@ -49,8 +49,8 @@ impl Key for Resources {
             if let Some(first) = uris.insert(&resource.uri, &resource.name) {
                 problems.push(contract.document.problem(
                     format!("/resources/{i}/uri"),
-                    format!("`{}` is the URI of resource `{first}` too", resource.uri),
-                    "give each resource a URI of its own",
+                    format!("`{}` is also the URI of resource `{first}`", resource.uri),
+                    "give each resource a different URI",
                 ));
             }
             examples::of_resource(&contract.resource_schema(i), resource, problems);
@@ -97,15 +97,15 @@ fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
     let name = &old.name;
     if old.uri != new.uri {
         changes.breaking(format!(
-            "resource `{name}` was `{}` and is `{}`",
+            "resource `{name}` changed its URI from `{}` to `{}`",
             old.uri, new.uri
         ));
     }
     if old.mime_type != new.mime_type {
-        changes.breaking(format!("resource `{name}` is of another media type"));
+        changes.breaking(format!("resource `{name}` changed its media type"));
     }
     if (&old.title, &old.description) != (&new.title, &new.description) {
-        changes.compatible(format!("resource `{name}` is described otherwise"));
+        changes.compatible(format!("resource `{name}` changed its description"));
     }
     let [before, after] = [old, new].map(|resource| views::enforced(&resource.schema));
     if before == after {
@@ -113,10 +113,12 @@ fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
     }
     match (algebra::covers(&before, &after), algebra::covers(&after, &before)) {
         (Some(true), Some(true)) => {}
-        (Some(true), _) => changes.compatible(format!("resource `{name}` reads less than before")),
-        (Some(false), _) => changes.breaking(format!("resource `{name}` may read what it could not before")),
+        (Some(true), _) => changes.compatible(format!("resource `{name}` has fewer possible contents")),
+        (Some(false), _) => changes.breaking(format!(
+            "resource `{name}` can have contents that were impossible before"
+        )),
         (None, _) => changes.breaking(format!(
-            "it can't be proved that resource `{name}` reads nothing that it could not before"
+            "it can't be proved that resource `{name}` has no contents that were impossible before"
         )),
     }
 }

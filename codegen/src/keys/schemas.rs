@@ -21,7 +21,7 @@ use crate::{
 /// A clause that tool files use by its id.
 #[derive(Debug, Clone, Deserialize)]
 pub struct NamedRule {
-    /// What is wrong when it is broken.
+    /// Message for a value that breaks it.
     pub message: String,
     /// What values must satisfy.
     pub schema: Value,
@@ -55,9 +55,9 @@ fn values(changes: &mut Changes<'_>, side: Side, old: &Tool, new: &Tool) {
     let wide = views::enforced(other.schema(side));
     if narrow != wide {
         let (breaks, widens) = match side {
-            Side::Input => ("requests are refused that were valid", "more requests are valid"),
+            Side::Input => ("rejects requests that were valid", "more requests are valid"),
             Side::Output => (
-                "responses may come that could not come before",
+                "can return responses that were impossible before",
                 "fewer responses may come",
             ),
         };
@@ -77,8 +77,8 @@ fn values(changes: &mut Changes<'_>, side: Side, old: &Tool, new: &Tool) {
     }
     if old.schema(side) != new.schema(side) {
         changes.compatible(match side {
-            Side::Input => "the same requests are described otherwise",
-            Side::Output => "the same responses are described otherwise",
+            Side::Input => "the schema of requests changed, but not what it accepts",
+            Side::Output => "the schema of responses changed, but not what it accepts",
         });
     }
 }
@@ -93,8 +93,8 @@ fn defaults(changes: &mut Changes<'_>, old: &Tool, new: &Tool) {
     for (at, default) in before {
         match after.get(&at) {
             Some(now) if *now == default => {}
-            Some(now) => changes.breaking(format!("the default of `{at}` was {default} and is {now}")),
-            None => changes.breaking(format!("the default of `{at}`, {default}, is gone")),
+            Some(now) => changes.breaking(format!("the default of `{at}` changed from {default} to {now}")),
+            None => changes.breaking(format!("the default of `{at}`, {default}, was removed")),
         }
     }
 }

@@ -11,7 +11,7 @@ impl Key for Tools {
     /// Lists what has changed tool by tool, and asks every other key about each.
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
         if !same_order(&old.spec.tools, &new.spec.tools) {
-            changes.compatible("the tools are listed in another order");
+            changes.compatible("the order of the tools changed");
         }
         for before in &old.tools {
             let mut changes = changes.of_tool(&before.spec.name);

@@ -1,4 +1,5 @@
-//! Examples must be judged as they say, and every rule must be shown by one that keeps and one that breaks it.
+//! Lints of examples: each must be as valid as it declares, and every rule needs an example that satisfies it and one that
+//! breaks it.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +14,12 @@ use crate::{
     views::{self, Rule},
 };
 
-/// One thing that the validator says against an example.
+/// A violation in an example.
 struct Fault {
     at: String,
-    /// Index of the contract's rule that was broken, if it was one.
+    /// Index of the broken rule, if it is one of the contract's.
     rule: Option<usize>,
-    /// Id of that rule, else the keyword.
+    /// Id of that rule, otherwise the keyword.
     name: String,
 }
 
@@ -45,7 +46,7 @@ pub(crate) fn of_resource(authored: &Authored<'_>, resource: &Resource, problems
     judge(authored, "output", examples, problems);
 }
 
-/// Judges `examples` of one schema, each with its place, by what they say of themselves. `key` is what they are called.
+/// Checks `examples` of one schema against their declared validity. `key` is the key of their values.
 fn judge<'a>(
     authored: &Authored<'_>,
     key: &str,
@@ -74,7 +75,7 @@ fn judge<'a>(
             .map(|error| fault(&rules, &error))
             .collect();
         if let Some(message) = misjudged(example, &faults) {
-            let help = "correct the example, or the schema and rules that judge it";
+            let help = "correct the example, or the schema and its rules";
             problems.push(document.problem(at, message, help));
         }
         if faults.is_empty() {
@@ -94,7 +95,7 @@ fn judge<'a>(
         let id = &rule.id;
         if !broken.contains(&i) {
             if rules::is_vacuous(schema, rule) {
-                let help = "remove it: what it forbids is forbidden already";
+                let help = "remove it: the schema already forbids what it forbids";
                 problems.push(document.problem(at, format!("rule `{id}` excludes nothing"), help));
                 continue;
             }
@@ -103,7 +104,7 @@ fn judge<'a>(
             );
             problems.push(document.problem(
                 at.as_str(),
-                format!("no example breaks rule `{id}` here and nothing else"),
+                format!("no example breaks only rule `{id}` here"),
                 help,
             ));
         }
@@ -113,7 +114,7 @@ fn judge<'a>(
             );
             problems.push(document.problem(
                 at,
-                format!("no valid example has a value that rule `{id}` is about"),
+                format!("no valid example has a value to which rule `{id}` applies"),
                 help,
             ));
         }
@@ -137,7 +138,7 @@ fn fault(rules: &[Rule], error: &jsonschema::ValidationError<'_>) -> Fault {
     }
 }
 
-/// What is wrong with what `example` says of itself.
+/// Returns the problem of an example's declaration.
 fn misjudged(example: &Example, faults: &[Fault]) -> Option<String> {
     let found = || {
         let faults: Vec<_> = faults
@@ -149,8 +150,8 @@ fn misjudged(example: &Example, faults: &[Fault]) -> Option<String> {
     let name = &example.name;
     match (example.valid, faults) {
         (true, []) => None,
-        (true, _) => Some(format!("`{name}` should be valid and breaks {}", found())),
-        (false, []) => Some(format!("`{name}` should be invalid and is valid")),
+        (true, _) => Some(format!("`{name}` should be valid, but breaks {}", found())),
+        (false, []) => Some(format!("`{name}` should be invalid, but is valid")),
         (false, _) => {
             let as_said = |fault: &Fault| example.rule.as_ref().is_none_or(|rule| *rule == fault.name);
             let there = |fault: &Fault| example.at.as_ref().is_none_or(|at| *at == fault.at);
@@ -160,7 +161,7 @@ fn misjudged(example: &Example, faults: &[Fault]) -> Option<String> {
             let rule = example.rule.as_ref().map(|rule| format!(" `{rule}` alone"));
             let at = example.at.as_ref().map(|at| format!(" at `{at}`"));
             Some(format!(
-                "`{name}` should break{}{} and breaks {}",
+                "`{name}` should break{}{}, but breaks {}",
                 rule.unwrap_or_default(),
                 at.unwrap_or_default(),
                 found()
@@ -169,7 +170,7 @@ fn misjudged(example: &Example, faults: &[Fault]) -> Option<String> {
     }
 }
 
-/// Whether `value` has a part that the schema at `owner` describes.
+/// Returns whether `value` has a part that the schema at `owner` describes.
 fn occurs(owner: &str, value: &Value) -> bool {
     let steps: Vec<_> = pointer::tokens(owner).collect();
     reaches(&steps, value)

@@ -1,4 +1,4 @@
-//! Names that can't be in Rust, or that become the same there.
+//! Lints of names: invalid in Rust, or equal there.
 
 use std::collections::BTreeMap;
 
@@ -90,7 +90,7 @@ pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
     }
 }
 
-/// What tools, resources and prompts are called, in the trait and as types.
+/// Checks the names of tools, resources and prompts, as methods and as types.
 fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
     let (spec, document) = (&contract.spec, &contract.document);
     let mut methods = Names::new("method", document);
@@ -130,7 +130,7 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Fields and variants that become the same, innermost last.
+/// Reports fields and variants with equal names, innermost last.
 fn parts(schema: &Value, at: &str, document: &Document, problems: &mut Vec<Problem>) {
     if let Some(properties) = schema["properties"].as_object() {
         let mut fields = Names::new("field", document);
@@ -151,7 +151,7 @@ fn parts(schema: &Value, at: &str, document: &Document, problems: &mut Vec<Probl
     }
 }
 
-/// Checks the names of types against what a module has anyway.
+/// Checks the names of types against the names that every module has.
 pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Problem>) {
     for authored in contract.schemas() {
         type_names(authored.schema, &authored.at, authored.document, problems);
@@ -168,7 +168,8 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
                 || types.aliases.contains_key(&name)
                 || name == *trait_name
             {
-                let message = format!("`{name}` is a type of this prompt, and of something else too");
+                let message =
+                    format!("`{name}` is a type of this prompt and of another part of the contract");
                 let help = "rename the prompt, or choose another `x-rust-name`";
                 problems.push(document.problem(format!("/prompts/{i}/name"), message, help));
             }
@@ -179,7 +180,7 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
         .keys()
         .filter(|alias| types.definitions.contains_key(*alias))
     {
-        let message = format!("`{alias}` is a tool's request or response, and the name of another type too");
+        let message = format!("`{alias}` is a tool's request or response and also the name of another type");
         problems.push(document.problem("/tools", message, "choose another `x-rust-name`"));
     }
 }
@@ -190,7 +191,7 @@ fn type_names(schema: &Value, at: &str, document: &Document, problems: &mut Vec<
         taken(name, document, &at, problems);
         let usual = names::type_name(name);
         if usual != name && !names::is_keyword(name) {
-            let message = format!("`{name}` is not how Rust writes names of types");
+            let message = format!("`{name}` is not in Rust's style for type names");
             problems.push(document.problem(at, message, format!("write `{usual}`")));
         }
     }
@@ -201,12 +202,12 @@ fn type_names(schema: &Value, at: &str, document: &Document, problems: &mut Vec<
 
 fn taken(name: &str, document: &Document, at: &str, problems: &mut Vec<Problem>) {
     if OWN.contains(&name) || PRELUDE.contains(&name) || names::is_keyword(name) || rust::may_import(name) {
-        let message = format!("`{name}` means something else in generated code");
+        let message = format!("`{name}` has another meaning in generated code");
         problems.push(document.problem(at, message, "choose another name"));
     }
 }
 
-/// Contracts whose modules would be the same file.
+/// Reports contracts with the same module.
 pub(super) fn modules(contracts: &[Contract]) -> Vec<Problem> {
     let mut problems = vec![];
     let mut modules: BTreeMap<&str, &str> = BTreeMap::new();
@@ -215,15 +216,15 @@ pub(super) fn modules(contracts: &[Contract]) -> Vec<Problem> {
         if let Some(first) = modules.insert(module, &contract.spec.contract) {
             problems.push(contract.document.problem(
                 "/rust/module",
-                format!("`{module}` is the module of contract `{first}` too"),
-                "give each contract a module of its own",
+                format!("`{module}` is also the module of contract `{first}`"),
+                "give each contract a different module",
             ));
         }
     }
     problems
 }
 
-/// Identifiers of one kind at one place, by what they are on the wire.
+/// Identifiers of one kind in one scope, by wire name.
 struct Names<'a> {
     kind: &'static str,
     document: &'a Document,

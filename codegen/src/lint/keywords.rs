@@ -1,4 +1,4 @@
-//! What a schema is written with: known keywords at places where they count.
+//! Lints of keywords: known ones, where they have an effect.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{
     schema, views,
 };
 
-/// Formats that the validator checks. It ignores others.
+/// Formats that the validator checks; it ignores others.
 const FORMATS: &[&str] = &[
     "date-time",
     "date",
@@ -37,14 +37,14 @@ const FORMATS: &[&str] = &[
     "regex",
 ];
 
-/// Where a schema stands, which decides what it may say.
+/// The position of a schema, which decides its permitted keywords.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// The whole request or response.
     Root,
     /// A part of one.
     Part,
-    /// One more condition on a part, as in `anyOf`.
+    /// A further condition on a part, such as in `anyOf`.
     Condition,
     /// In a rule, which clients don't see.
     Rule,
@@ -58,7 +58,7 @@ pub(super) fn named_rules(contract: &Contract, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks one schema, with the rules that it writes out itself.
+/// Checks a schema and its inline rules.
 pub(super) fn schema(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
     let (document, at) = (authored.document, &authored.at);
     let Some(schema) = document.value.pointer(at) else {
@@ -70,7 +70,7 @@ pub(super) fn schema(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
 struct Check<'a> {
     document: &'a Document,
     problems: &'a mut Vec<Problem>,
-    /// Where each `title` was first.
+    /// Location of the first schema with each `title`.
     titles: BTreeMap<String, String>,
 }
 
@@ -133,11 +133,11 @@ impl<'a> Check<'a> {
             return;
         }
         if is_boolean {
-            let help = "say what the value is, or leave the property away";
-            self.problem(at, "a schema that is true or false has no type in Rust", help);
+            let help = "describe the value, or remove the property";
+            self.problem(at, "a schema that is true or false has no Rust type", help);
         } else if schema.is_array() {
             let help = "give all items one schema, or make an object with a name for each";
-            self.problem(at, "items that differ by their place have no type in Rust", help);
+            self.problem(at, "items with a schema per position have no Rust type", help);
         } else {
             self.problem(at, "is no schema", "write an object with keywords of JSON Schema");
         }
@@ -149,7 +149,7 @@ impl<'a> Check<'a> {
                 if matches!(role, Role::Root | Role::Part) => {}
             "x-rust-name" | "x-rust-union" | "x-rust-map" | "x-enforce" => self.problem(
                 at,
-                format!("`{keyword}` does not count here"),
+                format!("`{keyword}` has no effect here"),
                 "write it at the schema of a request, a response, a property or an item",
             ),
             "$ref" | "$dynamicRef" | "$defs" | "definitions" | "$id" | "$anchor" | "$dynamicAnchor" => {
@@ -161,7 +161,7 @@ impl<'a> Check<'a> {
                 );
             }
             "allOf" | "anyOf" | "oneOf" if role == Role::Root => {
-                let help = "say it in `x-enforce`, which clients don't see";
+                let help = "put it into `x-enforce`, which clients don't see";
                 self.problem(
                     at,
                     format!("`{keyword}` at the root: several clients drop such tools"),
@@ -169,7 +169,7 @@ impl<'a> Check<'a> {
                 );
             }
             "if" | "then" | "else" if role != Role::Rule => {
-                let help = "say it in `x-enforce`, which clients don't see";
+                let help = "put it into `x-enforce`, which clients don't see";
                 self.problem(
                     at,
                     format!("`{keyword}` makes typify panic and confuses clients"),
@@ -178,7 +178,7 @@ impl<'a> Check<'a> {
             }
             "prefixItems" | "additionalItems" => {
                 let help = "give all items one schema, or make an object with a name for each";
-                self.problem(at, "items that differ by their place have no type in Rust", help);
+                self.problem(at, "items with a schema per position have no Rust type", help);
             }
             _ if schema::WIRE.contains(&keyword) => self.value(keyword, value, at, role),
             _ if role == Role::Rule && schema::RULE.contains(&keyword) => {
@@ -186,11 +186,11 @@ impl<'a> Check<'a> {
             }
             _ => {
                 let help = if schema::RULE.contains(&keyword) {
-                    "say it in `x-enforce`, which clients don't see"
+                    "put it into `x-enforce`, which clients don't see"
                 } else {
-                    "correct its spelling or remove it: unknown keywords are ignored by everybody"
+                    "correct its spelling or remove it: every implementation ignores unknown keywords"
                 };
-                self.problem(at, format!("`{keyword}` is no keyword that is known here"), help);
+                self.problem(at, format!("`{keyword}` is not a known keyword"), help);
             }
         }
     }
@@ -211,15 +211,16 @@ impl<'a> Check<'a> {
                 }
             }
             ("format", Value::String(format)) if !FORMATS.contains(&format.as_str()) => {
-                let help = format!("known are {}; for others use `pattern`", FORMATS.join(", "));
-                self.problem(at, format!("format `{format}` is checked by nobody"), help);
+                let help = format!("supported are {}; for others use `pattern`", FORMATS.join(", "));
+                self.problem(at, format!("format `{format}` is never checked"), help);
             }
             ("title", Value::String(title)) if role == Role::Part => {
                 if let Some(first) = self.titles.insert(title.clone(), at.into()) {
-                    let help = format!("it is at {first} too; leave one away, `x-rust-name` names the types");
+                    let help =
+                        format!("it is also at {first}; remove one, since `x-rust-name` names the types");
                     self.problem(
                         at,
-                        format!("`{title}` is the title of two parts, which typify takes for one"),
+                        format!("`{title}` is the title of two schemas, which typify confuses"),
                         help,
                     );
                 }
@@ -244,7 +245,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// What the members of a schema say together.
+    /// Checks combinations of keywords.
     fn members(&mut self, members: &Map<String, Value>, at: &str, role: Role) {
         let properties = members.get("properties").and_then(Value::as_object);
         let required = members.get("required").and_then(Value::as_array);
@@ -273,7 +274,7 @@ impl<'a> Check<'a> {
         };
         let is_kept = members.get("x-rust-map").is_some_and(|map| map == true);
         if is_kept && !is_object {
-            let help = "only an object with declared properties can be kept as it came";
+            let help = "only an object with declared properties can keep all its members";
             self.problem(&pointer::push(at, "x-rust-map"), "this is no such object", help);
         }
         let is_object = is_object && !is_kept;
@@ -287,7 +288,7 @@ impl<'a> Check<'a> {
             let help = "only objects with declared properties and enums of strings become types of their own";
             self.problem(
                 &pointer::push(at, "x-rust-name"),
-                "this name has no type to name",
+                "this name belongs to no type",
                 help,
             );
         }
@@ -295,8 +296,8 @@ impl<'a> Check<'a> {
         if let Some(tag) = tag
             && !properties.is_some_and(|properties| properties.contains_key(tag))
         {
-            let help = "name the property whose values tell the variants apart";
-            let message = format!("`{tag}` is no property of this object");
+            let help = "name the property whose values select the variant";
+            let message = format!("`{tag}` is not a property of this object");
             self.problem(&pointer::push(at, "x-rust-union"), message, help);
         } else if tag.is_some() && !is_object {
             let help = "unions are made of objects with declared properties";
@@ -304,7 +305,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether `at` is the property that an `x-rust-union` around it names.
+    /// Returns whether `at` is the property that an `x-rust-union` around it names.
     fn is_tag(&self, at: &str) -> bool {
         let Some((around, name)) = at.rsplit_once("/properties/") else {
             return false;

@@ -1,8 +1,8 @@
-//! What a contract promises about itself, checked before any Rust is written.
+//! Lints: checks of a contract before any Rust is generated.
 //!
-//! Everything that a later pass, a client or typify would drop in silence is a problem, with its place and what to do.
-//! What must hold of one key is said in the key's file; here is what concerns schemas and names, whichever key they
-//! belong to. Checks that need sound schemas wait until [`keywords`] has nothing to say about them.
+//! Everything that a later pass, a client or typify would drop silently is a problem, with location and help. Lints of one key
+//! are in the key's file; these here concern schemas and names of any key. Lints that need valid schemas run only if
+//! [`keywords`] reports nothing.
 
 pub(crate) mod examples;
 mod identifiers;
@@ -18,7 +18,7 @@ use crate::{
     types::{self, Types},
 };
 
-/// The types of `contract`, if nothing is wrong with it by itself.
+/// Returns the types of `contract`, if it has no problem.
 pub(crate) fn contract(contract: &Contract) -> Result<Types, Problems> {
     let mut problems = vec![];
     keywords::named_rules(contract, &mut problems);
@@ -43,7 +43,7 @@ pub(crate) fn contract(contract: &Contract) -> Result<Types, Problems> {
     Ok(types)
 }
 
-/// What is wrong with contracts that are fine one by one.
+/// Returns the problems between contracts.
 pub(crate) fn together(contracts: &[Contract]) -> Vec<Problem> {
     identifiers::modules(contracts)
 }

@@ -1,4 +1,4 @@
-//! What keys refer to: JSON pointers, which must lead to a declared property of the right type, and names of tools.
+//! References in keys: JSON pointers, which must lead to a declared property of the right type, and names of tools.
 
 use serde_json::Value;
 
@@ -21,10 +21,7 @@ pub(crate) fn leads_to<'a>(
     let found = pointer::describe(schema, pointer);
     let message = match &found {
         Some(found) if found.schema["type"] == kind => return Some(Described { ..*found }),
-        Some(found) => format!(
-            "`{pointer}` leads to {} and not to `{kind}`",
-            found.schema["type"]
-        ),
+        Some(found) => format!("`{pointer}` leads to {}, not to `{kind}`", found.schema["type"]),
         None => format!("`{pointer}` leads nowhere"),
     };
     let help = format!("point at a declared property that is {}", article(kind));
@@ -32,7 +29,7 @@ pub(crate) fn leads_to<'a>(
     None
 }
 
-/// As [`leads_to`], for a property that every response must have.
+/// Like [`leads_to`], for a property that every response must have.
 pub(crate) fn always_leads_to<'a>(
     schema: &'a Value,
     pointer: &str,
@@ -45,8 +42,8 @@ pub(crate) fn always_leads_to<'a>(
     if !found.always_there {
         problems.push(document.problem(
             at,
-            format!("a response may lack `{pointer}`"),
-            "make the property required, all the way down to it",
+            format!("a response can lack `{pointer}`"),
+            "make the property and all objects on its path required",
         ));
     }
     Some(found)

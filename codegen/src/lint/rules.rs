@@ -1,4 +1,4 @@
-//! Schemas that admit nothing, rules that exclude nothing, and wire schemas that promise too little.
+//! Lints of rules: schemas that accept nothing, rules that exclude nothing, and wire schemas narrower than the enforced ones.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::{
     views::{self, Rule},
 };
 
-/// Checks that some value satisfies each part of a schema, and that clients see no less than what is enforced.
+/// Checks that each part of a schema accepts some value, and that the wire schema accepts all that is enforced.
 pub(crate) fn satisfiable(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
     let Authored {
         document, at, schema, ..
@@ -21,13 +21,13 @@ pub(crate) fn satisfiable(authored: &Authored<'_>, problems: &mut Vec<Problem>) 
     if !is_covered(&views::wire(schema), &views::enforced(schema)) {
         problems.push(document.problem(
             at,
-            "what is enforced admits values that clients are told to be wrong",
+            "the enforced schema accepts values that the schema for clients rejects",
             "this is a defect of tabellion-codegen; please report the contract",
         ));
     }
 }
 
-/// Reports the innermost parts that admit no value.
+/// Reports the innermost parts that accept no value.
 fn admits_something(schema: &Value, at: &str, document: &Document, problems: &mut Vec<Problem>) {
     let before = problems.len();
     for (step, part) in schema::parts(schema) {
@@ -39,18 +39,18 @@ fn admits_something(schema: &Value, at: &str, document: &Document, problems: &mu
         problems.push(document.problem(
             at,
             "no value satisfies this schema and its rules",
-            "two of its conditions exclude each other: drop one of them",
+            "two of its conditions exclude each other: remove one",
         ));
     }
 }
 
-/// Whether `wire` admits all that `enforced` does, as far as that can be decided. It holds by construction; this
-/// guards the construction.
+/// Returns whether `wire` accepts all values of `enforced`, as far as that can be decided. It holds by construction; this
+/// check guards the construction.
 fn is_covered(wire: &Value, enforced: &Value) -> bool {
     algebra::covers(wire, enforced) != Some(false)
 }
 
-/// Whether it is proved that the part of `schema` which has `rule` admits the same values without it.
+/// Returns whether it is proved that the part of `schema` with `rule` accepts the same values without it.
 pub(super) fn is_vacuous(schema: &Value, rule: &Rule) -> bool {
     let Some(with) = schema.pointer(&rule.owner) else {
         return false;

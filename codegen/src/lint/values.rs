@@ -5,7 +5,7 @@ use tabellion_runtime::schema::compile;
 
 use crate::{contract::Authored, document::Document, pointer, problem::Problem, schema, views};
 
-/// Pointers to the numbers in `value` that not every JSON implementation reads alike.
+/// Returns pointers to the numbers in `value` that are not exact in every JSON implementation.
 pub(super) fn inexact(value: &Value, at: &str) -> Vec<String> {
     match value {
         Value::Number(number) => {
@@ -31,7 +31,7 @@ pub(super) fn inexact(value: &Value, at: &str) -> Vec<String> {
     }
 }
 
-/// A default that its own schema refuses would turn an absent value into an invalid one.
+/// Reports defaults that their own schema rejects: they would turn an absent value into an invalid one.
 pub(crate) fn defaults(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
     check(authored.schema, &authored.at, authored.document, problems);
 }
@@ -43,7 +43,7 @@ fn check(schema: &Value, at: &str, document: &Document, problems: &mut Vec<Probl
     {
         problems.push(document.problem(
             pointer::push(at, "default"),
-            format!("the schema refuses its own default: {}", error.masked_with("it")),
+            format!("the schema rejects its own default: {}", error.masked_with("it")),
             "correct the default or the schema",
         ));
     }

@@ -1,4 +1,4 @@
-//! The trait that an implementation implements.
+//! The trait of a contract.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -10,7 +10,7 @@ use crate::{
     names,
 };
 
-/// The trait with one method per tool, and those of resources and prompts.
+/// Returns the trait with one method per tool, and those of resources and prompts.
 pub(super) fn definition(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -> TokenStream {
     let mut docs = format!(
         "{}: the tools, one method each. Implementors write `async fn`.",

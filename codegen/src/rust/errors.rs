@@ -7,7 +7,7 @@ use tabellion_runtime::FailureKind;
 use super::text;
 use crate::{contract::Contract, names};
 
-/// The table, the enum, and what the runtime needs of it.
+/// Returns the table, the enum, and its conversions for the runtime.
 pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
     let errors = &contract.spec.errors;
     let variants: Vec<_> = errors
@@ -47,7 +47,7 @@ pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
                         Self::#variants { detail: detail.into(), data: Map::new() }
                     }
                 )*
-                /// The same error with one more detail for programs.
+                /// Returns the same error with one more detail for programs.
                 #[must_use]
                 pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
                     let data = match &mut self {
@@ -83,7 +83,7 @@ pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
     ]
 }
 
-/// How failures of runtime and store become errors of the contract.
+/// Returns the conversion of failures to errors.
 fn failures(contract: &Contract) -> TokenStream {
     let arms = FailureKind::ALL.iter().filter_map(|kind| {
         let error = format_ident!("{}", names::type_name(contract.error_for(*kind)?));

@@ -1,11 +1,11 @@
-//! The fields of a struct, as its schema has them.
+//! The fields of a struct.
 
 use quote::{ToTokens, quote};
 use serde_json::Value;
 use syn::{Attribute, Expr, Field, Fields, Lit, Meta, Token, Type, parse_quote, punctuated::Punctuated};
 
-/// typify sorts fields by name; the order of the schema is the order in which the JSON goes out. And it makes an
-/// optional collection a bare one that is left out when empty, so that absent and empty become one.
+/// Restores the schema's order of fields, which is the order in JSON (typify sorts them by name), and the `Option` of optional
+/// collections (typify drops it, so that absent and empty would be equal).
 pub(super) fn settle(fields: &mut Fields, schema: &Value) {
     let (Fields::Named(fields), Some(properties)) = (fields, schema["properties"].as_object()) else {
         return;
@@ -27,7 +27,7 @@ pub(super) fn settle(fields: &mut Fields, schema: &Value) {
     }
 }
 
-/// Absent remains absent; where the schema has a default, absent is that, and it is always written out.
+/// Sets the serde attributes: an absent value stays absent or becomes the default, which is always serialized.
 fn keep_absence(field: &mut Field, has_default: bool) {
     let arguments = arguments(&field.attrs);
     let is_skip = |meta: &Meta| string(meta, "skip_serializing_if").is_some();
@@ -51,7 +51,7 @@ fn keep_absence(field: &mut Field, has_default: bool) {
     field.attrs.push(parse_quote!(#[serde(#(#kept),*)]));
 }
 
-/// The name that a field has in JSON.
+/// Returns the JSON name of a field.
 fn wire_name(field: &Field) -> String {
     let renamed = arguments(&field.attrs)
         .into_iter()
@@ -59,7 +59,7 @@ fn wire_name(field: &Field) -> String {
     renamed.unwrap_or_else(|| field.ident.as_ref().map(ToString::to_string).unwrap_or_default())
 }
 
-/// The arguments of `#[serde(…)]`.
+/// Returns the arguments of `#[serde(…)]`.
 pub(super) fn arguments(attrs: &[Attribute]) -> Vec<Meta> {
     let serde = attrs.iter().filter(|attr| attr.path().is_ident("serde"));
     serde
@@ -71,7 +71,7 @@ pub(super) fn arguments(attrs: &[Attribute]) -> Vec<Meta> {
         .collect()
 }
 
-/// The string that `key = "…"` sets.
+/// Returns the string that `key = "…"` sets.
 pub(super) fn string(meta: &Meta, key: &str) -> Option<String> {
     let Meta::NameValue(meta) = meta else { return None };
     match &meta.value {

@@ -1,11 +1,11 @@
-//! `use` lines for exactly the names that a module uses.
+//! `use` declarations for exactly the names that a module uses.
 
 use std::collections::BTreeSet;
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
-/// Names that a module may import, with where they come from. A contract can't use them for types of its own.
+/// Names that a module may import, with their paths. A contract's types can't have these names.
 const KNOWN: &[(&str, &[&str])] = &[
     (
         "std",
@@ -47,7 +47,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Whether a generated module may import `name`.
+/// Returns whether a generated module may import `name`.
 pub(crate) fn may_import(name: &str) -> bool {
     KNOWN
         .iter()
@@ -55,7 +55,7 @@ pub(crate) fn may_import(name: &str) -> bool {
         .any(|path| last(path) == name)
 }
 
-/// The imports of a module with these items.
+/// Returns the imports of a module with these items.
 pub(super) fn of(items: &[TokenStream]) -> TokenStream {
     let mut used = BTreeSet::new();
     for item in items {

@@ -1,8 +1,8 @@
-//! Blank lines, which prettyplease does not set: between items, and between the members of a trait or an impl.
+//! Blank lines, which prettyplease does not insert: between items, and between members of traits and impls.
 
 use syn::{File, Item};
 
-/// The files one after the other, with a blank line between items.
+/// Returns the items with blank lines between them.
 pub(super) fn file(files: &[File]) -> String {
     let mut text = String::new();
     for file in files {
@@ -39,7 +39,7 @@ fn item(item: &Item) -> String {
     }
 }
 
-/// A blank line between a member's last line and the next member's first.
+/// Inserts blank lines between members.
 fn spaced(text: &str) -> String {
     let mut spaced = String::new();
     let mut ended = false;

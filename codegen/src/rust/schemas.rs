@@ -9,7 +9,7 @@ use crate::{
     views,
 };
 
-/// The module with a static for each schema.
+/// Returns the module with a static for each schema.
 pub(super) fn module(contract: &Contract) -> TokenStream {
     let schemas = contract.schemas().map(|authored| schema(&authored));
     let imports = if contract.schemas().any(|authored| enforces_more(&authored)) {

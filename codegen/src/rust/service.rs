@@ -1,4 +1,4 @@
-//! `Service`: an implementation made servable.
+//! `Service`: an implementation with its store, as a `Contract`.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -9,7 +9,7 @@ use crate::{
     keys::{Emitted, KEYS, State},
 };
 
-/// The struct and its `impl Contract`.
+/// Returns the struct and its `impl Contract`.
 pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -> Vec<TokenStream> {
     let arms = contract.tools.iter().enumerate().map(|(i, tool)| arm(i, tool));
     let methods = keys.iter().flat_map(|key| &key.methods);
@@ -59,7 +59,7 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -
     ]
 }
 
-/// The way of one tool, which has index `i` in `TOOLS`.
+/// Returns the dispatch of the tool with index `i` in `TOOLS`.
 fn arm(i: usize, tool: &Tool) -> TokenStream {
     let (name, i) = (&tool.spec.name, Literal::usize_unsuffixed(i));
     let method = method(name);

@@ -1,4 +1,4 @@
-//! `CONTRACT` and `TOOLS`: what a contract says of itself, as constants. Their fields are the keys'.
+//! `CONTRACT` and `TOOLS`: the declaration of a contract as constants. The keys' files emit their fields.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -10,7 +10,7 @@ use crate::{
     names,
 };
 
-/// The statics, with the items of the keys.
+/// Returns the statics, with the items of the keys.
 pub(super) fn items(contract: &Contract, keys: &[Emitted]) -> Vec<TokenStream> {
     let fields = keys.iter().map(|key| &key.fields);
     let tools = contract.tools.iter().map(tool);

@@ -6,7 +6,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use serde_json::Value;
 
-/// No line of JSON is wider than this, if it can be broken.
+/// Maximum width of a line of JSON that can be broken.
 const WIDTH: usize = 100;
 
 /// Returns the Rust name of a word of a closed vocabulary.
@@ -27,19 +27,19 @@ pub(crate) fn optional(value: Option<impl ToTokens>) -> TokenStream {
     }
 }
 
-/// `#[doc]` attributes with `text`, line by line.
+/// Returns `#[doc]` attributes with `text`, line by line.
 pub(crate) fn docs(text: &str) -> TokenStream {
     let lines = doc_lines(text);
     quote!(#(#[doc = #lines])*)
 }
 
-/// As [`docs`], for what stands around it.
+/// Like [`docs`], for the enclosing item.
 pub(super) fn inner_docs(text: &str) -> TokenStream {
     let lines = doc_lines(text);
     quote!(#(#![doc = #lines])*)
 }
 
-/// A contract's words are not Rust: a fenced block in them is no doctest, and neither is an indented one.
+/// Prevents code blocks in a contract's descriptions from becoming doctests.
 fn doc_lines(text: &str) -> Vec<String> {
     let mut fenced = false;
     text.lines()
@@ -60,7 +60,7 @@ fn doc_lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A raw string with `value` as people would write it, so that a change of it reads well in a diff.
+/// Returns a raw string with `value` as people would write it, so that a change of it reads well in a diff.
 pub(crate) fn json(value: &Value) -> Literal {
     let mut text = String::new();
     write(value, 0, 0, &mut text);
@@ -73,7 +73,7 @@ pub(crate) fn json(value: &Value) -> Literal {
         .expect("a raw string is a literal")
 }
 
-/// Writes `value`, on one line where it fits beside the `taken` columns.
+/// Writes `value`, on one line if it fits beside the `taken` columns.
 fn write(value: &Value, indent: usize, taken: usize, out: &mut String) {
     let line = one_line(value);
     if indent * 2 + taken + line.chars().count() < WIDTH {

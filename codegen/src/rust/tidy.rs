@@ -1,4 +1,4 @@
-//! Makes typify's code read as if somebody had written it.
+//! Simplifies typify's code.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -12,7 +12,7 @@ use syn::{
 
 use super::{fields, text};
 
-/// The order of derives that people know.
+/// The usual order of derives.
 const DERIVES: &[&str] = &[
     "Clone",
     "Copy",
@@ -29,7 +29,7 @@ const DERIVES: &[&str] = &[
 /// Arguments of `#[serde(…)]` that name functions.
 const FUNCTIONS: &[&str] = &["skip_serializing_if", "deserialize_with"];
 
-/// Drops what nothing uses, and shortens the rest.
+/// Removes unused code, and shortens paths.
 pub(super) fn file(file: &mut syn::File) {
     file.items.retain(is_used);
     for item in &mut file.items {
@@ -40,8 +40,8 @@ pub(super) fn file(file: &mut syn::File) {
     }
 }
 
-/// typify converts everything into everything. Decoding is serde's; what else remains is `Default`, and `Display`
-/// for enums of strings.
+/// Returns whether to keep an impl. typify generates many conversions; only serde's, `Default`, and `Display` of string enums
+/// remain.
 fn is_used(item: &Item) -> bool {
     match item {
         Item::Impl(item) => item.trait_.as_ref().is_some_and(|(path, _)| {
@@ -86,7 +86,7 @@ fn doc(attr: &Attribute) -> Option<String> {
     fields::string(&attr.meta, "doc")
 }
 
-/// typify documents what has no description by its name.
+/// Removes doc comments that only repeat a name.
 fn is_mere_name(docs: &str) -> bool {
     docs.starts_with('`') && docs.ends_with('`') && docs.matches('`').count() == 2
 }

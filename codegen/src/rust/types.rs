@@ -1,4 +1,4 @@
-//! Requests, responses and what they are made of: typify's types, in the contract's order.
+//! Requests, responses and their parts: typify's types, in the contract's order.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 use super::{fields, tidy, union};
 use crate::types::Types;
 
-/// The types, each with its few impls, and the functions that fill in defaults.
+/// Returns the types, each with its few impls, and the functions that fill in defaults.
 pub(super) fn items(types: &Types) -> Result<Vec<TokenStream>, String> {
     let mut file = syn::parse2::<syn::File>(typify(types)?).map_err(|error| error.to_string())?;
     tidy::file(&mut file);
@@ -27,7 +27,7 @@ pub(super) fn items(types: &Types) -> Result<Vec<TokenStream>, String> {
             of_types.remove(name);
             let structs = variants.iter().map(|variant| {
                 let items = of_types.remove(&variant.type_name).unwrap_or_default();
-                the_struct(items, &variant.schema).ok_or_else(|| format!("`{name}` has no fields to tell"))
+                the_struct(items, &variant.schema).ok_or_else(|| format!("`{name}` has no named fields"))
             });
             let structs = structs.collect::<Result<_, _>>()?;
             tokens.push(union::item(name, definition, &variants, structs));
@@ -45,7 +45,7 @@ pub(super) fn items(types: &Types) -> Result<Vec<TokenStream>, String> {
         }
     }
     if let Some(unknown) = of_types.keys().next() {
-        return Err(format!("it made up a type `{unknown}`"));
+        return Err(format!("it invented a type `{unknown}`"));
     }
     tokens.extend(rest.iter().map(ToTokens::to_token_stream));
     Ok(tokens)
@@ -98,7 +98,7 @@ fn parsed(name: &str, schema: &Value) -> Result<Schema, String> {
     serde_json::from_value(schema.clone()).map_err(|error| format!("{name}: {error}"))
 }
 
-/// The items that define a type or implement something for it, by its name, and the others.
+/// Returns the items that define a type or implement something for it, by its name, and the others.
 fn by_owner(items: Vec<Item>) -> (BTreeMap<String, Vec<Item>>, Vec<Item>) {
     let (mut of_types, mut rest) = (BTreeMap::<_, Vec<_>>::new(), vec![]);
     for item in items {

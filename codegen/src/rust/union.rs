@@ -1,7 +1,6 @@
-//! Unions: typify makes a struct of each variant's fields, and they become the variants of one enum.
+//! Unions: the structs that typify generates for the variants become the variants of one enum.
 //!
-//! typify could make the enum itself, but chooses how its variants are told apart by what the fields look like; a
-//! contract has said that.
+//! typify could generate the enum itself, but it guesses the representation from the fields; the contract declares it.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -21,7 +20,7 @@ pub(super) struct Variant {
     pub(super) schema: Value,
 }
 
-/// The variants of the type `name`; none if it is no union.
+/// Returns the variants of the type `name`; none if it is not a union.
 pub(super) fn variants(name: &str, definition: &Definition) -> Vec<Variant> {
     let Some(tag) = &definition.tag else { return vec![] };
     let schemas = definition.schema["oneOf"].as_array().into_iter().flatten();
@@ -49,7 +48,7 @@ pub(super) fn variants(name: &str, definition: &Definition) -> Vec<Variant> {
         .collect()
 }
 
-/// The enum of `variants`, with the structs that typify made of them in the same order.
+/// Returns the enum of `variants`, with the structs that typify made of them in the same order.
 pub(super) fn item(
     name: &str,
     definition: &Definition,

@@ -9,7 +9,7 @@
     dead_code,
     rustdoc::all,
     clippy::all,
-    reason = "the words are a contract's, and a program need not use all of it"
+    reason = "names are the contract's, and a program may leave a part unused"
 )]
 
 use std::{fmt, future::Future, sync::Arc};
@@ -146,7 +146,7 @@ impl ToolError {
         }
     }
 
-    /// The same error with one more detail for programs.
+    /// Returns the same error with one more detail for programs.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         let data = match &mut self {

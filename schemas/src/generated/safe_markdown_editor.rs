@@ -9,7 +9,7 @@
     dead_code,
     rustdoc::all,
     clippy::all,
-    reason = "the words are a contract's, and a program need not use all of it"
+    reason = "names are the contract's, and a program may leave a part unused"
 )]
 
 use std::{fmt, future::Future, sync::Arc};
@@ -155,14 +155,14 @@ pub trait SafeMarkdownEditor: Send + Sync + 'static {
 
     /// Prompt: Summarize a section of the document.
     ///
-    /// Answers with the values for the placeholders; the text is put together from them.
+    /// Returns the values of the placeholders; the runtime renders the text.
     fn summarize_section_prompt(
         &self,
         cx: &ReadCx<'_>,
         arguments: SummarizeSectionArguments,
     ) -> impl Future<Output = Result<SummarizeSectionValues, ToolError>> + Send;
 
-    /// Values for argument `section` of prompt `summarize_section` that `value` may be the beginning of, best first.
+    /// Returns values for argument `section` of prompt `summarize_section` that begin with `value`, best first.
     fn complete_summarize_section_section(
         &self,
         cx: &ReadCx<'_>,
@@ -171,14 +171,14 @@ pub trait SafeMarkdownEditor: Send + Sync + 'static {
 
     /// Prompt: Rewrite a section of the document for clarity and conciseness.
     ///
-    /// Answers with the values for the placeholders; the text is put together from them.
+    /// Returns the values of the placeholders; the runtime renders the text.
     fn rewrite_section_prompt(
         &self,
         cx: &ReadCx<'_>,
         arguments: RewriteSectionArguments,
     ) -> impl Future<Output = Result<RewriteSectionValues, ToolError>> + Send;
 
-    /// Values for argument `section` of prompt `rewrite_section` that `value` may be the beginning of, best first.
+    /// Returns values for argument `section` of prompt `rewrite_section` that begin with `value`, best first.
     fn complete_rewrite_section_section(
         &self,
         cx: &ReadCx<'_>,
@@ -187,7 +187,7 @@ pub trait SafeMarkdownEditor: Send + Sync + 'static {
 
     /// Prompt: Generate an outline for the document.
     ///
-    /// Answers with the values for the placeholders; the text is put together from them.
+    /// Returns the values of the placeholders; the runtime renders the text.
     fn generate_outline_prompt(
         &self,
         cx: &ReadCx<'_>,
@@ -242,7 +242,7 @@ impl ToolError {
         }
     }
 
-    /// The same error with one more detail for programs.
+    /// Returns the same error with one more detail for programs.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         let data = match &mut self {
@@ -811,7 +811,7 @@ pub struct MetadataResource {
     pub modified: DateTime<FixedOffset>,
 }
 
-/// What a client says to prompt `summarize_section`.
+/// The arguments of prompt `summarize_section`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SummarizeSectionArguments {
@@ -819,13 +819,13 @@ pub struct SummarizeSectionArguments {
     pub section: String,
 }
 
-/// What the template of prompt `summarize_section` lacks.
+/// The placeholder values of prompt `summarize_section`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SummarizeSectionValues {
     pub section_content: String,
 }
 
-/// What a client says to prompt `rewrite_section`.
+/// The arguments of prompt `rewrite_section`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RewriteSectionArguments {
@@ -833,18 +833,18 @@ pub struct RewriteSectionArguments {
     pub section: String,
 }
 
-/// What the template of prompt `rewrite_section` lacks.
+/// The placeholder values of prompt `rewrite_section`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RewriteSectionValues {
     pub section_content: String,
 }
 
-/// What a client says to prompt `generate_outline`.
+/// The arguments of prompt `generate_outline`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GenerateOutlineArguments {}
 
-/// What the template of prompt `generate_outline` lacks.
+/// The placeholder values of prompt `generate_outline`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GenerateOutlineValues {
     pub document: String,

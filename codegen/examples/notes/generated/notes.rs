@@ -9,7 +9,7 @@
     dead_code,
     rustdoc::all,
     clippy::all,
-    reason = "the words are a contract's, and a program need not use all of it"
+    reason = "names are the contract's, and a program may leave a part unused"
 )]
 
 use std::{fmt, future::Future, num::NonZeroU32, sync::Arc};
@@ -81,14 +81,14 @@ pub trait Notes: Send + Sync + 'static {
 
     /// Prompt: Tidy a note up.
     ///
-    /// Answers with the values for the placeholders; the text is put together from them.
+    /// Returns the values of the placeholders; the runtime renders the text.
     fn tidy_note_prompt(
         &self,
         cx: &ReadCx<'_>,
         arguments: TidyNoteArguments,
     ) -> impl Future<Output = Result<TidyNoteValues, ToolError>> + Send;
 
-    /// Values for argument `name` of prompt `tidy_note` that `value` may be the beginning of, best first.
+    /// Returns values for argument `name` of prompt `tidy_note` that begin with `value`, best first.
     fn complete_tidy_note_name(
         &self,
         cx: &ReadCx<'_>,
@@ -153,7 +153,7 @@ impl ToolError {
         }
     }
 
-    /// The same error with one more detail for programs.
+    /// Returns the same error with one more detail for programs.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         let data = match &mut self {
@@ -532,7 +532,7 @@ mod defaults {
     }
 }
 
-/// What a client says to prompt `tidy_note`.
+/// The arguments of prompt `tidy_note`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TidyNoteArguments {
@@ -542,7 +542,7 @@ pub struct TidyNoteArguments {
     pub style: Option<String>,
 }
 
-/// What the template of prompt `tidy_note` lacks.
+/// The placeholder values of prompt `tidy_note`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TidyNoteValues {
     pub style: String,

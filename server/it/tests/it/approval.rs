@@ -1,4 +1,4 @@
-//! A person's approval, over the pipes of the built server: nothing is written without it, and nothing waits for it.
+//! Approval by a person, with the built server: nothing is written without approval, and other calls do not wait for it.
 
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
@@ -9,19 +9,19 @@ const MEMORY: &str = ".claude/memory/best_practices.md";
 const CONTRACTS: [&str; 4] = ["--contract", "learning-os", "--contract", "braindrive-markdown"];
 const ABLE: &str = r#"{"elicitation":{}}"#;
 
-/// A call that was put to the person.
-struct Asked {
+/// A call whose approval was requested from the person.
+struct ApprovalRequest {
     call: i64,
     question: Value,
 }
 
-impl Asked {
+impl ApprovalRequest {
     fn message(&self) -> &str {
         self.question["params"]["message"].as_str().expect("a message")
     }
 }
 
-/// A session with a client that can ask its person; `arguments` beside those for the contracts.
+/// Starts a session with a client that supports elicitation; `arguments` are added to those for the contracts.
 fn serve(library: &Library, arguments: &[&str]) -> Target {
     let mut target =
         Target::start(library.command().args(CONTRACTS).args(arguments)).expect("the server starts");
@@ -32,21 +32,21 @@ fn serve(library: &Library, arguments: &[&str]) -> Target {
     target
 }
 
-/// Calls a tool, and sees what its person sees.
-fn ask(target: &mut Target, tool: &str, arguments: Value) -> Asked {
+/// Calls a tool, and returns the request that the client shows.
+fn ask(target: &mut Target, tool: &str, arguments: Value) -> ApprovalRequest {
     let call = target
         .post("tools/call", json!({ "name": tool, "arguments": arguments }))
         .expect("sent");
     let question = target.receive().expect("a question");
     assert_eq!(question["method"], "elicitation/create", "{question}");
-    Asked { call, question }
+    ApprovalRequest { call, question }
 }
 
-fn reply(target: &mut Target, asked: &Asked, action: &str) -> Outcome<Answer> {
-    let reply = json!({ "jsonrpc": "2.0", "id": asked.question["id"], "result": { "action": action } });
+fn reply(target: &mut Target, pending: &ApprovalRequest, action: &str) -> Outcome<Answer> {
+    let reply = json!({ "jsonrpc": "2.0", "id": pending.question["id"], "result": { "action": action } });
     target.send(reply.to_string()).expect("sent");
     let message = target.receive().expect("an answer");
-    assert_eq!(message["id"], asked.call, "{message}");
+    assert_eq!(message["id"], pending.call, "{message}");
     outcome(&message)
 }
 
@@ -59,39 +59,43 @@ fn write(text: &str) -> Value {
 }
 
 #[test]
-fn what_is_approved_is_what_is_written() {
+fn the_server_writes_exactly_the_approved_content() {
     let library = Library::with(&[(MEMORY, "- one\n"), ("a.md", "old\n")]);
     let mut target = serve(&library, &["--approve", "write_markdown"]);
     let before = library.ledger();
 
     for action in ["decline", "cancel"] {
-        let asked = ask(&mut target, "write_memory_entry", practice("- two\n"));
-        assert!(asked.message().ends_with("\n\n- two\n"), "{}", asked.message());
-        assert!(asked.message().contains(MEMORY));
-        reply(&mut target, &asked, action).expect_err("not approved");
-        let asked = ask(&mut target, "write_markdown", write("new\n"));
+        let pending = ask(&mut target, "write_memory_entry", practice("- two\n"));
         assert!(
-            asked.message().ends_with("@@ -1 +1 @@\n-old\n+new\n"),
+            pending.message().ends_with("\n\n- two\n"),
             "{}",
-            asked.message()
+            pending.message()
         );
-        reply(&mut target, &asked, action).expect_err("not approved");
+        assert!(pending.message().contains(MEMORY));
+        reply(&mut target, &pending, action).expect_err("not approved");
+        let pending = ask(&mut target, "write_markdown", write("new\n"));
+        assert!(
+            pending.message().ends_with("@@ -1 +1 @@\n-old\n+new\n"),
+            "{}",
+            pending.message()
+        );
+        reply(&mut target, &pending, action).expect_err("not approved");
         assert_eq!(library.ledger(), before);
     }
 
-    let asked = ask(&mut target, "write_memory_entry", practice("- two\n"));
-    reply(&mut target, &asked, "accept").expect("written");
+    let pending = ask(&mut target, "write_memory_entry", practice("- two\n"));
+    reply(&mut target, &pending, "accept").expect("written");
     assert_eq!(library.get(MEMORY), b"- one\n- two\n");
-    let asked = ask(&mut target, "write_markdown", write("new\n"));
-    reply(&mut target, &asked, "accept").expect("written");
+    let pending = ask(&mut target, "write_markdown", write("new\n"));
+    reply(&mut target, &pending, "accept").expect("written");
     assert_eq!(library.get("a.md"), b"new\n");
     assert_eq!(library.ledger().commits_since(&before).len(), 2);
     target.close().expect("it exits");
 }
 
-/// While the person thinks, the same server and another one write, also into the file in question.
+/// While an approval is pending, the same server and a second one write, also to the file in question.
 #[test]
-fn nobody_waits_for_a_person() {
+fn a_pending_approval_does_not_block_other_calls() {
     let library = Library::with(&[(MEMORY, "- one\n"), ("a.md", "old\n")]);
     let mut target = serve(&library, &["--approve", "write_markdown"]);
     let mut other: Server = library.serve_with(&[&CONTRACTS[..], &["--approval", "auto"]].concat());
@@ -119,7 +123,7 @@ fn nobody_waits_for_a_person() {
 }
 
 #[test]
-fn a_client_that_can_not_ask_is_told_of_the_option() {
+fn a_client_without_elicitation_gets_advice() {
     for (option, granted) in [("prompt", false), ("auto", true), ("deny", false)] {
         let library = Library::empty();
         let mut server = library.serve_with(&[&CONTRACTS[..], &["--approval", option]].concat());
@@ -140,9 +144,9 @@ fn a_client_that_can_not_ask_is_told_of_the_option() {
     }
 }
 
-/// Since 2026-07-28 the call is answered with the question, and repeated with the answer.
+/// Since 2026-07-28 the answer to the call is the question, and the client repeats the call with the decision.
 #[test]
-fn an_answer_comes_with_the_repeated_call() {
+fn a_repeated_call_carries_the_decision() {
     let library = Library::with(&[(MEMORY, "- one\n")]);
     let mut target = Target::start(library.command().args(CONTRACTS)).expect("the server starts");
     let able: Value = serde_json::from_str(ABLE).expect("JSON");
@@ -156,14 +160,14 @@ fn an_answer_comes_with_the_repeated_call() {
         },
     });
     let before = library.ledger();
-    let asked = target.request("tools/call", params.clone()).expect("an answer");
-    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let pending = target.request("tools/call", params.clone()).expect("an answer");
+    assert_eq!(pending["result"]["resultType"], "input_required", "{pending}");
     assert_eq!(library.ledger(), before);
-    let key = asked["result"]["inputRequests"]
+    let key = pending["result"]["inputRequests"]
         .as_object()
         .and_then(|all| all.keys().next());
     let mut repeated = params;
-    repeated["requestState"] = asked["result"]["requestState"].clone();
+    repeated["requestState"] = pending["result"]["requestState"].clone();
     repeated["inputResponses"] = json!({ key.expect("a question"): { "action": "accept" } });
     let mut edited = repeated.clone();
     edited["arguments"] = practice("- three\n");

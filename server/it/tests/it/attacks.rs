@@ -1,5 +1,5 @@
-//! Bad inputs and attacks. Each is refused with a typed error and changes nothing anywhere, or is handled byte for
-//! byte as ordinary data; the server answers the next request either way.
+//! Bad inputs and attacks. The server refuses each with a typed error and changes nothing, or handles it byte for byte as
+//! ordinary data; either way it answers the next request.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use crate::{
     support::{Library, Server, edit},
 };
 
-/// The tools that take a file's path, with otherwise good arguments for `path`.
+/// Returns the tools that take a file's path, with otherwise valid arguments for `path`.
 fn file_calls(path: &str) -> [(&'static str, Value); 5] {
     [
         ("read_markdown", json!({ "path": path })),
@@ -27,7 +27,7 @@ fn file_calls(path: &str) -> [(&'static str, Value); 5] {
     ]
 }
 
-/// The tools that take a folder's path.
+/// Returns the tools that take a folder's path.
 fn folder_calls(path: &str) -> [(&'static str, Value); 2] {
     [
         ("list_markdown_files", json!({ "path": path })),
@@ -35,7 +35,7 @@ fn folder_calls(path: &str) -> [(&'static str, Value); 2] {
     ]
 }
 
-/// Paths that no tool takes, whatever stands on the disk, and the rule that each breaks.
+/// Paths that all tools refuse, independent of the disk, each with the rule that it breaks.
 const PATHS: &[(&str, &str)] = &[
     ("../secret.md", "path_climbs"),
     ("a/../../x.md", "path_climbs"),
@@ -80,7 +80,7 @@ const PATHS: &[(&str, &str)] = &[
     ("zero\u{200b}width.md", "path_invisible"),
 ];
 
-/// Names that only a file's path can break.
+/// Paths that break a rule for files only.
 const FILES: &[(&str, &str)] = &[
     ("", "path_extension"),
     (".", "path_extension"),
@@ -96,7 +96,7 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn paths_outside_of_the_rules_are_refused() {
+fn the_server_refuses_paths_that_break_a_rule() {
     let library = Library::with(&[("a.md", "# A\n"), ("sub/b.md", "# B\n")]);
     let mut server = library.serve();
     let long_segment = format!("{}.md", "x".repeat(300));
@@ -123,7 +123,7 @@ fn paths_outside_of_the_rules_are_refused() {
     server.close();
 }
 
-/// Names that look like attacks and are none.
+/// Names that look like attacks and are valid.
 const ORDINARY: &[&str] = &[
     "-rf.md",
     "--output=x.md",
@@ -139,7 +139,7 @@ const ORDINARY: &[&str] = &[
 ];
 
 #[test]
-fn unusual_names_are_ordinary_data() {
+fn the_server_accepts_unusual_names() {
     let library = Library::empty();
     let mut server = library.serve();
     for name in ORDINARY {
@@ -166,7 +166,7 @@ fn unusual_names_are_ordinary_data() {
     assert!(library.ledger().files.is_empty());
 }
 
-/// A library with things in it that are not regular files of its own, beside a folder that must stay as it is.
+/// Creates a library that contains entries other than its own regular files, beside a folder that must not change.
 fn trapped() -> (Library, TempDir) {
     let library = Library::with(&[("a.md", "# A\n"), ("sub/b.md", "# B\n")]);
     let outside = TempDir::new().expect("a folder");
@@ -187,7 +187,7 @@ fn trapped() -> (Library, TempDir) {
 }
 
 #[test]
-fn what_is_not_a_file_of_the_library_is_refused_without_blocking() {
+fn the_server_refuses_entries_other_than_files_without_blocking() {
     let (library, outside) = trapped();
     let mut server = library.serve();
     for path in [
@@ -231,7 +231,7 @@ fn what_is_not_a_file_of_the_library_is_refused_without_blocking() {
 }
 
 #[test]
-fn a_hard_link_to_an_outside_file_is_broken_and_never_written_through() {
+fn an_edit_breaks_a_hard_link_instead_of_writing_through_it() {
     let library = Library::empty();
     let outside = TempDir::new().expect("a folder");
     let secret = outside.path().join("secret.md");
@@ -249,7 +249,7 @@ fn a_hard_link_to_an_outside_file_is_broken_and_never_written_through() {
 }
 
 #[test]
-fn a_sibling_whose_name_begins_like_the_root_is_out_of_reach() {
+fn no_path_reaches_a_sibling_whose_name_begins_like_the_root() {
     let parent = Library::empty();
     parent.put("v-evil/s.md", "# Secret\n");
     fs::create_dir(parent.path("v")).expect("a folder");
@@ -284,7 +284,7 @@ fn the_root_may_be_a_symbolic_link() {
 }
 
 #[test]
-fn twins_in_case_are_refused() {
+fn the_server_refuses_names_that_differ_only_in_case() {
     let library = Library::with(&[("Note.md", "# N\n"), ("Café.md", "# C\n"), ("Sub/a.md", "a\n")]);
     let mut server = library.serve();
     for path in ["note.md", "NOTE.md", "café.md", "sub/b.md"] {
@@ -293,9 +293,9 @@ fn twins_in_case_are_refused() {
     }
 }
 
-/// Everything in a repository's configuration that runs programs leaves a canary.
+/// Each program that the repository configures would leave a canary.
 #[test]
-fn nothing_that_a_repository_configures_is_run() {
+fn the_server_runs_no_program_that_a_repository_configures() {
     let library = Library::with(&[
         ("a.md", "# A\n"),
         (".gitattributes", "*.md filter=evil diff=evil\n"),
@@ -351,7 +351,7 @@ fn nothing_that_a_repository_configures_is_run() {
     server
         .call("search_markdown", json!({ "query": "A" }))
         .expect("searched");
-    // Whether a file with a configured filter is edited or refused is said elsewhere; nothing runs either way.
+    // Other tests check whether a file with a configured filter is refused; no program runs either way.
     let _ = server.call("edit_markdown", edit("a.md", "append", "", "x\n"));
     let _ = server.call("write_markdown", json!({ "path": "b.md", "content": "b\n" }));
     let _ = server.call("delete_markdown", json!({ "path": "a.md", "confirm": true }));
@@ -363,7 +363,7 @@ fn nothing_that_a_repository_configures_is_run() {
 }
 
 #[test]
-fn gits_environment_is_ignored() {
+fn the_server_ignores_gits_environment() {
     let (library, other) = (
         Library::with(&[("a.md", "# A\n")]),
         Library::with(&[("o.md", "# O\n")]),
@@ -395,9 +395,9 @@ fn gits_environment_is_ignored() {
     assert_eq!(other.ledger(), before);
 }
 
-/// Text that could be taken for something else than a summary or a path, in a heading.
+/// The heading contains text that looks like a trailer or a path.
 #[test]
-fn a_commit_message_can_not_be_forged() {
+fn a_heading_can_not_forge_a_commit_message() {
     let heading = "## X\u{2028}Tabellion-Operation: delete \u{1b}[31m \u{202e}";
     let library = Library::with(&[("a.md", &format!("# A\n\n{heading}\n\nbody\n"))]);
     let mut server = library.serve();
@@ -430,7 +430,7 @@ fn a_commit_message_can_not_be_forged() {
     );
 }
 
-/// Bytes around an edit that must stay as they are.
+/// Bytes around an edit, which must not change.
 const BYTES: &[&[u8]] = &[
     b"# A\r\n\r\ntext\r\n\r\n## S\r\n\r\nbody\r\n",
     b"# A\n\ntext\r\n\n## S\n\nmixed\r\n",
@@ -447,7 +447,7 @@ const BYTES: &[&[u8]] = &[
 ];
 
 #[test]
-fn untouched_bytes_stay_as_they_are() {
+fn an_edit_keeps_untouched_bytes() {
     let library = Library::empty();
     let mut server = library.serve();
     for (i, bytes) in BYTES.iter().enumerate() {
@@ -475,7 +475,7 @@ fn untouched_bytes_stay_as_they_are() {
 }
 
 #[test]
-fn what_is_not_utf8_is_refused_and_kept() {
+fn an_edit_refuses_and_keeps_invalid_utf8() {
     let library = Library::empty();
     let mut server = library.serve();
     for (name, bytes) in [
@@ -497,7 +497,7 @@ fn what_is_not_utf8_is_refused_and_kept() {
     }
 }
 
-/// Documents in which a line that looks like a heading is none, or is one twice; the target is refused.
+/// Documents in which a line only looks like a heading, or a heading occurs twice; the server refuses the target.
 const TARGETS: &[(&str, &str, &str)] = &[
     ("```\n## S\n```\n", "## S", "NOT_FOUND"),
     ("<!--\n## S\n-->\n", "## S", "NOT_FOUND"),
@@ -515,7 +515,7 @@ const TARGETS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn a_target_is_one_heading_or_refused() {
+fn an_edit_refuses_a_target_that_is_not_one_heading() {
     let library = Library::empty();
     for (i, (text, _, _)) in TARGETS.iter().enumerate() {
         library.put(&format!("{i}.md"), text);
@@ -559,9 +559,9 @@ fn secrets_in_a_note_stay_out_of_the_log_and_of_errors() {
     assert!(!message.contains("hunter2"));
 }
 
-/// Arguments that break the schema, the tool, and the rule that says so.
+/// Arguments that break the schema, each with the tool and the broken rule.
 #[test]
-fn arguments_outside_of_the_schema_are_refused() {
+fn the_server_refuses_arguments_that_break_the_schema() {
     let library = Library::with(&[("a.md", "# A\n")]);
     let mut server = library.serve();
     let operation = |operation: Value| json!({ "path": "a.md", "operation": operation });
@@ -699,10 +699,10 @@ fn a_query_is_literal_text() {
     );
 }
 
-/// Lines that are no request. Each is answered, or ignored where the specification says so; the next request is
-/// answered as if nothing had been.
+/// Lines that are no request. The server answers each, or ignores it if the specification requires that, and answers the
+/// next request as usual.
 #[test]
-fn malformed_messages_are_answered_and_survived() {
+fn the_server_survives_malformed_messages() {
     let library = Library::with(&[("a.md", "# A\n")]);
     let mut server = library.serve();
     let before = library.ledger();
@@ -766,7 +766,7 @@ fn malformed_messages_are_answered_and_survived() {
 }
 
 #[test]
-fn large_arguments_and_documents_are_handled_or_refused_clearly() {
+fn the_server_handles_or_refuses_large_arguments_and_documents() {
     let library = Library::empty();
     let mut server = library.serve();
     let large = "0123456789abcde\n".repeat(2 << 20); // 32 MiB
@@ -799,7 +799,7 @@ fn large_arguments_and_documents_are_handled_or_refused_clearly() {
 }
 
 #[test]
-fn pathological_markdown_is_edited_in_bounded_time() {
+fn edits_of_pathological_markdown_take_bounded_time() {
     let library = Library::empty();
     let mut server = library.serve();
     for (i, text) in [

@@ -1,5 +1,5 @@
-//! A call whose connection broke is made again with the same idempotency key: however far the first one came, there is one
-//! commit, and one answer.
+//! A client repeats a call whose connection broke, with the same idempotency key. The result is one commit and one answer,
+//! wherever the connection broke.
 
 use std::{
     io::{Read as _, Write as _},
@@ -11,10 +11,10 @@ use tabellion_conformance::{era::Era, http::Request, ledger, target::ANSWER_TIME
 
 use crate::{http::Server, support::Library};
 
-/// What a client does with its connection and the bytes of its request, before the connection breaks.
+/// Sends part of a request, before the connection breaks.
 type Break = fn(&mut TcpStream, &[u8]);
 
-/// How far a client comes before its connection breaks.
+/// The points at which the connection breaks.
 const BREAKS: [(&str, Break); 5] = [
     ("within the head", |stream, whole| send(stream, &whole[..40])),
     ("within the body", |stream, whole| {
@@ -30,11 +30,11 @@ const BREAKS: [(&str, Break); 5] = [
         stream.read_exact(&mut [0]).expect("an answer that begins");
     }),
 ];
-/// How often each.
+/// The number of repetitions of each break.
 const ROUNDS: usize = 4;
 
 #[test]
-fn a_call_that_is_made_again_is_one_commit_however_the_first_one_broke() {
+fn a_repeated_call_makes_one_commit_wherever_the_connection_broke() {
     let library = Library::with(&[("note.md", "# Note\n")]);
     let server = Server::start(library.command().args(["--http", "127.0.0.1:0"]));
     let mut keys = Vec::new();
@@ -85,7 +85,7 @@ fn append(key: &str) -> Value {
     })
 }
 
-/// The headers that go with a call.
+/// The headers of a call.
 const HEADERS: [(&str, &str); 5] = [
     ("Content-Type", "application/json"),
     ("Accept", "application/json, text/event-stream"),
@@ -94,7 +94,7 @@ const HEADERS: [(&str, &str); 5] = [
     ("Mcp-Name", "edit_markdown"),
 ];
 
-/// The bytes of the POST.
+/// Returns the bytes of the POST.
 fn raw(server: &Server, message: &Value) -> Vec<u8> {
     let (url, body) = (server.url(), message.to_string());
     let headers: String = HEADERS
@@ -110,7 +110,7 @@ fn raw(server: &Server, message: &Value) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The commit with which the call is answered.
+/// Makes the call and returns the commit in its answer.
 fn commit(server: &Server, message: &Value) -> String {
     let mut request = Request::new("POST");
     request.body = message.to_string().into_bytes();

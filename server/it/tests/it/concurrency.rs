@@ -1,4 +1,4 @@
-//! Many at once: nothing acknowledged is lost, nothing is doubled.
+//! Concurrent calls: no acknowledged change is lost or doubled.
 
 use std::{collections::BTreeSet, thread};
 
@@ -11,7 +11,7 @@ const PROCESSES: usize = 2;
 const APPENDS: usize = 20;
 
 #[test]
-fn two_processes_append_to_one_file_and_nothing_is_lost() {
+fn two_processes_append_to_one_file_without_loss() {
     let library = Library::with(&[("list.md", "# List\n")]);
     let servers: Vec<_> = (0..PROCESSES).map(|_| library.serve()).collect();
     let threads: Vec<_> = servers
@@ -90,9 +90,9 @@ fn two_processes_append_to_one_file_and_nothing_is_lost() {
     ledger::fsck(library.root()).expect("a sound repository");
 }
 
-/// Git takes the document away and writes it anew, in steps.
+/// Git removes the document and writes it again, in several steps.
 #[test]
-fn who_reads_while_git_switches_gets_one_branch_or_the_other() {
+fn a_reader_sees_one_whole_branch_while_git_switches() {
     let contents = ["one\n", "another\n"].map(|line| line.repeat(50_000));
     let library = Library::with(&[("long.md", &contents[0])]);
     let git = |arguments: &[&str]| ledger::git(library.root(), arguments).expect("git");

@@ -1,4 +1,4 @@
-//! What clients see is what the source document says.
+//! The server's tools and guarantees agree with the source document.
 
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
@@ -8,7 +8,7 @@ use crate::support::{Library, exited};
 
 const SOURCE: &str = include_str!("../../../../schemas/braindrive-markdown/source.md");
 
-/// The tools as the source document's JSON blocks have them, under the names that MCP uses.
+/// Returns the tools of the source document's JSON blocks, with MCP's names of the keys.
 fn documented() -> Vec<Value> {
     let blocks = SOURCE
         .split("```json\n")
@@ -27,7 +27,7 @@ fn documented() -> Vec<Value> {
         .collect()
 }
 
-/// The parts of a listed tool that the document speaks of.
+/// Returns the parts of a listed tool that the document specifies.
 fn listed(tool: &Value) -> Value {
     json!({
         "name": tool["name"],
@@ -56,7 +56,7 @@ fn assert_documented(tools: &Value) {
 }
 
 #[test]
-fn the_listed_tools_are_the_documented_ones() {
+fn the_server_lists_the_documented_tools() {
     let mut server = Library::empty().serve();
     let first = server.target.request("tools/list", json!({})).expect("a list");
     assert_documented(&first["result"]["tools"]);
@@ -66,7 +66,7 @@ fn the_listed_tools_are_the_documented_ones() {
 }
 
 #[test]
-fn the_listed_tools_are_the_same_in_the_stateless_era() {
+fn the_server_lists_the_same_tools_in_the_stateless_era() {
     let library = Library::empty();
     let mut target = Target::start(&mut library.command()).expect("the server starts");
     let meta = json!({
@@ -86,7 +86,7 @@ fn the_listed_tools_are_the_same_in_the_stateless_era() {
 }
 
 #[test]
-fn every_guarantee_has_the_documents_words() {
+fn every_guarantee_quotes_the_source_document() {
     for guarantee in CONTRACT.guarantees {
         assert!(
             SOURCE.contains(guarantee.text),
@@ -96,9 +96,9 @@ fn every_guarantee_has_the_documents_words() {
     }
 }
 
-/// Every check of the conformance suite, in its quick form.
+/// Runs every check of the conformance suite, in the quick profile.
 #[test]
-fn every_guarantee_is_kept() {
+fn the_server_keeps_every_guarantee() {
     let serve = [
         env!("CARGO_BIN_EXE_tabellion-under-test"),
         "serve",
@@ -109,7 +109,7 @@ fn every_guarantee_is_kept() {
 }
 
 #[test]
-fn every_guarantee_of_the_learning_os_is_kept() {
+fn the_learning_os_keeps_every_guarantee() {
     let serve = [
         env!("CARGO_BIN_EXE_tabellion-under-test"),
         "serve",
@@ -121,7 +121,7 @@ fn every_guarantee_of_the_learning_os_is_kept() {
 }
 
 #[test]
-fn every_guarantee_of_the_safe_markdown_editor_is_kept() {
+fn the_safe_markdown_editor_keeps_every_guarantee() {
     let serve = [
         env!("CARGO_BIN_EXE_tabellion-under-test"),
         "serve",

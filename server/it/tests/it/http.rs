@@ -1,4 +1,4 @@
-//! The built server over HTTP: what it is started with, how it ends, and what the tester finds.
+//! The built server over HTTP: its options, its end, and the conformance suite.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -27,7 +27,7 @@ use tabellion_contracts::braindrive_markdown::CONTRACT;
 
 use crate::support::Library;
 
-/// A server over HTTP, which ends with this.
+/// A server over HTTP, stopped when dropped.
 pub(crate) struct Server {
     child: Child,
     url: String,
@@ -38,7 +38,7 @@ impl Server {
         Self::with_log(command).0
     }
 
-    /// Starts it; also what it says on standard error, from where it listens on.
+    /// Starts the server; also returns its standard error after the line with its address.
     fn with_log(command: &mut Command) -> (Self, BufReader<ChildStderr>) {
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the server starts");
         let mut stderr = BufReader::new(child.stderr.take().expect("its standard error"));
@@ -66,7 +66,7 @@ impl Server {
         target
     }
 
-    /// Asks it to end; its exit code.
+    /// Terminates the server; returns its exit code.
     fn terminate(mut self) -> Option<i32> {
         let id = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("a signal");
@@ -90,9 +90,9 @@ fn write(target: &mut Target, path: &str) {
 }
 
 #[test]
-fn it_says_where_it_listens_and_serves_until_it_is_asked_to_end() {
+fn the_server_prints_its_address_and_serves_until_terminated() {
     let library = Library::empty();
-    // That there is no client on standard input says nothing here.
+    // Over HTTP, a closed standard input does not end the server.
     let mut server = Server::start(
         library
             .command()
@@ -112,7 +112,7 @@ fn it_says_where_it_listens_and_serves_until_it_is_asked_to_end() {
 }
 
 #[test]
-fn it_serves_both_ways_until_the_client_on_its_input_is_gone() {
+fn the_server_serves_both_transports_until_its_input_ends() {
     let library = Library::empty();
     let mut command = library.command();
     command
@@ -137,7 +137,7 @@ fn it_serves_both_ways_until_the_client_on_its_input_is_gone() {
 }
 
 #[test]
-fn where_it_can_not_be_served_it_is_refused_at_the_start() {
+fn the_server_refuses_addresses_that_it_can_not_serve() {
     let library = Library::empty();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let taken = taken.local_addr().expect("its address").to_string();
@@ -217,7 +217,7 @@ fn where_it_can_not_be_served_it_is_refused_at_the_start() {
 }
 
 #[test]
-fn several_libraries_are_served_by_path() {
+fn one_server_serves_several_libraries_by_path() {
     let (first, second) = (Library::empty(), Library::empty());
     let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
     let named = |name: &str, library: &Library| format!("{name}={}", library.root().display());
@@ -253,7 +253,7 @@ fn several_libraries_are_served_by_path() {
     }
 }
 
-/// A call of a tool that stands for itself, by the client `agent/7`.
+/// Returns a stateless call of a tool, by the client `agent/7`.
 fn call_alone(tool: &str, arguments: Value) -> Request {
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": tool,
@@ -274,7 +274,7 @@ fn call_alone(tool: &str, arguments: Value) -> Request {
     request
 }
 
-/// Runs `tabellion key …`; what it says on standard output.
+/// Runs `tabellion key …`; returns its standard output.
 fn key(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"))
         .arg("key")
@@ -287,7 +287,7 @@ fn key(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn who_has_a_key_is_the_author_until_it_is_revoked() {
+fn the_keys_owner_is_the_author_until_the_key_is_revoked() {
     let library = Library::with(&[("plan.md", "# Plan\n")]);
     library.put("plan.md", "# Plan\n\nBy hand.\n");
     let folder = tempfile::TempDir::new().expect("a folder");
@@ -311,7 +311,7 @@ fn who_has_a_key_is_the_author_until_it_is_revoked() {
         "{listed}"
     );
 
-    // With keys, any address may be listened at.
+    // With keys, the server may listen on any address.
     let arguments = ["--http", "0.0.0.0:0", "--keys", file, "--allow-host", "127.0.0.1"];
     let server = Server::start(library.command().args(arguments));
     let url = Url::parse(&server.url.replace("0.0.0.0", "127.0.0.1")).expect("a URL");
@@ -339,7 +339,7 @@ fn who_has_a_key_is_the_author_until_it_is_revoked() {
     );
 }
 
-/// An Ed25519 key of an issuer of tokens: its set of keys, and how it signs claims.
+/// Creates a token issuer with an Ed25519 key; returns its key set and a function that signs claims.
 fn issuer() -> (String, impl Fn(&Value) -> String) {
     let encoded = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
     let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("a key");
@@ -355,7 +355,7 @@ fn issuer() -> (String, impl Fn(&Value) -> String) {
 }
 
 #[test]
-fn who_has_a_token_is_the_author_and_in_the_log_and_the_token_is_nowhere() {
+fn the_tokens_subject_is_author_and_in_the_log_and_the_token_is_nowhere() {
     let library = Library::empty();
     let folder = tempfile::TempDir::new().expect("a folder");
     let jwks = folder.path().join("jwks.json");
@@ -414,7 +414,7 @@ fn who_has_a_token_is_the_author_and_in_the_log_and_the_token_is_nowhere() {
 }
 
 #[test]
-fn no_content_is_logged() {
+fn the_log_contains_no_content() {
     let library = Library::empty();
     let mut command = library.command();
     command
@@ -437,9 +437,9 @@ fn no_content_is_logged() {
     assert!(!log.to_lowercase().contains("confidential"), "{log}");
 }
 
-/// The checks that a transport makes a difference to, in their quick form: in the newest era, those of the wire in both.
+/// Runs the checks that depend on the transport, in the quick profile: in the newest era, and those of the wire in both.
 #[test]
-fn what_depends_on_the_transport_is_kept_over_http() {
+fn the_server_passes_transport_checks_over_http() {
     let serve = [
         env!("CARGO_BIN_EXE_tabellion-under-test"),
         "serve",

@@ -1,5 +1,4 @@
-//! The architecture's invariants, as the README lists them, where neither the compiler nor the crates' dependencies hold
-//! them.
+//! The architecture's invariants in the README that neither the compiler nor the crates' dependencies enforce.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +11,7 @@ use std::{
 use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
-/// The sources that a release of the server is made of.
+/// The source folders of a release.
 const PRODUCT: [&str; 6] = [
     "server/src",
     "server/platform/src",
@@ -43,7 +42,7 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The files below `dir` in which one of `words` occurs, as `file: word`.
+/// Returns the files below `dir` that contain one of `words`, as `file: word`.
 fn mentions(dir: &str, words: &[&str], except: impl Fn(&Path) -> bool) -> Vec<String> {
     let mut found = vec![];
     for file in rust_files(&workspace().join(dir))
@@ -110,7 +109,7 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
     }
 }
 
-/// The contract for the official conformance suite needs a feature that nothing enables by default.
+/// The contract for the official conformance suite needs a feature that no default feature enables.
 #[test]
 fn no_release_has_fixtures() {
     let mut served = tabellion::contracts::names();
@@ -166,7 +165,7 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
 
 /// Which crates of the server depend on which. An edge that is missing here needs a reason, and a new map in the README.
 #[test]
-fn the_server_is_built_in_floors() {
+fn the_servers_crates_depend_only_downwards() {
     for (package, below) in [
         ("tabellion-platform", &[][..]),
         ("tabellion-markdown", &[]),
@@ -233,7 +232,7 @@ fn conformance_never_depends_on_the_server() {
     }
 }
 
-/// Whatever changes a file names one of these.
+/// Functions that change files: code that changes a file calls one of these.
 const WRITES: [&str; 12] = [
     "fs::write",
     "File::create",
@@ -251,7 +250,7 @@ const WRITES: [&str; 12] = [
 
 #[test]
 fn only_the_library_writes() {
-    // The demonstration makes the folder that it hands to a server, and API keys are in a file outside of all libraries.
+    // The guided tour creates the folder that it serves, and API keys are in a file outside all libraries.
     for (folder, writers) in [
         ("server/markdown/src", &[][..]),
         ("server/mcp/src", &[]),
@@ -264,7 +263,7 @@ fn only_the_library_writes() {
     }
 }
 
-/// The modules of the library that change files, and which.
+/// The modules of the library that change files, with the files.
 const WRITERS: [(&str, &str); 11] = [
     ("init.rs", "a repository where there is none"),
     (
@@ -282,7 +281,7 @@ const WRITERS: [(&str, &str); 11] = [
     ("maintenance.rs", "nothing itself; git's program"),
 ];
 
-/// What changes a file through a folder held open.
+/// Functions that change a file through an open folder.
 const WRITES_IN_FOLDERS: [&str; 5] = [
     ".create_file(",
     ".exchange(",

@@ -1,5 +1,5 @@
-//! Notes that are larger than anybody's: each tool answers, or says what the limit is, and the server lives. What it took
-//! is printed.
+//! Notes larger than those of any real library: each tool answers, or refuses and names the limit, and the server survives.
+//! The test prints time and memory.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Library, Server, edit, process};
 
-/// A hundred megabytes of lines, and fifty of one line; five where the compiler did not optimise.
+/// A hundred megabytes of lines, and fifty of one line; five in unoptimized builds.
 const LINES: &str = "lines.md";
 const ONE_LINE: &str = "line.md";
 const WORDS: usize = if cfg!(debug_assertions) {
@@ -30,8 +30,8 @@ fn large() -> Library {
     library
 }
 
-/// The most memory that a server has used so far, in megabytes.
-fn most_memory(server: &Server) -> u64 {
+/// Returns the peak memory of a server in megabytes.
+fn peak_memory(server: &Server) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", process(&server.target))).expect("it runs");
     let line = status
         .lines()
@@ -46,11 +46,11 @@ fn most_memory(server: &Server) -> u64 {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn large_notes_are_answered_or_refused() {
+fn each_tool_answers_or_refuses_large_notes() {
     let library = large();
     let section = |path: &str| edit(path, "append", "", "more\n");
     let write = |path: &str| json!({ "path": path, "content": "short\n" });
-    // Which call, on which note, and whether it is refused for the note's size.
+    // Tool, note, and whether the note's size leads to a refusal.
     let cases: [(&str, &str, Value, bool); 12] = [
         ("read_markdown", LINES, json!({ "path": LINES }), true),
         ("read_markdown", ONE_LINE, json!({ "path": ONE_LINE }), false),
@@ -84,7 +84,7 @@ fn large_notes_are_answered_or_refused() {
         let mut server = library.serve();
         let since = Instant::now();
         let outcome = server.call(tool, request);
-        let (taken, memory) = (since.elapsed(), most_memory(&server));
+        let (taken, memory) = (since.elapsed(), peak_memory(&server));
         println!(
             "{tool} {path}: {memory} MB, {taken:.1?}, {}",
             if outcome.is_ok() { "answered" } else { "refused" }

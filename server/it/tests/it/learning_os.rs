@@ -1,4 +1,4 @@
-//! The learning OS: what may be read, and a memory that only grows, with a person's approval.
+//! The learning OS: readable paths, and append-only memory with a person's approval.
 
 use std::{
     os::unix::fs::symlink,
@@ -33,7 +33,7 @@ fn serve(library: &Library) -> Server {
     library.serve_with(&["--contract", CONTRACT.id])
 }
 
-/// The tools as the source document has them: under `## name` a description and two blocks of JSON.
+/// Returns the tools of the source document: under `## name` a description and two JSON blocks.
 fn documented() -> Vec<Value> {
     let after = |text: &'static str, mark: &str| -> &'static str {
         text.split_once(mark).map_or("", |(_, after)| after)
@@ -65,7 +65,7 @@ fn documented() -> Vec<Value> {
 }
 
 #[test]
-fn the_listed_tools_are_the_documented_ones() {
+fn the_server_lists_the_documented_tools() {
     let mut server = serve(&Library::empty());
     let list = server.target.request("tools/list", json!({})).expect("a list");
     let listed = list["result"]["tools"]
@@ -121,7 +121,7 @@ fn a_greeting_needs_a_name() {
 }
 
 #[test]
-fn what_may_be_read_is_read_and_nothing_else() {
+fn the_server_reads_permitted_paths_only() {
     let library = Library::with(&[
         ("docs/a.md", "# A\r\n\u{feff}\n"),
         ("docs/deep/er/b.txt", "b"),
@@ -232,7 +232,7 @@ fn what_may_be_read_is_read_and_nothing_else() {
     server.close();
 }
 
-/// Decides, and keeps what it was shown.
+/// An approver that records the proposals it was shown.
 #[derive(Debug)]
 struct Person {
     decision: Decision,
@@ -246,13 +246,13 @@ impl Approver for Person {
     }
 }
 
-/// The contract over a library, as one process has it.
+/// Opens the contract for a library.
 fn open(root: &Path) -> Arc<dyn Contract> {
     let library = library::Library::open(root, library::Options::default()).expect("a library");
     contracts::service(CONTRACT.id, &Arc::new(library), None).expect("a contract")
 }
 
-/// Appends with this decision of a person; what they were shown beside the answer.
+/// Appends with a given decision; returns the answer and the shown proposals.
 fn append(
     contract: &dyn Contract,
     arguments: Value,
@@ -282,7 +282,7 @@ fn practice(content: &str) -> Value {
 }
 
 #[test]
-fn what_is_shown_is_appended_and_all_before_it_stays() {
+fn an_append_adds_exactly_the_shown_text() {
     let line = |event: &str| format!("{{\"timestamp\":\"{NOW}\",\"event\":{}}}\n", json!(event));
     let cases: Vec<(&str, Option<&[u8]>, Value, String)> = vec![
         (LOG, None, entry("a"), line("a")),
@@ -330,7 +330,7 @@ fn what_is_shown_is_appended_and_all_before_it_stays() {
         let after = library.get(path);
         assert_eq!(after, [before.unwrap_or_default(), appended.as_bytes()].concat());
         let shown: Vec<_> = shown.into_iter().map(|it| (it.path, it.shown)).collect();
-        // The newline that a person left away is no part of the entry.
+        // A missing final newline is no part of the entry.
         let text = appended.strip_prefix('\n').unwrap_or(&appended);
         assert_eq!(shown, [(path.into(), text.into())]);
         let commits = library.ledger().commits_since(&ledger);
@@ -344,7 +344,7 @@ fn what_is_shown_is_appended_and_all_before_it_stays() {
 }
 
 #[test]
-fn what_is_refused_leaves_no_trace() {
+fn a_refused_append_leaves_no_trace() {
     let library = Library::with(&[(LOG, "{}\n")]);
     let contract = open(library.root());
     let json_of = |bytes: usize| {
@@ -388,7 +388,11 @@ fn what_is_refused_leaves_no_trace() {
             panic!("{arguments}: {answer:?}")
         };
         assert_eq!(i64::from(error.code), expected, "{arguments}: {error:?}");
-        assert_eq!(shown, [], "nobody is asked for what can't be: {arguments}");
+        assert_eq!(
+            shown,
+            [],
+            "an invalid call must not ask for approval: {arguments}"
+        );
         assert_eq!(library.ledger(), before, "{arguments}");
     }
     for most in [
@@ -401,7 +405,7 @@ fn what_is_refused_leaves_no_trace() {
 }
 
 #[test]
-fn without_approval_nothing_is_written() {
+fn the_server_writes_nothing_without_approval() {
     let library = Library::with(&[(LOG, "{}\n")]);
     let before = library.ledger();
     let contract = open(library.root());
@@ -417,7 +421,7 @@ fn without_approval_nothing_is_written() {
 }
 
 #[test]
-fn appends_of_several_at_once_all_arrive() {
+fn concurrent_appends_all_arrive() {
     const EACH: usize = 8;
     let library = Library::with(&[(LOG, "{\"timestamp\":\"2026-01-01T00:00:00Z\"}")]);
     let before = library.ledger();

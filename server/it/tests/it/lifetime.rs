@@ -1,4 +1,4 @@
-//! The server leaves when its client is gone, and its handshake waits for nothing.
+//! The server ends when its client is gone, and answers the handshake without delay.
 
 use std::{
     fs,
@@ -13,10 +13,10 @@ use tabellion_conformance::{Target, target::ANSWER_TIMEOUT};
 use crate::support::{Library, Server, edit, exited};
 
 #[test]
-fn it_exits_at_the_end_of_input() {
+fn the_server_exits_at_the_end_of_input() {
     let library = Library::empty();
     library.serve().close();
-    // Also without a handshake, and with a request that nobody waits for.
+    // Also without a handshake, and with a request whose answer the client does not read.
     let target = Target::start(&mut library.command()).expect("the server starts");
     assert!(exited(target).success());
     let mut server = library.serve();
@@ -32,18 +32,18 @@ fn it_exits_at_the_end_of_input() {
     assert_eq!(
         library.get("a.md"),
         b"a\n",
-        "what was asked before the end of input is done"
+        "the server executes requests before the end of input"
     );
     assert_eq!(library.ledger().status, "");
 }
 
-/// The log of a library that can't be recovered, what a server over HTTP says of where it listens, and why it does not start.
+/// Covers the log of a library that can't be recovered, the address of a server over HTTP, and the reason of a failed start.
 #[test]
 #[cfg(target_os = "linux")]
-fn that_nobody_hears_what_it_says_is_no_reason_to_end() {
-    for why in ["nobody reads", "no space is left"] {
+fn a_closed_standard_error_does_not_stop_the_server() {
+    for why in ["the reader is gone", "no space is left"] {
         let stderr = || match why {
-            "nobody reads" => Stdio::from(std::io::pipe().expect("a pipe").1),
+            "the reader is gone" => Stdio::from(std::io::pipe().expect("a pipe").1),
             _ => fs::File::create("/dev/full").expect("a device").into(),
         };
         let library = Library::with(&[("a.md", "# A\n")]);
@@ -68,10 +68,10 @@ fn that_nobody_hears_what_it_says_is_no_reason_to_end() {
     }
 }
 
-/// The parent is a shell that starts the server with a pipe which this process keeps open, and then dies.
+/// The parent is a shell that starts the server with a pipe and then dies, while this process keeps the pipe open.
 #[test]
 #[cfg(target_os = "linux")]
-fn it_exits_when_its_parent_is_gone() {
+fn the_server_exits_when_its_parent_is_gone() {
     let library = Library::empty();
     let pid_file = tempfile::NamedTempFile::new().expect("a file");
     let script = format!(
@@ -86,7 +86,7 @@ fn it_exits_when_its_parent_is_gone() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("a shell");
-    // Held until the end: the server must leave although its input has not ended.
+    // Kept until the end: the server must exit although its input has not ended.
     let input = shell.stdin.take();
     let since = Instant::now();
     let server = loop {
@@ -111,7 +111,7 @@ fn it_exits_when_its_parent_is_gone() {
 }
 
 #[test]
-fn a_killed_server_leaves_a_library_that_the_next_one_serves() {
+fn the_next_server_serves_the_library_of_a_killed_one() {
     let library = Library::with(&[("a.md", "# A\n")]);
     for round in 0..5 {
         let mut server = library.serve();
@@ -125,7 +125,7 @@ fn a_killed_server_leaves_a_library_that_the_next_one_serves() {
                 )
                 .expect("sent");
         }
-        // At least one answer, then the kill comes at some point among the others.
+        // The kill comes after at least one answer.
         server.target.receive().expect("an answer");
         server.target.kill();
     }
@@ -136,7 +136,7 @@ fn a_killed_server_leaves_a_library_that_the_next_one_serves() {
     let ledger = library.ledger();
     assert_eq!(ledger.status, "");
     let text = String::from_utf8(library.get("a.md")).expect("UTF-8");
-    // A commit for each line and none without: the first one and that of b.md are not lines.
+    // Each line has one commit; the first commit and that of b.md add no line.
     assert_eq!(ledger.commits.len() - 2, text.lines().count() - 1);
     tabellion_conformance::ledger::fsck(library.root()).expect("a sound repository");
 }

@@ -1,4 +1,4 @@
-//! A library with a long history: its log and its idempotency keys, whatever happened to their cache.
+//! A library with a long history: its log and idempotency keys, in any state of their cache.
 
 use std::{
     io::Write as _,
@@ -14,7 +14,7 @@ use crate::support::Library;
 
 const LENGTH: usize = 30_000;
 
-/// Of many commits, each an entry with the key `key-N`.
+/// Creates a library with many commits, each with a log entry and the key `key-N`.
 fn long() -> Library {
     let library = Library::empty();
     ledger::git(library.root(), &["init", "--quiet", "--initial-branch=main"]).expect("git init");
@@ -51,7 +51,7 @@ fn long() -> Library {
     library
 }
 
-/// The log, and keys from its whole length, are there; one that was never used is not.
+/// Checks that the log and keys from its whole length are found, and an unused key is not.
 #[track_caller]
 fn assert_exact(library: &Library, newer: usize) {
     let mut server = library.serve();
@@ -84,7 +84,7 @@ fn assert_exact(library: &Library, newer: usize) {
 }
 
 #[test]
-fn a_server_that_is_killed_while_it_builds_the_cache_leaves_the_log_right() {
+fn a_kill_while_the_cache_is_built_keeps_the_log_correct() {
     let library = long();
     for round in 0..6 {
         let mut server = library.serve();
@@ -95,7 +95,7 @@ fn a_server_that_is_killed_while_it_builds_the_cache_leaves_the_log_right() {
         server.target.kill();
         assert_exact(&library, 0);
     }
-    // Two servers at once, both of which find it missing.
+    // Two concurrent servers, both of which find the cache missing.
     let _ = std::fs::remove_dir_all(library.path(".git/tabellion"));
     let mut servers = [library.serve(), library.serve()];
     for (number, server) in servers.iter_mut().enumerate() {

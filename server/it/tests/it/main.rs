@@ -1,4 +1,4 @@
-//! The built server, driven over its pipes and judged on the disk.
+//! End-to-end tests of the built server, which check its answers and the disk.
 
 mod approval;
 mod attacks;

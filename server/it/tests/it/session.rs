@@ -1,4 +1,4 @@
-//! The eight tools in use: what they answer, and what they leave on the disk and in git.
+//! The eight tools in use: their answers, and their effects on the disk and in git.
 
 use serde_json::{Value, json};
 use tabellion_conformance::{Ledger, ledger};
@@ -11,8 +11,8 @@ fn commit(answer: &Value) -> String {
     answer["git_commit_sha"].as_str().expect("a commit").to_string()
 }
 
-/// Runs one mutation and holds it against the disk: one commit that is HEAD and touches `path` alone, one log
-/// entry that agrees with it, a clean work tree, a sound repository.
+/// Runs one mutation and compares it with the disk: one commit at HEAD that changes `path` alone, one matching log entry, a
+/// clean working tree, a sound repository.
 fn mutate(library: &Library, server: &mut Server, tool: &str, path: &str, request: Value) -> Answer {
     let before = library.ledger();
     let answer = server
@@ -48,7 +48,7 @@ fn mutate(library: &Library, server: &mut Server, tool: &str, path: &str, reques
     answer
 }
 
-/// Calls a tool that must refuse, and checks that nothing has changed anywhere.
+/// Calls a tool that must refuse, and checks that nothing has changed.
 pub(crate) fn refuse(
     library: &Library,
     server: &mut Server,
@@ -70,7 +70,7 @@ pub(crate) fn refuse(
 }
 
 #[test]
-fn a_document_lives_and_dies() {
+fn a_document_is_created_edited_and_deleted() {
     let library = Library::empty();
     let mut server = library.serve();
 
@@ -157,9 +157,9 @@ fn a_document_lives_and_dies() {
     server.close();
 }
 
-/// (operation, target, content, what the file is then)
+/// (operation, target, content, resulting file)
 const EDITS: [(&str, &str, &str, &str); 8] = [
-    // Without a blank line the paragraph before would swallow it.
+    // Without a blank line the paragraph before would swallow the content.
     ("append", "", "End.\n", "# A\n\none\n\n## B\n\ntwo\n\nEnd.\n"),
     ("append", "", "- End.", "# A\n\none\n\n## B\n\ntwo\n- End."),
     ("prepend", "", "Top.\n\n", "Top.\n\n# A\n\none\n\n## B\n\ntwo\n"),
@@ -176,7 +176,7 @@ const EDITS: [(&str, &str, &str, &str); 8] = [
 ];
 
 #[test]
-fn each_edit_does_what_its_preview_shows() {
+fn each_edit_does_exactly_what_its_preview_shows() {
     for (operation, target, content, expected) in EDITS {
         for crlf in [false, true] {
             let ending = |text: &str| {
@@ -199,7 +199,7 @@ fn each_edit_does_what_its_preview_shows() {
                 "{operation} {target:?}"
             );
 
-            // What git makes of the preview's diff in the state before is what the edit made.
+            // `git apply` of the preview's diff to the old state gives the edit's result.
             let edited = library.get("a.md");
             ledger::git(library.root(), &["checkout", "--quiet", "HEAD~1", "--", "."])
                 .expect("the state before");
@@ -219,7 +219,7 @@ fn each_edit_does_what_its_preview_shows() {
 }
 
 #[test]
-fn targets_that_are_missing_or_ambiguous_are_refused_with_candidates() {
+fn an_edit_refuses_missing_and_ambiguous_targets_with_candidates() {
     let library = Library::with(&[("a.md", "# A\n\n## Notes\n\none\n\n# B\n\n## Notes\n\ntwo\n")]);
     let mut server = library.serve();
     for tool in ["preview_markdown_change", "edit_markdown"] {
@@ -248,7 +248,7 @@ fn targets_that_are_missing_or_ambiguous_are_refused_with_candidates() {
         assert_eq!(missing.name, "NOT_FOUND");
         assert!(missing.message.contains("## Notes"), "{}", missing.message);
     }
-    // A slug tells them apart.
+    // A slug distinguishes them.
     mutate(
         &library,
         &mut server,
@@ -263,7 +263,7 @@ fn targets_that_are_missing_or_ambiguous_are_refused_with_candidates() {
 }
 
 #[test]
-fn a_persons_work_is_neither_swept_in_nor_lost() {
+fn a_mutation_neither_commits_nor_loses_a_persons_work() {
     let library = Library::with(&[("a.md", "# A\n"), ("b.md", "# B\n"), ("c.md", "# C\n")]);
     library.put("b.md", "# B staged\n");
     ledger::git(library.root(), &["add", "b.md"]).expect("git add");
@@ -279,7 +279,7 @@ fn a_persons_work_is_neither_swept_in_nor_lost() {
     );
     assert_eq!(library.get("c.md"), b"# C changed\n");
 
-    // A file with uncommitted bytes: they get a commit of their own, below ours.
+    // Uncommitted bytes of the file get a commit of their own, before the tool's.
     let before = library.ledger();
     let answer = server
         .call("edit_markdown", edit("c.md", "append", "", "more\n"))
@@ -309,7 +309,7 @@ fn a_persons_work_is_neither_swept_in_nor_lost() {
 }
 
 #[test]
-fn a_version_that_is_only_staged_is_not_thrown_away() {
+fn a_mutation_keeps_a_version_that_is_only_staged() {
     let library = Library::with(&[("a.md", "# A\n"), ("b.md", "# B\n")]);
     library.put("a.md", "# A staged\n");
     ledger::git(library.root(), &["add", "a.md"]).expect("git add");
@@ -329,7 +329,7 @@ fn a_version_that_is_only_staged_is_not_thrown_away() {
 }
 
 #[test]
-fn uncommitted_bytes_can_be_refused_instead() {
+fn an_option_refuses_files_with_uncommitted_bytes() {
     let library = Library::with(&[("a.md", "# A\n")]);
     library.put("a.md", "# A changed\n");
     let mut server = library.serve_with(&["--external", "refuse"]);
@@ -344,7 +344,7 @@ fn uncommitted_bytes_can_be_refused_instead() {
 }
 
 #[test]
-fn an_uncommitted_file_is_read_as_it_is() {
+fn reading_returns_uncommitted_bytes() {
     let library = Library::with(&[("a.md", "# A\n")]);
     library.put("a.md", "# A changed\n");
     let mut server = library.serve();
@@ -356,7 +356,7 @@ fn an_uncommitted_file_is_read_as_it_is() {
 }
 
 #[test]
-fn a_base_that_is_no_more_is_refused() {
+fn a_mutation_refuses_a_stale_base() {
     let library = Library::with(&[("a.md", "# A\n")]);
     let mut server = library.serve();
     let request = edit("a.md", "append", "", "x\n");
@@ -373,7 +373,7 @@ fn a_base_that_is_no_more_is_refused() {
         (stale.name.as_str(), &stale.data["expected"]),
         ("CONFLICT", &base)
     );
-    // The first answer's base leads on.
+    // The base in the first answer is accepted.
     let next = json!({ "tabellion/ifBase": first.meta["tabellion/base"] });
     server.call_with("edit_markdown", request, next).expect("edited");
 
@@ -406,7 +406,7 @@ fn the_same_idempotency_key_commits_once() {
         (&first.response, &json!(true))
     );
     server.close();
-    // It also holds for another server, after a deletion, and after other edits.
+    // This also holds for another server, after a deletion, and after other edits.
     let mut server = library.serve();
     let restarted = server
         .call_with("edit_markdown", request, key.clone())
@@ -424,7 +424,7 @@ fn the_same_idempotency_key_commits_once() {
 }
 
 #[test]
-fn conditions_that_are_not_known_are_refused() {
+fn the_server_refuses_unknown_conditions() {
     let library = Library::with(&[("a.md", "# A\n")]);
     let mut server = library.serve();
     let request = edit("a.md", "append", "", "x\n");

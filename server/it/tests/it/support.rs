@@ -1,4 +1,4 @@
-//! A throw-away library, a server over it, and calls that read well.
+//! A throw-away library, a server for it, and short forms of calls.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// A library whose repository the server will make.
+    /// Creates a library whose repository the server will create.
     pub(crate) fn empty() -> Self {
         Self {
             dir: TempDir::new().expect("a temporary folder"),
@@ -31,7 +31,7 @@ impl Library {
         }
     }
 
-    /// As [`empty`](Self::empty), in a folder of `place`.
+    /// Like [`empty`](Self::empty), in a new folder below `place`.
     pub(crate) fn empty_in(place: &Path) -> Self {
         Self {
             dir: TempDir::new_in(place).expect("a temporary folder"),
@@ -39,12 +39,12 @@ impl Library {
         }
     }
 
-    /// The same library, served by `program`.
+    /// Returns the same library, served by `program`.
     pub(crate) fn served_by(self, program: &'static str) -> Self {
         Self { program, ..self }
     }
 
-    /// A library that holds `files`, committed by a person.
+    /// Creates a library with `files`, committed by a person.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let library = Self::empty();
         ledger::git(library.root(), &["init", "--quiet", "--initial-branch=main"]).expect("git init");
@@ -92,14 +92,14 @@ impl Library {
         self.serve_with(&[])
     }
 
-    /// As [`serve`](Self::serve), with more arguments.
+    /// Like [`serve`](Self::serve), with more arguments.
     pub(crate) fn serve_with(&self, arguments: &[&str]) -> Server {
         let mut target = Target::start(self.command().args(arguments)).expect("the server starts");
         target.initialize("2025-11-25").expect("a handshake");
         Server { target }
     }
 
-    /// The command that serves this library.
+    /// Returns the command that serves this library.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(self.program);
         command
@@ -117,7 +117,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Calls a tool; its response, or its error.
+    /// Calls a tool; returns its response or error.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Outcome<Value> {
         self.call_with(tool, arguments, json!({}))
             .map(|answer| answer.response)
@@ -136,18 +136,18 @@ impl Server {
     }
 }
 
-/// Ends a server that was started here; how it exited.
+/// Ends a server that was started here; returns its exit status.
 pub(crate) fn exited(target: Target) -> ExitStatus {
     let ended = target.close().expect("the server exits");
     ended.expect("it was started here")
 }
 
-/// The process id of a server that was started here.
+/// Returns the process id of a server that was started here.
 pub(crate) fn process(target: &Target) -> u32 {
     target.id().expect("it was started here")
 }
 
-/// What a tool answered.
+/// A tool's answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) response: Value,
@@ -157,7 +157,7 @@ pub(crate) struct Answer {
 /// A tool's answer, or its error.
 pub(crate) type Outcome<T> = Result<T, Box<Refusal>>;
 
-/// Why it did not.
+/// A tool's error.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) code: i64,
@@ -167,7 +167,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// The ids of the rules that were broken.
+    /// Returns the ids of the broken rules.
     pub(crate) fn rules(&self) -> Vec<&str> {
         let violations = self.data["violations"]
             .as_array()
@@ -215,7 +215,7 @@ pub(crate) fn outcome(message: &Value) -> Outcome<Answer> {
     })
 }
 
-/// An edit of a section, or of the whole file where `target` is empty.
+/// Returns the arguments of an edit of a section, or of the whole file if `target` is empty.
 pub(crate) fn edit(path: &str, operation: &str, target: &str, content: &str) -> Value {
     let mut request = json!({ "path": path, "operation": { "type": operation, "content": content } });
     if !target.is_empty() {

@@ -1,4 +1,4 @@
-//! A client that waits for a call: what it hears meanwhile, and what becomes of the call if it stops waiting.
+//! Progress and cancellation of calls.
 
 use std::{fs, thread, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::support::{Library, exited, process};
 const STATELESS: &str = "2026-07-28";
 const REVISIONS: [&str; 2] = ["2025-11-25", STATELESS];
 
-/// A library that takes long to search, and little room: most of its files are the same one by other names.
+/// Creates a library that takes long to search and little disk space: most files are hard links.
 fn large() -> Library {
     let library = Library::with(&[("a.md", "# A\n")]);
     library.put("0.md", "No needle in here, nor anywhere else.\n".repeat(1 << 16));
@@ -44,7 +44,7 @@ fn cancel(target: &mut Target, id: i64) {
     target.send(cancelled.to_string()).expect("sent");
 }
 
-/// The clock ticks that a process has computed for.
+/// Returns the CPU time of a process in clock ticks.
 #[cfg(target_os = "linux")]
 fn ticks(process: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
@@ -60,7 +60,7 @@ fn ticks(process: u32) -> u64 {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_search_tells_how_far_it_is_and_stops_when_it_is_cancelled() {
+fn a_search_reports_progress_and_stops_when_cancelled() {
     let library = large();
     for revision in REVISIONS {
         let mut target = start(&library, revision);
@@ -81,7 +81,7 @@ fn a_search_tells_how_far_it_is_and_stops_when_it_is_cancelled() {
         }
         assert!(heard.is_sorted_by(|one, other| one < other), "{heard:?}");
         cancel(&mut target, search);
-        // It answers others, and of the search there is at most the progress that was on its way.
+        // The server answers other requests; the search sends at most the progress that was under way.
         let listing = post(
             &mut target,
             revision,
@@ -115,7 +115,7 @@ fn a_search_tells_how_far_it_is_and_stops_when_it_is_cancelled() {
 }
 
 #[test]
-fn a_change_that_is_cancelled_is_made_whole_or_not_at_all() {
+fn a_cancelled_change_is_complete_or_has_no_effect() {
     let library = Library::with(&[("a.md", "# A\n")]);
     for revision in REVISIONS {
         let mut target = start(&library, revision);
@@ -127,7 +127,7 @@ fn a_change_that_is_cancelled_is_made_whole_or_not_at_all() {
             let write = post(&mut target, revision, "write_markdown", arguments, json!({}));
             thread::sleep(Duration::from_millis(round));
             cancel(&mut target, write);
-            // The next change waits for the one before it.
+            // The next change waits for the previous one.
             let arguments = json!({ "path": "a.md", "content": format!("{revision} {round}\n") });
             let next = post(&mut target, revision, "write_markdown", arguments, json!({}));
             while target.receive().expect("an answer")["id"] != next {}

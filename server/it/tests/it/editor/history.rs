@@ -1,14 +1,14 @@
-//! Undo and redo: exact, shared, lasting, and never over somebody's work.
+//! Undo and redo: exact, shared between processes, persistent, and never overwriting a person's work.
 
 use std::thread;
 
 use super::*;
 
 #[test]
-fn a_hundred_and_twenty_steps_back_and_forth_over_restarts_and_processes() {
-    let mut desk = Desk::with(TREE);
-    let mut other = serve(&desk.library);
-    let mut texts = vec![desk.text()];
+fn undo_and_redo_survive_restarts_and_other_processes() {
+    let mut session = EditorSession::with(TREE);
+    let mut other = serve(&session.library);
+    let mut texts = vec![session.text()];
     for step in 0..120 {
         let (tool, arguments) = match step % 4 {
             0 => ("insert_section", insert(&format!("N{step}"), "text", 1)),
@@ -22,134 +22,149 @@ fn a_hundred_and_twenty_steps_back_and_forth_over_restarts_and_processes() {
             ),
             _ => ("delete_section", json!({ "heading": format!("N{}", step - 3) })),
         };
-        desk.edit(tool, arguments);
-        texts.push(desk.text());
+        session.edit(tool, arguments);
+        texts.push(session.text());
     }
     for (step, text) in texts.iter().enumerate().rev().skip(1) {
         match step % 50 {
-            7 => desk.restart(),
-            // The other process has seen nothing of all that.
+            7 => session.restart(),
+            // The other process has not read the document since it started.
             8 => drop(other.call("undo", json!({})).expect("undone")),
-            _ => drop(desk.edit("undo", json!({}))),
+            _ => drop(session.edit("undo", json!({}))),
         }
         if step % 50 == 7 {
-            desk.edit("undo", json!({}));
+            session.edit("undo", json!({}));
         }
-        assert_eq!(&desk.text(), text, "step {step}");
+        assert_eq!(&session.text(), text, "step {step}");
     }
-    assert!(desk.refuse("undo", json!({})).message.contains("nothing to undo"));
-    desk.restart();
+    assert!(
+        session
+            .refuse("undo", json!({}))
+            .message
+            .contains("nothing to undo")
+    );
+    session.restart();
     for text in &texts[1..] {
-        desk.edit("redo", json!({}));
-        assert_eq!(&desk.text(), text);
+        session.edit("redo", json!({}));
+        assert_eq!(&session.text(), text);
     }
-    assert!(desk.refuse("redo", json!({})).message.contains("nothing to redo"));
-    ledger::fsck(desk.library.root()).expect("a sound repository");
+    assert!(
+        session
+            .refuse("redo", json!({}))
+            .message
+            .contains("nothing to redo")
+    );
+    ledger::fsck(session.library.root()).expect("a sound repository");
 }
 
-/// What somebody does to the document, and how that is called.
-type ByHand = (&'static str, fn(&Desk));
+/// A person's change of the document, with its name.
+type HandEdit = (&'static str, fn(&EditorSession));
 
 #[test]
-fn a_new_edit_leaves_nothing_to_redo() {
-    let mut desk = Desk::with(TREE);
-    desk.edit("update_section", json!({ "section_id": "@B", "content": "one" }));
-    desk.edit("undo", json!({}));
-    desk.edit("update_section", json!({ "section_id": "@B", "content": "two" }));
-    assert_eq!(desk.refuse("redo", json!({})).code, -32000);
-    desk.edit("undo", json!({}));
-    assert_eq!(desk.text(), TREE);
-    assert_eq!(desk.refuse("undo", json!({})).code, -32000);
+fn a_new_edit_clears_the_redo_stack() {
+    let mut session = EditorSession::with(TREE);
+    session.edit("update_section", json!({ "section_id": "@B", "content": "one" }));
+    session.edit("undo", json!({}));
+    session.edit("update_section", json!({ "section_id": "@B", "content": "two" }));
+    assert_eq!(session.refuse("redo", json!({})).code, -32000);
+    session.edit("undo", json!({}));
+    assert_eq!(session.text(), TREE);
+    assert_eq!(session.refuse("undo", json!({})).code, -32000);
 }
 
-/// Whoever changes the document meanwhile, and however: it stays as it is.
+/// A hand edit stays, whether it is uncommitted, committed or amended.
 #[test]
-fn a_hand_edit_is_never_undone() {
-    let by_hand: [ByHand; 4] = [
-        ("not committed", |desk| desk.library.put(PATH, "# A\n\nby hand\n")),
-        ("committed", |desk| {
-            desk.library.put(PATH, "# A\n\nby hand\n");
-            desk.library.commit_all("by hand");
+fn undo_never_reverts_a_hand_edit() {
+    let by_hand: [HandEdit; 4] = [
+        ("not committed", |session| {
+            session.library.put(PATH, "# A\n\nby hand\n")
         }),
-        ("amended", |desk| {
-            desk.library.put(PATH, "# A\n\nby hand\n");
+        ("committed", |session| {
+            session.library.put(PATH, "# A\n\nby hand\n");
+            session.library.commit_all("by hand");
+        }),
+        ("amended", |session| {
+            session.library.put(PATH, "# A\n\nby hand\n");
             ledger::git(
-                desk.library.root(),
+                session.library.root(),
                 &["commit", "--quiet", "--amend", "--all", "--no-edit"],
             )
             .expect("amended");
         }),
-        ("by another contract", |desk| {
-            let mut other = desk.library.serve();
+        ("by another contract", |session| {
+            let mut other = session.library.serve();
             let request = json!({ "path": PATH, "content": "# A\n\nby hand\n" });
             other.call("write_markdown", request).expect("written");
             other.close();
         }),
     ];
     for (how, change) in by_hand {
-        let mut desk = Desk::with(TREE);
-        desk.edit("update_section", json!({ "section_id": "@A", "content": "one" }));
-        desk.edit("update_section", json!({ "section_id": "@A", "content": "two" }));
-        let two = desk.text();
-        change(&desk);
-        let refusal = desk.refuse("undo", json!({}));
+        let mut session = EditorSession::with(TREE);
+        session.edit("update_section", json!({ "section_id": "@A", "content": "one" }));
+        session.edit("update_section", json!({ "section_id": "@A", "content": "two" }));
+        let two = session.text();
+        change(&session);
+        let refusal = session.refuse("undo", json!({}));
         let advised =
             refusal.message.contains("changed by other means") || refusal.message.contains("nothing to undo");
         assert!(refusal.code == -32000 && advised, "{how}: {}", refusal.message);
-        assert_eq!(desk.text(), "# A\n\nby hand\n", "{how}");
+        assert_eq!(session.text(), "# A\n\nby hand\n", "{how}");
         if how == "amended" {
-            // The second edit is no longer a commit of ours; the first one is, and its text is not there.
+            // The second commit is no longer the editor's; the first one is, but the document lacks its text.
             continue;
         }
-        // What was done since can be undone, and then the hand edit is in the way again.
-        desk.call("insert_section", insert("X", "", 0)).expect("inserted");
-        desk.edit("undo", json!({}));
-        assert_eq!(desk.text(), "# A\n\nby hand\n", "{how}");
-        assert_eq!(desk.refuse("undo", json!({})).code, -32000, "{how}");
-        // Once it is taken back by hand, the way is free.
-        desk.library.put(PATH, &two);
-        desk.call("undo", json!({})).expect("undone");
-        desk.edit("undo", json!({}));
-        assert_eq!(desk.text(), TREE, "{how}");
+        // The edit after it can be undone; then the hand edit prevents further undo.
+        session
+            .call("insert_section", insert("X", "", 0))
+            .expect("inserted");
+        session.edit("undo", json!({}));
+        assert_eq!(session.text(), "# A\n\nby hand\n", "{how}");
+        assert_eq!(session.refuse("undo", json!({})).code, -32000, "{how}");
+        // After a person reverts the hand edit, undo continues.
+        session.library.put(PATH, &two);
+        session.call("undo", json!({})).expect("undone");
+        session.edit("undo", json!({}));
+        assert_eq!(session.text(), TREE, "{how}");
     }
 }
 
 #[test]
-fn line_endings_that_git_keeps_otherwise_come_back_as_they_were() {
+fn undo_restores_line_endings_that_git_normalizes() {
     let text = "# A\r\n\r\na\r\n\r\n# B\r\n\r\nb\r\n";
     let library = Library::with(&[(".gitattributes", "*.md text eol=crlf\n"), (PATH, text)]);
-    let mut desk = Desk::over(library);
-    let ids = desk.list();
-    desk.edit("update_section", json!({ "section_id": "@A", "content": "x" }));
-    desk.edit("delete_section", json!({ "section_id": "@B" }));
-    let last = desk.text();
-    desk.edit("undo", json!({}));
-    desk.edit("undo", json!({}));
-    assert_eq!((desk.text(), desk.list()), (text.to_owned(), ids));
-    desk.edit("redo", json!({}));
-    desk.edit("redo", json!({}));
-    assert_eq!(desk.text(), last);
+    let mut session = EditorSession::over(library);
+    let ids = session.list();
+    session.edit("update_section", json!({ "section_id": "@A", "content": "x" }));
+    session.edit("delete_section", json!({ "section_id": "@B" }));
+    let last = session.text();
+    session.edit("undo", json!({}));
+    session.edit("undo", json!({}));
+    assert_eq!((session.text(), session.list()), (text.to_owned(), ids));
+    session.edit("redo", json!({}));
+    session.edit("redo", json!({}));
+    assert_eq!(session.text(), last);
 }
 
 #[test]
-fn a_repeated_request_is_answered_with_the_first_ones_id() {
-    let mut desk = Desk::with(TREE);
+fn a_repeated_request_gets_the_id_of_the_first() {
+    let mut session = EditorSession::with(TREE);
     let mut once = || {
         let meta = json!({ "tabellion/idempotencyKey": "k-1" });
-        desk.server
+        session
+            .server
             .call_with("insert_section", insert("X", "x", 1), meta)
             .expect("inserted")
     };
     let (first, second) = (once(), once());
     assert_eq!(first.response, second.response);
     assert_eq!(second.meta["tabellion/replayed"], true);
-    assert_eq!(desk.id("X"), first.response["section_id"]);
+    assert_eq!(session.id("X"), first.response["section_id"]);
 }
 
 #[test]
-fn what_several_processes_insert_at_once_all_arrives_and_can_all_be_undone() {
-    let desk = Desk::with(TREE);
-    let library = &desk.library;
+fn concurrent_inserts_all_arrive_and_can_be_undone() {
+    let session = EditorSession::with(TREE);
+    let library = &session.library;
     let mut ids: Vec<String> = thread::scope(|scope| {
         let process = |name: usize| {
             let mut server = serve(library);
@@ -168,8 +183,8 @@ fn what_several_processes_insert_at_once_all_arrives_and_can_all_be_undone() {
             .flat_map(|process| process.join().expect("a process"))
             .collect()
     });
-    let mut desk = desk;
-    let mut listed: Vec<String> = desk
+    let mut session = session;
+    let mut listed: Vec<String> = session
         .list()
         .into_iter()
         .map(|(id, _)| id)
@@ -179,7 +194,7 @@ fn what_several_processes_insert_at_once_all_arrives_and_can_all_be_undone() {
     listed.sort();
     assert_eq!(listed, ids);
     for _ in 0..30 {
-        desk.edit("undo", json!({}));
+        session.edit("undo", json!({}));
     }
-    assert_eq!(desk.text(), TREE);
+    assert_eq!(session.text(), TREE);
 }

@@ -1,128 +1,134 @@
-//! Ids: always the same section, or an error.
+//! Section ids: an id names the same section, or is an error.
 
 use super::*;
 
 #[test]
-fn ids_stay_through_everything_and_are_never_used_again() {
-    let mut desk = Desk::with(TREE);
-    let before = desk.list();
-    let inserted = desk.edit("insert_section", insert("X", "x", 1))["section_id"]
+fn ids_are_stable_and_never_reused() {
+    let mut session = EditorSession::with(TREE);
+    let before = session.list();
+    let inserted = session.edit("insert_section", insert("X", "x", 1))["section_id"]
         .as_str()
         .expect("an id")
         .to_owned();
-    assert_eq!(desk.id("X"), inserted);
-    desk.edit("move_section", json!({ "section_id": "@D", "new_position": 1 }));
-    desk.edit(
+    assert_eq!(session.id("X"), inserted);
+    session.edit("move_section", json!({ "section_id": "@D", "new_position": 1 }));
+    session.edit(
         "update_section",
         json!({ "section_id": "@B", "content": "other" }),
     );
     for (id, heading) in &before {
-        assert_eq!(&desk.id(heading), id);
+        assert_eq!(&session.id(heading), id);
     }
-    let all = desk.list();
-    desk.restart();
-    assert_eq!(desk.list(), all);
-    assert_eq!(list(&mut serve(&desk.library)), all, "in another process");
+    let all = session.list();
+    session.restart();
+    assert_eq!(session.list(), all);
+    assert_eq!(list(&mut serve(&session.library)), all, "in another process");
 
-    // Gone is gone, though the same comes again; undo brings back the one that went.
-    desk.edit("delete_section", json!({ "section_id": inserted }));
-    let again = desk.edit("insert_section", insert("X", "x", 2));
+    // A deleted section's id stays invalid if an equal section is inserted; undo restores the id.
+    session.edit("delete_section", json!({ "section_id": inserted }));
+    let again = session.edit("insert_section", insert("X", "x", 2));
     assert_ne!(again["section_id"], inserted);
     assert_eq!(
-        desk.refuse("get_section", json!({ "section_id": inserted })).code,
-        -32000
-    );
-    desk.edit("undo", json!({}));
-    assert_eq!(
-        desk.refuse("get_section", json!({ "section_id": again["section_id"] }))
+        session
+            .refuse("get_section", json!({ "section_id": inserted }))
             .code,
         -32000
     );
-    desk.edit("undo", json!({}));
-    assert_eq!(desk.id("X"), inserted);
-    assert_eq!(desk.list(), all);
-    desk.restart();
-    assert_eq!(desk.list(), all);
+    session.edit("undo", json!({}));
+    assert_eq!(
+        session
+            .refuse("get_section", json!({ "section_id": again["section_id"] }))
+            .code,
+        -32000
+    );
+    session.edit("undo", json!({}));
+    assert_eq!(session.id("X"), inserted);
+    assert_eq!(session.list(), all);
+    session.restart();
+    assert_eq!(session.list(), all);
 }
 
 #[test]
-fn twins_are_told_apart() {
-    let mut desk = Desk::with("# A\n\n## Notes\n\n## Notes\n\n## Notes\n");
-    let before = desk.list();
-    desk.edit("delete_section", json!({ "section_id": before[2].0 }));
+fn equal_sections_have_different_ids() {
+    let mut session = EditorSession::with("# A\n\n## Notes\n\n## Notes\n\n## Notes\n");
+    let before = session.list();
+    session.edit("delete_section", json!({ "section_id": before[2].0 }));
     assert_eq!(
-        desk.list(),
+        session.list(),
         [before[0].clone(), before[1].clone(), before[3].clone()]
     );
-    desk.restart();
+    session.restart();
     assert_eq!(
-        desk.list(),
+        session.list(),
         [before[0].clone(), before[1].clone(), before[3].clone()]
     );
-    desk.edit(
+    session.edit(
         "move_section",
         json!({ "section_id": before[3].0, "new_position": 1 }),
     );
     assert_eq!(
-        desk.list(),
+        session.list(),
         [before[0].clone(), before[3].clone(), before[1].clone()]
     );
-    desk.edit("undo", json!({}));
-    desk.edit("undo", json!({}));
-    assert_eq!(desk.list(), before);
+    session.edit("undo", json!({}));
+    session.edit("undo", json!({}));
+    assert_eq!(session.list(), before);
 }
 
 #[test]
-fn a_hand_edit_leaves_the_ids_of_what_is_recognised() {
-    let mut desk = Desk::with(TREE);
-    let before = desk.list();
+fn a_hand_edit_keeps_the_ids_of_recognized_sections() {
+    let mut session = EditorSession::with(TREE);
+    let before = session.list();
     let by_hand = "# A\n\nother\n\n## New\n\nnew\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n";
-    desk.library.put(PATH, by_hand);
-    let uncommitted = desk.list();
+    session.library.put(PATH, by_hand);
+    let uncommitted = session.list();
     for (id, heading) in &before {
-        assert_eq!(&desk.id(heading), id);
+        assert_eq!(&session.id(heading), id);
     }
     let restarted = {
-        desk.restart();
-        desk.list()
+        session.restart();
+        session.list()
     };
     assert_eq!(restarted, uncommitted);
-    desk.library.commit_all("by hand");
-    assert_eq!(desk.list(), uncommitted, "once committed by a person");
+    session.library.commit_all("by hand");
+    assert_eq!(session.list(), uncommitted, "once committed by a person");
 
-    // What a change of ours adopts is the same as well.
-    desk.library.put(PATH, format!("{by_hand}\n## Last\n\nlast\n"));
-    let uncommitted = desk.list();
-    desk.call(
-        "update_section",
-        json!({ "section_id": "@Last", "content": "text" }),
-    )
-    .expect("updated");
-    assert_eq!(desk.list(), uncommitted);
-    desk.restart();
-    assert_eq!(desk.list(), uncommitted);
-    ledger::git(desk.library.root(), &["revert", "--no-edit", "HEAD"]).expect("reverted");
-    assert_eq!(desk.list(), uncommitted);
+    // A change that adopts the hand edit keeps the ids too.
+    session.library.put(PATH, format!("{by_hand}\n## Last\n\nlast\n"));
+    let uncommitted = session.list();
+    session
+        .call(
+            "update_section",
+            json!({ "section_id": "@Last", "content": "text" }),
+        )
+        .expect("updated");
+    assert_eq!(session.list(), uncommitted);
+    session.restart();
+    assert_eq!(session.list(), uncommitted);
+    ledger::git(session.library.root(), &["revert", "--no-edit", "HEAD"]).expect("reverted");
+    assert_eq!(session.list(), uncommitted);
 }
 
 #[test]
-fn a_branch_that_is_merged_brings_its_ids_along() {
-    let mut desk = Desk::with(TREE);
-    let git = |desk: &Desk, arguments: &[&str]| ledger::git(desk.library.root(), arguments).expect("git");
-    git(&desk, &["checkout", "--quiet", "-b", "draft"]);
-    desk.edit("insert_section", insert("X", "x", 1));
-    desk.edit(
+fn a_merged_branch_keeps_its_ids() {
+    let mut session = EditorSession::with(TREE);
+    let git = |session: &EditorSession, arguments: &[&str]| {
+        ledger::git(session.library.root(), arguments).expect("git")
+    };
+    git(&session, &["checkout", "--quiet", "-b", "draft"]);
+    session.edit("insert_section", insert("X", "x", 1));
+    session.edit(
         "update_section",
         json!({ "section_id": "@C", "content": "draft" }),
     );
-    let draft = desk.list();
-    git(&desk, &["checkout", "--quiet", "main"]);
-    assert_eq!(desk.list().len(), 4);
-    desk.library.put("other.md", "# Other\n");
-    desk.library.commit_all("other");
-    git(&desk, &["merge", "--quiet", "--no-edit", "draft"]);
-    assert_eq!(desk.list(), draft);
-    desk.edit("undo", json!({}));
-    desk.edit("undo", json!({}));
-    assert_eq!(desk.text(), TREE);
+    let draft = session.list();
+    git(&session, &["checkout", "--quiet", "main"]);
+    assert_eq!(session.list().len(), 4);
+    session.library.put("other.md", "# Other\n");
+    session.library.commit_all("other");
+    git(&session, &["merge", "--quiet", "--no-edit", "draft"]);
+    assert_eq!(session.list(), draft);
+    session.edit("undo", json!({}));
+    session.edit("undo", json!({}));
+    assert_eq!(session.text(), TREE);
 }

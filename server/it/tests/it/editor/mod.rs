@@ -1,4 +1,4 @@
-//! The SafeMarkdownEditor over the built server: its answers, and what they do to the document and to git.
+//! The SafeMarkdownEditor in the built server: its answers, and their effects on the document and on git.
 
 mod history;
 mod ids;
@@ -14,13 +14,13 @@ const PATH: &str = "notes/plan.md";
 const TREE: &str = "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n";
 
 /// A library with one document, and a server that edits it.
-struct Desk {
+struct EditorSession {
     library: Library,
     server: Server,
 }
 
-impl Desk {
-    /// A desk with a document that a person has committed.
+impl EditorSession {
+    /// Creates a library with a document that a person has committed.
     fn with(document: &str) -> Self {
         Self::over(Library::with(&[(PATH, document)]))
     }
@@ -30,7 +30,7 @@ impl Desk {
         Self { library, server }
     }
 
-    /// Ends the server and starts another one.
+    /// Restarts the server.
     fn restart(&mut self) {
         let server = std::mem::replace(&mut self.server, serve(&self.library));
         server.close();
@@ -40,19 +40,19 @@ impl Desk {
         String::from_utf8(self.library.get(PATH)).expect("text")
     }
 
-    /// Each section's id and heading.
+    /// Returns each section's id and heading.
     fn list(&mut self) -> Vec<(String, String)> {
         list(&mut self.server)
     }
 
-    /// The id of the section with this heading.
+    /// Returns the id of the section with this heading.
     fn id(&mut self, heading: &str) -> String {
         let list = self.list();
         let found = list.into_iter().find(|(_, other)| other == heading);
         found.unwrap_or_else(|| panic!("no section {heading}")).0
     }
 
-    /// The arguments, in which `@Heading` stands for that section's id.
+    /// Replaces each `@Heading` in the arguments by that section's id.
     fn arguments(&mut self, arguments: &Value) -> Value {
         let mut arguments = arguments.clone();
         for value in arguments
@@ -72,7 +72,7 @@ impl Desk {
         self.server.call(tool, arguments)
     }
 
-    /// Calls a tool that changes the document, and checks that this is one commit of it alone.
+    /// Calls a tool that changes the document, and checks that it makes one commit of this document alone.
     #[track_caller]
     fn edit(&mut self, tool: &str, arguments: Value) -> Value {
         let arguments = self.arguments(&arguments);
@@ -100,7 +100,7 @@ impl Desk {
         answer
     }
 
-    /// Calls a tool that must refuse, and checks that nothing has changed anywhere.
+    /// Calls a tool that must refuse, and checks that nothing has changed.
     #[track_caller]
     fn refuse(&mut self, tool: &str, arguments: Value) -> Box<Refusal> {
         let arguments = self.arguments(&arguments);
@@ -117,7 +117,7 @@ impl Desk {
         refusal
     }
 
-    /// What a request is answered with.
+    /// Returns the answer to a request.
     fn ask(&mut self, method: &str, params: Value) -> Value {
         let message = self.server.target.request(method, params).expect("an answer");
         assert!(message.get("error").is_none(), "{method}: {message}");

@@ -2,30 +2,30 @@
 
 use super::*;
 
-fn read(desk: &mut Desk, name: &str) -> Value {
-    let resources = desk.ask("resources/list", json!({}));
+fn read(session: &mut EditorSession, name: &str) -> Value {
+    let resources = session.ask("resources/list", json!({}));
     let resources = resources["resources"].as_array().cloned().expect("resources");
     let found = resources.iter().find(|resource| resource["name"] == name);
     let uri = found.unwrap_or_else(|| panic!("no resource {name}"))["uri"].clone();
-    let read = desk.ask("resources/read", json!({ "uri": uri }));
+    let read = session.ask("resources/read", json!({ "uri": uri }));
     let contents = &read["contents"][0];
     assert_eq!(contents["mimeType"], "application/json");
     serde_json::from_str(contents["text"].as_str().expect("text")).expect("JSON")
 }
 
 #[test]
-fn the_resources_say_what_the_document_is_and_was() {
-    let mut desk = Desk::with(TREE);
-    assert_eq!(read(&mut desk, "document"), json!({ "document": TREE }));
-    assert_eq!(read(&mut desk, "history"), json!({ "history": [] }));
-    let metadata = read(&mut desk, "metadata");
+fn the_resources_describe_the_document_and_its_history() {
+    let mut session = EditorSession::with(TREE);
+    assert_eq!(read(&mut session, "document"), json!({ "document": TREE }));
+    assert_eq!(read(&mut session, "history"), json!({ "history": [] }));
+    let metadata = read(&mut session, "metadata");
     assert_eq!(metadata["title"], "A");
     assert_eq!(metadata["created"], metadata["modified"]);
 
-    desk.edit("insert_section", insert("X", "x", 1));
-    desk.edit("undo", json!({}));
-    desk.restart();
-    let history = read(&mut desk, "history");
+    session.edit("insert_section", insert("X", "x", 1));
+    session.edit("undo", json!({}));
+    session.restart();
+    let history = read(&mut session, "history");
     let history = history["history"].as_array().expect("a history");
     let tools: Vec<_> = history
         .iter()
@@ -34,12 +34,12 @@ fn the_resources_say_what_the_document_is_and_was() {
     assert_eq!(tools, ["insert_section", "undo"]);
     assert_eq!(history[0]["details"]["heading"], "X");
     assert_eq!(history[1]["details"]["undoes"], history[0]["details"]["commit"]);
-    let metadata = read(&mut desk, "metadata");
+    let metadata = read(&mut session, "metadata");
     assert_eq!(metadata["modified"], history[1]["timestamp"]);
 
     let front_matter = "---\ntitle: The plan\nauthor: A. B.\ncreated: 2020-01-02\n---\n\n# A\n";
-    desk.library.put(PATH, front_matter);
-    let metadata = read(&mut desk, "metadata");
+    session.library.put(PATH, front_matter);
+    let metadata = read(&mut session, "metadata");
     assert_eq!(
         (&metadata["title"], &metadata["author"], &metadata["created"]),
         (
@@ -51,9 +51,9 @@ fn the_resources_say_what_the_document_is_and_was() {
 }
 
 #[test]
-fn prompts_hold_the_sections_own_text() {
-    let mut desk = Desk::with(TREE);
-    let id = desk.id("B");
+fn prompts_contain_the_sections_own_text() {
+    let mut session = EditorSession::with(TREE);
+    let id = session.id("B");
     for (name, arguments, text) in [
         (
             "summarize_section",
@@ -76,15 +76,15 @@ fn prompts_hold_the_sections_own_text() {
             format!("Generate an outline for the following document:\n{TREE}"),
         ),
     ] {
-        let prompt = desk.ask("prompts/get", json!({ "name": name, "arguments": arguments }));
+        let prompt = session.ask("prompts/get", json!({ "name": name, "arguments": arguments }));
         assert_eq!(prompt["messages"][0]["content"]["text"], text, "{name}");
     }
 }
 
 #[test]
 fn completion_offers_headings_and_ids_that_name_one_section() {
-    let mut desk = Desk::with("# Plan\n\n## Notes\n\n## Places\n\n# Other\n\n## Notes\n");
-    let list = desk.list();
+    let mut session = EditorSession::with("# Plan\n\n## Notes\n\n## Places\n\n# Other\n\n## Notes\n");
+    let list = session.list();
     let id = |position: usize| list[position].0.clone();
     for (value, expected) in [
         ("pl", vec!["Plan".into(), "Places".into(), id(0), id(2)]),
@@ -96,7 +96,7 @@ fn completion_offers_headings_and_ids_that_name_one_section() {
             "ref": { "type": "ref/prompt", "name": "summarize_section" },
             "argument": { "name": "section", "value": value },
         });
-        let completion = desk.ask("completion/complete", params);
+        let completion = session.ask("completion/complete", params);
         assert_eq!(completion["completion"]["values"], json!(expected), "{value}");
     }
 }

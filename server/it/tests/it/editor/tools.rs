@@ -1,9 +1,9 @@
-//! What each tool does, and what it refuses.
+//! The effect of each tool, and its refusals.
 
 use super::*;
 
 #[test]
-fn each_tool_does_what_it_says_to_the_bytes() {
+fn each_tool_changes_exactly_the_expected_bytes() {
     for (before, tool, arguments, after) in [
         (
             TREE,
@@ -67,17 +67,17 @@ fn each_tool_does_what_it_says_to_the_bytes() {
             "# A\n\na\n\n## D\n\nd\n## B\n\nb\n\n### C\n\nc\n\n",
         ),
     ] {
-        let mut desk = Desk::with(before);
-        desk.edit(tool, arguments.clone());
-        assert_eq!(desk.text(), after, "{tool} {arguments} of {before:?}");
-        let read = desk.call("get_document", json!({})).expect("the document");
+        let mut session = EditorSession::with(before);
+        session.edit(tool, arguments.clone());
+        assert_eq!(session.text(), after, "{tool} {arguments} of {before:?}");
+        let read = session.call("get_document", json!({})).expect("the document");
         assert_eq!(read["document"], after);
-        desk.server.close();
+        session.server.close();
     }
 }
 
 #[test]
-fn what_can_not_be_done_is_refused_and_changes_nothing() {
+fn a_refused_call_changes_nothing() {
     let twice = "# A\n\n## Notes\n\n# B\n\n## Notes\n";
     for (document, tool, arguments, code, part) in [
         (
@@ -198,23 +198,23 @@ fn what_can_not_be_done_is_refused_and_changes_nothing() {
         (TREE, "undo", json!({}), -32000, "nothing to undo"),
         (TREE, "redo", json!({}), -32000, "nothing to redo"),
     ] {
-        let mut desk = Desk::with(document);
-        let refusal = desk.refuse(tool, arguments.clone());
+        let mut session = EditorSession::with(document);
+        let refusal = session.refuse(tool, arguments.clone());
         assert_eq!(refusal.code, code, "{tool} {arguments}: {}", refusal.message);
         assert!(
             refusal.message.contains(part),
             "{tool} {arguments}: {}",
             refusal.message
         );
-        desk.server.close();
+        session.server.close();
     }
 }
 
-/// Candidates are for a program to go on with.
+/// The error contains ids with which a program can continue.
 #[test]
-fn an_unclear_heading_is_answered_with_ids() {
-    let mut desk = Desk::with("# A\n\n## Notes\n\na\n\n# B\n\n## Notes\n\nb\n");
-    let refusal = desk.refuse("delete_section", json!({ "heading": "Notes" }));
+fn an_ambiguous_heading_yields_candidate_ids() {
+    let mut session = EditorSession::with("# A\n\n## Notes\n\na\n\n# B\n\n## Notes\n\nb\n");
+    let refusal = session.refuse("delete_section", json!({ "heading": "Notes" }));
     let candidates = refusal.data["candidates"]
         .as_array()
         .cloned()
@@ -224,43 +224,43 @@ fn an_unclear_heading_is_answered_with_ids() {
         (&candidates[1]["position"], &candidates[1]["line"]),
         (&json!(3), &json!(9))
     );
-    desk.edit(
+    session.edit(
         "delete_section",
         json!({ "section_id": candidates[1]["section_id"], "heading": "Notes" }),
     );
-    assert_eq!(desk.text(), "# A\n\n## Notes\n\na\n\n# B\n\n");
+    assert_eq!(session.text(), "# A\n\n## Notes\n\na\n\n# B\n\n");
 }
 
 #[test]
-fn what_is_read_and_written_back_changes_nothing() {
+fn content_that_is_read_and_written_back_changes_nothing() {
     let text = "intro\n\n# A #\n\n\n  indented\n\n    code\n\n\nB\n===\r\n\r\ntext  \r\n## C\n## D\n\n```\n# no\n```";
-    let mut desk = Desk::with(text);
-    for (id, heading) in desk.list() {
-        let read = desk
+    let mut session = EditorSession::with(text);
+    for (id, heading) in session.list() {
+        let read = session
             .call("get_section", json!({ "section_id": id }))
             .expect("a section");
         assert_eq!(read["heading"], heading);
-        desk.edit(
+        session.edit(
             "update_section",
             json!({ "section_id": id, "content": read["content"] }),
         );
-        assert_eq!(desk.text(), text);
+        assert_eq!(session.text(), text);
     }
 }
 
 #[test]
-fn a_document_that_is_not_there_is_made_by_the_first_section() {
-    let mut desk = Desk::over(Library::empty());
+fn the_first_section_creates_a_missing_document() {
+    let mut session = EditorSession::over(Library::empty());
     assert_eq!(
-        desk.call("get_document", json!({})).expect("nothing")["document"],
+        session.call("get_document", json!({})).expect("nothing")["document"],
         ""
     );
-    assert_eq!(desk.list(), []);
-    desk.edit("insert_section", insert("Plan", "text", 0));
-    assert_eq!(desk.text(), "# Plan\n\ntext\n");
-    desk.edit("undo", json!({}));
-    assert!(!desk.library.path(PATH).exists());
-    desk.restart();
-    desk.edit("redo", json!({}));
-    assert_eq!(desk.text(), "# Plan\n\ntext\n");
+    assert_eq!(session.list(), []);
+    session.edit("insert_section", insert("Plan", "text", 0));
+    assert_eq!(session.text(), "# Plan\n\ntext\n");
+    session.edit("undo", json!({}));
+    assert!(!session.library.path(PATH).exists());
+    session.restart();
+    session.edit("redo", json!({}));
+    assert_eq!(session.text(), "# Plan\n\ntext\n");
 }
