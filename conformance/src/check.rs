@@ -10,7 +10,7 @@ use crate::{
     trace::Trace,
 };
 
-/// How much is tried.
+/// How many cases to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
@@ -20,57 +20,57 @@ pub enum Profile {
     Full,
 }
 
-/// Whether a server has to pass.
+/// Whether a server must pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
-    /// A guarantee is broken where it fails.
+    /// If it fails, a guarantee is broken.
     Must,
-    /// Users are worse off where it fails.
+    /// If it fails, users are worse off.
     Should,
 }
 
-/// One thing that is checked. Its judgement of a case depends on nothing else, so that a case can be played again.
+/// A test of one requirement. Its judgement of a case depends on nothing else, so that a case can be replayed.
 #[derive(Debug)]
 pub struct Check {
     /// Stable id, `family/name`.
     pub id: &'static str,
-    /// Whether a server has to pass.
+    /// Whether a server must pass.
     pub severity: Severity,
     /// The contract's guarantees that are broken when it fails.
     pub guarantees: &'static [&'static str],
     /// What must hold, in one sentence.
     pub states: &'static str,
-    /// Why it matters and how it is tried, in a few sentences.
+    /// Why it matters and how it is tested, in a few sentences.
     pub explains: &'static str,
-    /// What is to be tried.
+    /// Makes its cases.
     pub cases: fn(&Bench<'_>) -> Result<Vec<Case>, Stop>,
-    /// Tries one.
+    /// Runs and judges one case.
     pub judge: fn(&Bench<'_>, &Case) -> Judgement,
-    /// Smaller cases that may fail as well, the smallest first.
+    /// Returns smaller cases that may also fail, the smallest first.
     pub shrink: fn(&Case) -> Vec<Case>,
 }
 
 impl Check {
-    /// The part of the id before the slash.
+    /// Returns the part of the id before the slash.
     pub fn family(&self) -> &'static str {
         self.id.split('/').next().unwrap_or_default()
     }
 }
 
-/// Whether `pattern` is the id of a check, or of its family: `family` or `family/*`.
+/// Returns true if `pattern` is the id of the check, or names its family: `family` or `family/*`.
 pub fn covers(pattern: &str, id: &str) -> bool {
     let family = pattern.strip_suffix("/*").unwrap_or(pattern);
     let below = id.strip_prefix(family).and_then(|rest| rest.strip_prefix('/'));
     pattern == id || below.is_some()
 }
 
-/// For checks whose cases are as small as can be.
+/// Shrinks nothing: for checks whose cases are minimal.
 pub fn as_small_as_can_be(_: &Case) -> Vec<Case> {
     Vec::new()
 }
 
-/// For checks whose cases are lists of steps: a half, or all but one.
+/// Shrinks a list of steps: to a half, or to all but one.
 pub fn fewer_steps<Step: Clone + Serialize + DeserializeOwned>(case: &Case) -> Vec<Case> {
     let Ok(steps) = case.read::<Vec<Step>>() else {
         return Vec::new();
@@ -88,29 +88,29 @@ pub fn fewer_steps<Step: Clone + Serialize + DeserializeOwned>(case: &Case) -> V
         .collect()
 }
 
-/// What a check needs to make its cases and to judge one.
+/// What a check needs to make its cases and to judge one: server, profile, seed.
 #[derive(Debug)]
 pub struct Bench<'a> {
     /// The server under test.
     pub subject: &'a Subject,
-    /// How much is to be tried.
+    /// How many cases to run.
     pub profile: Profile,
-    /// Where all that is chosen at random comes from.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// What has been done; part of the witness.
+    /// Actions and messages so far; part of the witness.
     pub trace: Trace,
 }
 
 impl<'a> Bench<'a> {
-    /// A library of `documents`, with nothing done to it yet.
+    /// Creates a library of `documents`.
     ///
     /// # Errors
-    /// When the disk or git fails.
+    /// If the disk or git fails.
     pub fn scene(&self, documents: &[(&str, impl AsRef<[u8]>)]) -> Result<Scene<'a>, Stop> {
         Scene::new(self.subject, &self.trace, documents)
     }
 
-    /// A source of random choices that is the same in every run with the same seed; `what` tells it from others.
+    /// Returns a random number generator that depends on the seed and `what` only.
     pub fn dice(&self, what: &str) -> fastrand::Rng {
         let mixed = what
             .bytes()
@@ -120,7 +120,7 @@ impl<'a> Bench<'a> {
         fastrand::Rng::with_seed(mixed)
     }
 
-    /// The first of both in the quick profile, else the second.
+    /// Returns the value for the current profile.
     pub fn pick<T>(&self, quick: T, full: T) -> T {
         match self.profile {
             Profile::Quick => quick,
@@ -129,20 +129,20 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// One thing to try, as data.
+/// The data of one attempt of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Case {
-    /// What it is, for people; unique among a check's cases.
+    /// Its name for people; unique among a check's cases.
     pub name: String,
-    /// Everything that the check needs to try it.
+    /// Everything that the check needs to run it.
     pub data: Value,
 }
 
 impl Case {
-    /// A case from data of the check's own type.
+    /// Makes a case from data of the check's own type.
     ///
     /// # Panics
-    /// When `data` can't be written as JSON, which is a defect of the check.
+    /// If `data` can't be written as JSON, which is a defect of the check.
     pub fn new(name: impl Into<String>, data: impl Serialize) -> Self {
         Self {
             name: name.into(),
@@ -150,15 +150,15 @@ impl Case {
         }
     }
 
-    /// The only case of a check that has but one.
+    /// Returns the case of a check that has only one.
     pub fn only() -> Vec<Self> {
         vec![Self::new("the only case", Value::Null)]
     }
 
-    /// The data, as the check's own type.
+    /// Returns the data as the check's own type.
     ///
     /// # Errors
-    /// When a saved case is of another version of the check.
+    /// If a saved case is of another version of the check.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Stop> {
         Ok(serde_json::from_value(self.data.clone())?)
     }

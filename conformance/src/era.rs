@@ -1,11 +1,11 @@
-//! The eras of MCP: a protocol with sessions, and one without.
+//! The eras of MCP: protocol generations with and without sessions.
 
-/// A way of speaking MCP.
+/// A protocol generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Era {
     /// Sessions that begin with `initialize`: 2025-11-25 and older.
     Session,
-    /// Every request by itself, with what was negotiated in its `_meta`: 2026-07-28.
+    /// Self-contained requests, with the negotiated parameters in `_meta`: 2026-07-28.
     Stateless,
 }
 
@@ -13,7 +13,7 @@ impl Era {
     /// Both, the older one first.
     pub const ALL: [Self; 2] = [Self::Session, Self::Stateless];
 
-    /// The revision of the protocol that is spoken.
+    /// Returns the protocol revision that the suite speaks in this era.
     pub const fn revision(self) -> &'static str {
         match self {
             Self::Session => "2025-11-25",
@@ -21,7 +21,7 @@ impl Era {
         }
     }
 
-    /// The era in which `revision` is spoken.
+    /// Returns the era of a revision.
     pub fn of(revision: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|era| era.revision() == revision)
     }

@@ -1,12 +1,12 @@
 //! Exit codes of the command line.
 
-/// Everything that must hold was tried and holds.
+/// Every check with severity `MUST` passed.
 pub const PASSED: u8 = 0;
-/// Something that must hold is broken, or could not be tried.
+/// A check with severity `MUST` failed, or could not be run.
 pub const BROKEN: u8 = 1;
-/// The command line can't be understood, or names what is not there.
+/// The command line is invalid, or names something that does not exist.
 pub const USAGE: u8 = 2;
-/// The tester itself was in trouble, so that nothing is said of the server.
+/// The suite itself failed, so that the run says nothing about the server.
 pub const HARNESS: u8 = 3;
-/// Something passes that is listed as known to fail.
+/// A check passes that is listed as a known failure.
 pub const UNEXPECTED_PASS: u8 = 4;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{WireError, stepper::StepperError};
 
-/// What came of a case: it holds, or why that can't be said.
+/// The judgement of a case: it holds, or a reason why it does not pass.
 pub type Judgement = Result<(), Stop>;
 
 /// Why a case does not pass.
@@ -17,11 +17,11 @@ pub type Judgement = Result<(), Stop>;
 pub enum Stop {
     /// The server broke what the check states.
     Fail(Box<Failure>),
-    /// It may hold or not; this server or this machine does not let it be tried.
+    /// It is unknown whether it holds: it cannot run with this server or on this machine.
     NotTestable(String),
-    /// The server has nothing that the check is about.
+    /// The server has none of what the check is about.
     NotApplicable(String),
-    /// The tester itself is in trouble.
+    /// The suite itself failed.
     Harness(String),
 }
 
@@ -30,22 +30,22 @@ pub enum Stop {
 pub struct Failure {
     /// In one or two sentences.
     pub what: String,
-    /// Documents that are not as they should be.
+    /// Documents with unexpected content.
     pub differences: Vec<Difference>,
 }
 
-/// A document that is not as it should be.
+/// A document with unexpected content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     /// Which document.
     pub path: String,
-    /// What it should hold, as text with escapes where bytes are no text; `None` where there should be none.
+    /// Its expected content, as text with escapes for bytes that are not UTF-8; `None` if it should not exist.
     pub expected: Option<String>,
-    /// What it holds.
+    /// Its actual content; `None` if it does not exist.
     pub found: Option<String>,
 }
 
-/// A failure to `return Err(…)`.
+/// Returns a failure, for `return Err(fail(…))`.
 pub fn fail(what: impl Into<String>) -> Stop {
     Stop::Fail(Box::new(Failure {
         what: what.into(),
@@ -53,7 +53,7 @@ pub fn fail(what: impl Into<String>) -> Stop {
     }))
 }
 
-/// Fails unless `holds`.
+/// Fails with a description unless `holds`.
 ///
 /// # Errors
 /// The failure.
@@ -62,7 +62,7 @@ pub fn ensure(holds: bool, what: impl FnOnce() -> String) -> Judgement {
 }
 
 impl Stop {
-    /// The same failure, showing also what a document holds and what it should hold. Others stay as they are.
+    /// Adds the expected and actual content of a document to a failure. Other variants stay unchanged.
     #[must_use]
     pub fn showing(mut self, path: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Self {
         if let Self::Fail(failure) = &mut self {
@@ -76,7 +76,7 @@ impl Stop {
     }
 }
 
-/// Bytes as text, with `\xff` for what is none.
+/// Returns bytes as text, with escapes such as `\xff` for bytes that are not UTF-8.
 fn text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -98,7 +98,7 @@ impl fmt::Display for Stop {
     }
 }
 
-/// A server that can't be reached or does not answer has failed whatever it was asked.
+/// A server that is unreachable or does not answer fails the case.
 impl From<WireError> for Stop {
     fn from(error: WireError) -> Self {
         fail(error.to_string())

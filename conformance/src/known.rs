@@ -1,4 +1,4 @@
-//! What is known to fail, with a reason for each: a list that must stay true.
+//! Known failures, each with a reason: a list that must stay true.
 //!
 //! ```toml
 //! [[known]]
@@ -48,10 +48,10 @@ struct EntryFields {
 }
 
 impl Known {
-    /// What `text`, which is the content of `file`, says.
+    /// Parses `text`, the content of `file`.
     ///
     /// # Errors
-    /// When it is not of that form, or an entry has no reason or names what is not there.
+    /// If it has another form, or an entry has no reason or names a check that does not exist.
     pub fn parse(file: &str, text: &str) -> Result<Self, String> {
         let parsed: File = toml::from_str(text).map_err(|error| format!("`{file}`: {error}"))?;
         let line = |offset: usize| text[..offset].matches('\n').count() + 1;
@@ -73,7 +73,7 @@ impl Known {
         Ok(Self { file, entries })
     }
 
-    /// Why it is put up with that this check fails, if it is.
+    /// Returns the reason for the failure of this check, if it is listed.
     pub fn reason(&self, check: &str, revision: &str) -> Option<&str> {
         let entry = self
             .entries
@@ -82,7 +82,7 @@ impl Known {
         Some(entry.said.reason.trim())
     }
 
-    /// What is to be changed in the file, since something passes: a sentence for each entry.
+    /// Returns a sentence for each outdated entry: one whose checks pass.
     pub fn outdated(&self, report: &Report) -> Vec<String> {
         let mut sentences = Vec::new();
         for Entry { said, lines } in &self.entries {

@@ -1,4 +1,4 @@
-//! Running checks: which, in what order, with how many at once, and what becomes of their failures.
+//! Runs checks: selection, order, parallelism, and the shrinking of failing cases.
 
 use std::{
     num::NonZero,
@@ -34,33 +34,33 @@ pub fn available_jobs() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// What to run, and how.
+/// Which checks to run, and how.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How much is tried.
+    /// How many cases to run.
     pub profile: Profile,
-    /// Where all that is chosen at random comes from.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How many cases are tried at the same time.
+    /// How many cases run in parallel.
     pub jobs: usize,
-    /// Ids of the only checks to run, or families, or beginnings of ids; all, if empty.
+    /// Ids or families of the checks to run; all if empty.
     pub only: Vec<String>,
-    /// Those to leave out.
+    /// Ids or families of the checks to skip.
     pub skip: Vec<String>,
     /// The eras to run in; the last is the one that matters most.
     pub eras: Vec<Era>,
-    /// Whether only what is said on the wire is tried in all eras but the last.
+    /// Whether all eras but the last run the wire checks only.
     pub rest_in_last_era: bool,
-    /// After so long nothing new is begun.
+    /// After this time no new case starts.
     pub time_budget: Option<Duration>,
-    /// What is known to fail.
+    /// Known failures.
     pub known: Known,
-    /// Whether a check ends with the first case that fails, which is left as large as it is: for who wants verdicts alone.
+    /// Whether a check ends with its first failing case, which is not shrunk: for callers that need verdicts only.
     pub verdicts_alone: bool,
 }
 
 impl Default for Options {
-    /// Every check in both eras, quickly, with one case at a time and the seed 1.
+    /// All checks in both eras, in the quick profile, one case at a time, with seed 1.
     fn default() -> Self {
         Self {
             profile: Profile::Quick,
@@ -105,7 +105,7 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
     Report::new(subject, options.profile, options.seed, reports, since.elapsed())
 }
 
-/// What is to be run, in order.
+/// Returns the checks to run, in order.
 pub fn plan(subject: &Subject, options: &Options) -> Vec<(Era, &'static Check)> {
     let last = options.eras.last();
     let is_asked_for = |(era, check): &(Era, &Check)| {
@@ -116,7 +116,7 @@ pub fn plan(subject: &Subject, options: &Options) -> Vec<(Era, &'static Check)> 
     all.filter(is_asked_for).collect()
 }
 
-/// The checks that `options` ask for.
+/// Returns the checks that `options` select.
 pub fn selected<'a>(
     subject: &Subject,
     options: &'a Options,
@@ -131,12 +131,12 @@ pub fn selected<'a>(
     })
 }
 
-/// Whether a check is about how things are said, which is another matter in each era.
+/// Returns true if a check is about messages, which differ between the eras.
 fn is_about_the_wire(check: &Check) -> bool {
     matches!(check.family(), "wire" | checks::http::FAMILY)
 }
 
-/// Tries one case of a check, by itself; also what was done meanwhile.
+/// Runs one case of a check by itself; returns its judgement and trace.
 pub fn try_case(
     subject: &Subject,
     profile: Profile,
@@ -236,7 +236,7 @@ impl Runner<'_> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// What becomes of a case that there was no time for.
+    /// The judgement of a case that the time budget did not reach.
     fn not_reached(&self, number: usize, case: &Case) -> Stopped {
         let seconds = self.options.time_budget.unwrap_or_default().as_secs_f64();
         let stop = Stop::NotTestable(format!("not reached within the time budget of {seconds} s"));
@@ -286,7 +286,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Replaces a witness by smaller ones as long as there are any.
+    /// Shrinks a witness as long as a smaller case fails.
     fn make_smaller(&self, witness: &mut Witness) {
         let (mut tries, since) = (0, Instant::now());
         'smaller: loop {
@@ -309,5 +309,5 @@ impl Runner<'_> {
     }
 }
 
-/// A case that did not pass: its number, itself, why, and what was done.
+/// A case that did not pass: its number, itself, the reason, and the trace.
 type Stopped = (usize, Case, Stop, Trace);

@@ -1,4 +1,4 @@
-//! The server under test: which contract it is held to, how it is started, and how it is spoken to.
+//! The server under test: its contract, how to start it, and how to talk to it.
 
 use tabellion_runtime::{
     ContractSpec, ToolSpec,
@@ -15,18 +15,18 @@ use crate::{
 /// A server under test.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// What reports call it.
+    /// Its name in reports.
     pub name: String,
-    /// What it is held to.
+    /// The contract that it is tested against.
     pub contract: &'static ContractSpec,
-    /// How it is started.
+    /// How to start it.
     pub launch: Launch,
-    /// How its tools are named and shaped where they are not the contract's.
+    /// Maps its tools to the contract's.
     pub adapter: Adapter,
-    /// How it is spoken to.
+    /// The era to talk to it in.
     pub era: Era,
-    /// Whether it commits what it changes. Where a contract promises that, a server that never does breaks the promise;
-    /// what else it promises is judged by its documents alone.
+    /// Whether it commits its changes. If the contract promises commits and this is false, the checks about commits fail, and
+    /// the others judge by documents alone.
     pub commits: bool,
 }
 
@@ -44,34 +44,33 @@ impl Subject {
         }
     }
 
-    /// The first tool with an effect of this kind that the server has, and the effect.
+    /// Returns the first tool of the server with an effect of this kind, and the effect.
     pub fn tool_with(&self, kind: EffectKind) -> Option<(&'static ToolSpec, &'static Effect)> {
         let tools = self.contract.tools.iter();
         let mut effects = tools.flat_map(|tool| tool.effects.iter().map(move |effect| (tool, effect)));
         effects.find(|(tool, effect)| effect.kind == kind && self.adapter.has(tool, Some(effect)))
     }
 
-    /// Whether each mutation should be found as a commit.
+    /// Returns true if each mutation should make a commit.
     pub fn should_commit(&self) -> bool {
         let mut guarantees = self.contract.guarantees.iter();
         self.commits && guarantees.any(|guarantee| guarantee.kind == Some(GuaranteeKind::Commit))
     }
 
-    /// The tools that the server has, in the contract's order.
+    /// Returns the tools that the server has, in the contract's order.
     pub fn tools(&self) -> impl Iterator<Item = &'static ToolSpec> + '_ {
         let tools = self.contract.tools.iter();
         tools.filter(|tool| self.adapter.has(tool, None))
     }
 
-    /// A request that has an effect of this kind on the document that `with` names; `None` if the server has no tool for
-    /// it, or only one for other documents.
+    /// Returns a request that has an effect of this kind on the document that `with` names; `None` if the server has no such
+    /// tool, or only one for other documents.
     pub fn request(&self, kind: EffectKind, with: With<'_>) -> Option<Call> {
         let (tool, effect) = self.tool_with(kind)?;
         request::with_effect(tool, effect, with).filter(|call| call.path() == with.path)
     }
 
-    /// Requests of all tools, of every effect that a tool has or the plain example of one that has none, all about the
-    /// document `with` names.
+    /// Returns requests about the document that `with` names: for each tool, one per effect, or its example if it has none.
     pub fn requests(&self, with: With<'_>) -> Vec<Call> {
         let mut calls = Vec::new();
         for tool in self.tools() {

@@ -1,7 +1,7 @@
 //! A report for tools that read JUnit's XML.
 //!
 //! A suite for each family and revision, a case for each check. What makes the run fail is a failure; the tester's own
-//! trouble is an error; what does not apply, is known to fail or need not hold is skipped, with the reason.
+//! trouble is an error; what does not apply, is known to fail or only recommended is skipped, with the reason.
 
 use std::{borrow::Cow, fmt::Write as _};
 
@@ -81,8 +81,8 @@ fn case(xml: &mut String, report: &Report, check: &CheckReport) {
     let reason = check.reason.as_deref().unwrap_or("no reason is given");
     let message = match (check.standing(), &check.known) {
         (Standing::Known, Some(why)) => format!("known to fail: {why}"),
-        (Standing::Unexpected, _) => "passes, but is listed as known to fail".to_owned(),
-        (Standing::Advice, _) => format!("need not hold: {reason}"),
+        (Standing::Unexpected, _) => "passes, but is listed as a known failure".to_owned(),
+        (Standing::Advice, _) => format!("recommended, not required: {reason}"),
         (Standing::Untested, _) => format!("not testable: {reason}"),
         _ => reason.to_owned(),
     };

@@ -153,7 +153,7 @@ fn failure(text: &mut String, check: &CheckReport, revisions: &str) {
         (Standing::Known, Some(why)) => {
             let _ = writeln!(text, "Known to fail: {}\n", code(why));
         }
-        (Standing::Unexpected, _) => text.push_str("It is listed as known to fail, and passes.\n\n"),
+        (Standing::Unexpected, _) => text.push_str("It passes, but is listed as a known failure.\n\n"),
         _ => {}
     }
     match check.witnesses.first() {

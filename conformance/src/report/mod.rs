@@ -1,6 +1,6 @@
-//! What came of a run, as data; the submodules show it.
+//! The results of a run, as data; the submodules render them.
 //!
-//! Whatever a server said is hostile: each format escapes all text that it did not write itself.
+//! Text from a server is hostile: each format escapes all text that it did not write itself.
 
 pub mod badge;
 pub mod compare;
@@ -28,25 +28,25 @@ use crate::{
     trace::Event,
 };
 
-/// What came of a check, or of all checks of a guarantee.
+/// The result of a check, or of all checks of a guarantee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It holds in every case that was tried.
+    /// It holds in every case that ran.
     Pass,
-    /// The server has nothing that it is about.
+    /// The server has none of what it is about.
     NotApplicable,
-    /// It could not be tried.
+    /// It could not be run.
     NotTestable,
-    /// The tester was in trouble.
+    /// The suite itself failed.
     HarnessError,
     /// It is broken.
     Fail,
 }
 
 impl Verdict {
-    /// Of a check with so many cases, of which these did not pass: the worst of them, except that cases which do not apply
-    /// or can't be tried don't count where others were tried.
+    /// Returns the verdict of a check with so many cases, of which these did not pass: the worst of them. Cases that do not
+    /// apply or cannot run do not count if others ran.
     pub fn of<'a>(cases: usize, stops: impl Iterator<Item = &'a Stop>) -> Self {
         let (mut worst, mut stopped) = (Self::Pass, 0);
         let mut untried = Self::NotApplicable;
@@ -67,24 +67,24 @@ impl Verdict {
     }
 }
 
-/// What came of one run against one server.
+/// The results of one run against one server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Version of the suite that made it.
+    /// Version of the suite.
     pub suite: String,
     /// What was tested.
     pub server: Server,
     /// Id and version of the contract.
     pub contract: String,
-    /// How much was tried.
+    /// How many cases were run.
     pub profile: Profile,
-    /// Where all that was chosen at random came from.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// What came of the contract's guarantees, in its order.
+    /// Results of the contract's guarantees, in the contract's order.
     pub guarantees: Vec<GuaranteeReport>,
-    /// What came of the checks, in the order in which they ran.
+    /// Results of the checks, in the order in which they ran.
     pub checks: Vec<CheckReport>,
-    /// How long it took, in seconds.
+    /// Its duration, in seconds.
     pub seconds: f64,
 }
 
@@ -93,33 +93,33 @@ pub struct Report {
 pub struct Server {
     /// Its name.
     pub name: String,
-    /// What it calls itself, with its version, if it says.
+    /// Name and version that it reports, if any.
     pub identity: Option<String>,
-    /// How it was started.
+    /// The command that started it.
     pub command: Vec<String>,
 }
 
-/// What came of one guarantee.
+/// The result of one guarantee.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuaranteeReport {
     /// Its id.
     pub id: String,
-    /// The contract's wording.
+    /// The contract's text.
     pub text: String,
     /// The worst verdict of the checks that must pass.
     pub verdict: Verdict,
-    /// How many checks that is.
+    /// How many such checks there are.
     pub checks: usize,
 }
 
-/// What came of one check in one era.
+/// The result of one check in one era.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckReport {
     /// Its id.
     pub id: String,
     /// Its family.
     pub family: String,
-    /// Whether a server has to pass.
+    /// Whether a server must pass.
     pub severity: Severity,
     /// What must hold.
     pub states: String,
@@ -127,17 +127,17 @@ pub struct CheckReport {
     pub guarantees: Vec<String>,
     /// The protocol revision that was spoken.
     pub revision: String,
-    /// What came of it.
+    /// The result.
     pub verdict: Verdict,
     /// How many cases there are.
     pub cases: usize,
-    /// Why it did not pass, in a sentence.
+    /// Why it did not pass, in one sentence.
     pub reason: Option<String>,
-    /// Why that is put up with, if it is listed as known to fail.
+    /// The reason given in the list of known failures, if it is listed.
     pub known: Option<String>,
-    /// The failing cases; the first is as small as it could be made.
+    /// The failing cases; the first is shrunk.
     pub witnesses: Vec<Witness>,
-    /// How long it took, in seconds.
+    /// Its duration, in seconds.
     pub seconds: f64,
 }
 
@@ -148,7 +148,7 @@ pub struct Witness {
     pub case: Case,
     /// What went wrong.
     pub failure: Failure,
-    /// What was done and said.
+    /// Actions and messages, in order.
     pub trace: Vec<Event>,
 }
 
@@ -182,13 +182,13 @@ impl CheckReport {
     }
 }
 
-/// Told of what happens, from several threads.
+/// Observes a run, from several threads.
 pub trait Observer: Sync {
-    /// A check begins, with so many cases.
+    /// Called when a check begins, with the number of its cases.
     fn begins(&self, check: &Check, era: Era, cases: usize);
-    /// One of its cases is done.
+    /// Called when one of its cases ends.
     fn case_done(&self, check: &Check);
-    /// It is done.
+    /// Called when a check ends.
     fn ends(&self, report: &CheckReport);
 }
 
@@ -239,7 +239,7 @@ impl Report {
         }
     }
 
-    /// The protocol revisions that were spoken, in order.
+    /// Returns the protocol revisions of the run, in order.
     pub fn revisions(&self) -> Vec<&str> {
         let mut revisions: Vec<_> = self.checks.iter().map(|check| check.revision.as_str()).collect();
         revisions.sort_unstable();
@@ -247,10 +247,10 @@ impl Report {
         revisions
     }
 
-    /// The report in `json`.
+    /// Parses a report.
     ///
     /// # Errors
-    /// When it is none, or one of another version of the suite.
+    /// If `json` is not a report, or one of another version of the suite.
     pub fn parse(json: &str) -> Result<Self, String> {
         serde_json::from_str(json).map_err(|error| {
             format!("not a report of `tabellion-conformance run --json`, or of another version: {error}")
@@ -258,7 +258,7 @@ impl Report {
     }
 }
 
-/// A time, as people read it.
+/// Formats a duration for people.
 pub fn time(seconds: f64) -> String {
     if seconds < 90.0 {
         return format!("{seconds:.1} s");

@@ -1,26 +1,26 @@
-//! What verdicts mean for a run: what fails it, what is put up with, and how that is said.
+//! What verdicts mean for a run: which fail it, which are known, and the words for them.
 
 use super::{CheckReport, GuaranteeReport, Report, Verdict};
 use crate::check::Severity;
 
-/// What a verdict means for the run; what is worse is greater.
+/// What a verdict means for the run; worse is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// It holds.
     Holds,
-    /// The server has nothing that it is about.
+    /// The server has none of what it is about.
     NotApplicable,
-    /// It does not hold, or could not be tried; it need not.
+    /// It does not hold, or could not be run, but is only recommended.
     Advice,
-    /// It does not hold, or could not be tried; that is listed, with a reason.
+    /// It does not hold, or could not be run, and is listed as a known failure.
     Known,
-    /// It holds, but is listed as known to fail.
+    /// It holds, but is listed as a known failure.
     Unexpected,
-    /// It must hold, and could not be tried.
+    /// It must hold, and could not be run.
     Untested,
     /// It must hold, and does not.
     Broken,
-    /// The tester was in trouble.
+    /// The suite itself failed.
     Trouble,
 }
 

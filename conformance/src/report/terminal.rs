@@ -137,7 +137,7 @@ pub fn rest(report: &Report, with: With<'_>) -> String {
         let _ = writeln!(
             text,
             "{} {}",
-            paint(BAD, "listed as known to fail:"),
+            paint(BAD, "outdated known failure:"),
             visible::line(sentence)
         );
     }
@@ -182,7 +182,7 @@ pub fn failure(check: &CheckReport) -> String {
 fn add_failure(text: &mut String, check: &CheckReport, revisions: &str, with: With<'_>) {
     let head = paint(style(Some(check.standing())), check.word());
     let should = if check.severity == Severity::Should {
-        "  it should hold, and need not"
+        "  recommended, not required"
     } else {
         ""
     };

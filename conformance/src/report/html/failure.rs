@@ -70,9 +70,9 @@ fn failure(html: &mut String, id: &str, check: &CheckReport, revisions: &str) {
             let _ = writeln!(html, "<p class=\"note\">Known to fail: {}</p>", escape(why));
         }
         (Standing::Unexpected, _) => {
-            html.push_str("<p class=\"note\">It is listed as known to fail, and passes.</p>\n");
+            html.push_str("<p class=\"note\">It passes, but is listed as a known failure.</p>\n");
         }
-        (Standing::Advice, _) => html.push_str("<p class=\"note\">It should hold, and need not.</p>\n"),
+        (Standing::Advice, _) => html.push_str("<p class=\"note\">Recommended, not required.</p>\n"),
         _ => {}
     }
     if let Some(reason) = &check.reason {
