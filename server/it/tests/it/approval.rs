@@ -1,4 +1,4 @@
-//! A person's approval, over the pipes of the built server: nothing is written without it, and nothing waits for it.
+//! A person's approval with the built server: nothing is written without it, and no other call waits for it.
 
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
@@ -59,7 +59,7 @@ fn write(text: &str) -> Value {
 }
 
 #[test]
-fn what_is_approved_is_what_is_written() {
+fn exactly_the_approved_change_is_written() {
     let library = Library::with(&[(MEMORY, "- one\n"), ("a.md", "old\n")]);
     let mut target = serve(&library, &["--approve", "write_markdown"]);
     let before = library.ledger();
@@ -89,9 +89,9 @@ fn what_is_approved_is_what_is_written() {
     target.close().expect("it exits");
 }
 
-/// While the person thinks, the same server and another one write, also into the file in question.
+/// While a person decides, other calls of the same server and of a second server write, also to the same file.
 #[test]
-fn nobody_waits_for_a_person() {
+fn other_calls_do_not_wait_for_a_person() {
     let library = Library::with(&[(MEMORY, "- one\n"), ("a.md", "old\n")]);
     let mut target = serve(&library, &["--approve", "write_markdown"]);
     let mut other: Server = library.serve_with(&[&CONTRACTS[..], &["--approval", "auto"]].concat());
@@ -119,7 +119,7 @@ fn nobody_waits_for_a_person() {
 }
 
 #[test]
-fn a_client_that_can_not_ask_is_told_of_the_option() {
+fn a_client_without_forms_is_told_about_the_option() {
     for (option, granted) in [("prompt", false), ("auto", true), ("deny", false)] {
         let library = Library::empty();
         let mut server = library.serve_with(&[&CONTRACTS[..], &["--approval", option]].concat());
@@ -142,7 +142,7 @@ fn a_client_that_can_not_ask_is_told_of_the_option() {
 
 /// Since 2026-07-28 the call is answered with the question, and repeated with the answer.
 #[test]
-fn an_answer_comes_with_the_repeated_call() {
+fn a_repeated_call_carries_the_answer() {
     let library = Library::with(&[(MEMORY, "- one\n")]);
     let mut target = Target::start(library.command().args(CONTRACTS)).expect("the server starts");
     let able: Value = serde_json::from_str(ABLE).expect("JSON");

@@ -187,7 +187,7 @@ fn trapped() -> (Library, TempDir) {
 }
 
 #[test]
-fn what_is_not_a_file_of_the_library_is_refused_without_blocking() {
+fn other_files_are_refused_without_blocking() {
     let (library, outside) = trapped();
     let mut server = library.serve();
     for path in [
@@ -295,7 +295,7 @@ fn twins_in_case_are_refused() {
 
 /// Everything in a repository's configuration that runs programs leaves a canary.
 #[test]
-fn nothing_that_a_repository_configures_is_run() {
+fn programs_configured_in_a_repository_do_not_run() {
     let library = Library::with(&[
         ("a.md", "# A\n"),
         (".gitattributes", "*.md filter=evil diff=evil\n"),
@@ -475,7 +475,7 @@ fn untouched_bytes_stay_as_they_are() {
 }
 
 #[test]
-fn what_is_not_utf8_is_refused_and_kept() {
+fn bytes_other_than_utf8_are_refused_and_kept() {
     let library = Library::empty();
     let mut server = library.serve();
     for (name, bytes) in [
@@ -702,7 +702,7 @@ fn a_query_is_literal_text() {
 /// Lines that are no request. Each is answered, or ignored where the specification says so; the next request is
 /// answered as if nothing had been.
 #[test]
-fn malformed_messages_are_answered_and_survived() {
+fn malformed_messages_are_answered() {
     let library = Library::with(&[("a.md", "# A\n")]);
     let mut server = library.serve();
     let before = library.ledger();

@@ -1,5 +1,5 @@
-//! A call whose connection broke is made again with the same idempotency key: however far the first one came, there is one
-//! commit, and one answer.
+//! A call whose connection broke is repeated with the same idempotency key: wherever the first one was interrupted, there is
+//! one commit and one answer.
 
 use std::{
     io::{Read as _, Write as _},
@@ -7,9 +7,12 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion_conformance::{http::Request, ledger, subject::Era, target::PATIENCE};
+use tabellion_conformance::{http::Request, ledger, subject::Era};
 
-use crate::{http::Server, support::Library};
+use crate::{
+    http::Server,
+    support::{ANSWER_TIMEOUT, Library},
+};
 
 /// What a client does with its connection and the bytes of its request, before the connection breaks.
 type Break = fn(&mut TcpStream, &[u8]);
@@ -34,7 +37,7 @@ const BREAKS: [(&str, Break); 5] = [
 const ROUNDS: usize = 4;
 
 #[test]
-fn a_call_that_is_made_again_is_one_commit_however_the_first_one_broke() {
+fn a_repeated_call_after_a_broken_connection_makes_one_commit() {
     let library = Library::with(&[("note.md", "# Note\n")]);
     let server = Server::start(library.command().args(["--http", "127.0.0.1:0"]));
     let mut keys = Vec::new();
@@ -117,7 +120,7 @@ fn commit(server: &Server, message: &Value) -> String {
     let request = HEADERS
         .iter()
         .fold(request, |request, (name, value)| request.with(name, value));
-    let mut response = request.send(&server.url(), PATIENCE).expect("a response");
+    let mut response = request.send(&server.url(), ANSWER_TIMEOUT).expect("a response");
     let text = String::from_utf8(response.bytes().expect("a body")).expect("text");
     let answer = text
         .lines()

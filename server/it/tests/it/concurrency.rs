@@ -1,4 +1,4 @@
-//! Many at once: nothing acknowledged is lost, nothing is doubled.
+//! Concurrent clients: no acknowledged change is lost or duplicated.
 
 use std::{collections::BTreeSet, thread};
 
@@ -92,7 +92,7 @@ fn two_processes_append_to_one_file_and_nothing_is_lost() {
 
 /// Git takes the document away and writes it anew, in steps.
 #[test]
-fn who_reads_while_git_switches_gets_one_branch_or_the_other() {
+fn a_reader_during_a_switch_sees_one_branch_or_the_other() {
     let contents = ["one\n", "another\n"].map(|line| line.repeat(50_000));
     let library = Library::with(&[("long.md", &contents[0])]);
     let git = |arguments: &[&str]| ledger::git(library.root(), arguments).expect("git");

@@ -1,4 +1,4 @@
-//! What clients see is what the source document says.
+//! What clients see equals the source document.
 
 use serde_json::{Value, json};
 use tabellion_conformance::Target;

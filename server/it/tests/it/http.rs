@@ -1,4 +1,4 @@
-//! The built server over HTTP: what it is started with, how it ends, and what the tester finds.
+//! The built server over HTTP: its options, its end, and the suite's verdict.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -21,11 +21,10 @@ use tabellion_conformance::{
     report::{Verdict, progress::Silent},
     run::{self, Options},
     subject::{Era, Launch, Reach},
-    target::PATIENCE,
 };
 use tabellion_contracts::braindrive_markdown::CONTRACT;
 
-use crate::support::Library;
+use crate::support::{ANSWER_TIMEOUT, Library};
 
 /// A server over HTTP, which ends with this.
 pub(crate) struct Server {
@@ -61,7 +60,7 @@ impl Server {
     }
 
     fn connect(&self) -> Target {
-        let mut target = Target::connect(self.url(), Era::Session, PATIENCE).expect("it answers");
+        let mut target = Target::connect(self.url(), Era::Session, ANSWER_TIMEOUT).expect("it answers");
         target.initialize("2025-11-25").expect("a handshake");
         target
     }
@@ -90,7 +89,7 @@ fn write(target: &mut Target, path: &str) {
 }
 
 #[test]
-fn it_says_where_it_listens_and_serves_until_it_is_asked_to_end() {
+fn the_server_prints_its_address_and_serves_until_asked_to_end() {
     let library = Library::empty();
     // That there is no client on standard input says nothing here.
     let mut server = Server::start(
@@ -112,7 +111,7 @@ fn it_says_where_it_listens_and_serves_until_it_is_asked_to_end() {
 }
 
 #[test]
-fn it_serves_both_ways_until_the_client_on_its_input_is_gone() {
+fn with_stdio_the_server_ends_with_its_client() {
     let library = Library::empty();
     let mut command = library.command();
     command
@@ -137,7 +136,7 @@ fn it_serves_both_ways_until_the_client_on_its_input_is_gone() {
 }
 
 #[test]
-fn where_it_can_not_be_served_it_is_refused_at_the_start() {
+fn invalid_addresses_are_refused_at_the_start() {
     let library = Library::empty();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let taken = taken.local_addr().expect("its address").to_string();
@@ -240,11 +239,11 @@ fn several_libraries_are_served_by_path() {
     assert_eq!(second.get("second.md"), b"# New\n");
     assert!(!first.path("second.md").exists() && !second.path("first.md").exists());
     for path in [&base, &format!("{base}/third"), &format!("{base}/first/")] {
-        let response = Request::new("POST").send(&Url::parse(path).expect("a URL"), PATIENCE);
+        let response = Request::new("POST").send(&Url::parse(path).expect("a URL"), ANSWER_TIMEOUT);
         assert_eq!(response.expect("an answer").status, 404, "{path}");
     }
     let metrics = Url::parse(&base.replace("/mcp", "/metrics")).expect("a URL");
-    let response = Request::new("GET").send(&metrics, PATIENCE);
+    let response = Request::new("GET").send(&metrics, ANSWER_TIMEOUT);
     let numbers = response.and_then(|mut it| it.bytes()).expect("numbers");
     let numbers = String::from_utf8(numbers).expect("a text");
     for name in ["first", "second"] {
@@ -287,7 +286,7 @@ fn key(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn who_has_a_key_is_the_author_until_it_is_revoked() {
+fn a_keys_owner_is_the_author_until_revocation() {
     let library = Library::with(&[("plan.md", "# Plan\n")]);
     library.put("plan.md", "# Plan\n\nBy hand.\n");
     let folder = tempfile::TempDir::new().expect("a folder");
@@ -319,7 +318,7 @@ fn who_has_a_key_is_the_author_until_it_is_revoked() {
         "write_markdown",
         json!({ "path": "plan.md", "content": "# New\n" }),
     );
-    let status = |request: &Request| request.send(&url, PATIENCE).expect("an answer").status;
+    let status = |request: &Request| request.send(&url, ANSWER_TIMEOUT).expect("an answer").status;
     assert_eq!(status(&request), 401);
     let request = request.with("Authorization", &format!("Bearer {secret}"));
     assert_eq!(status(&request), 200);
@@ -355,7 +354,7 @@ fn issuer() -> (String, impl Fn(&Value) -> String) {
 }
 
 #[test]
-fn who_has_a_token_is_the_author_and_in_the_log_and_the_token_is_nowhere() {
+fn a_tokens_bearer_is_the_author_and_the_token_is_not_logged() {
     let library = Library::empty();
     let folder = tempfile::TempDir::new().expect("a folder");
     let jwks = folder.path().join("jwks.json");
@@ -391,7 +390,7 @@ fn who_has_a_token_is_the_author_and_in_the_log_and_the_token_is_nowhere() {
         if !token.is_empty() {
             request = request.with("Authorization", &format!("Bearer {token}"));
         }
-        let response = request.send(&url, PATIENCE).expect("an answer");
+        let response = request.send(&url, ANSWER_TIMEOUT).expect("an answer");
         assert_eq!(response.status, expected);
     }
     server.child.kill().expect("it ends");
@@ -429,7 +428,7 @@ fn no_content_is_logged() {
         .expect("an answer");
     let request = Request::new("GET").with("X-Request-Id", "by-this-name");
     let url = Url::parse(&format!("{}?confidential", server.url)).expect("a URL");
-    request.send(&url, PATIENCE).expect("an answer");
+    request.send(&url, ANSWER_TIMEOUT).expect("an answer");
     drop(target);
     server.child.kill().expect("it ends");
     stderr.read_to_string(&mut log).expect("a log");
@@ -439,7 +438,7 @@ fn no_content_is_logged() {
 
 /// The checks that a transport makes a difference to, in their quick form: in the newest era, those of the wire in both.
 #[test]
-fn what_depends_on_the_transport_is_kept_over_http() {
+fn guarantees_hold_over_http() {
     let serve = [
         env!("CARGO_BIN_EXE_tabellion-under-test"),
         "serve",

@@ -1,5 +1,4 @@
-//! Notes that are larger than anybody's: each tool answers, or says what the limit is, and the server lives. What it took
-//! is printed.
+//! Notes of extreme size: each tool answers, or names the limit, and the server continues. Prints times and memory.
 
 use std::{
     fs,

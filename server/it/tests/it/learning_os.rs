@@ -1,4 +1,4 @@
-//! The learning OS: what may be read, and a memory that only grows, with a person's approval.
+//! The learning OS: permitted reads, and an append-only memory with a person's approval.
 
 use std::{
     os::unix::fs::symlink,
@@ -121,7 +121,7 @@ fn a_greeting_needs_a_name() {
 }
 
 #[test]
-fn what_may_be_read_is_read_and_nothing_else() {
+fn only_permitted_files_are_read() {
     let library = Library::with(&[
         ("docs/a.md", "# A\r\n\u{feff}\n"),
         ("docs/deep/er/b.txt", "b"),
@@ -282,7 +282,7 @@ fn practice(content: &str) -> Value {
 }
 
 #[test]
-fn what_is_shown_is_appended_and_all_before_it_stays() {
+fn exactly_the_approved_text_is_appended() {
     let line = |event: &str| format!("{{\"timestamp\":\"{NOW}\",\"event\":{}}}\n", json!(event));
     let cases: Vec<(&str, Option<&[u8]>, Value, String)> = vec![
         (LOG, None, entry("a"), line("a")),
@@ -344,7 +344,7 @@ fn what_is_shown_is_appended_and_all_before_it_stays() {
 }
 
 #[test]
-fn what_is_refused_leaves_no_trace() {
+fn a_refused_entry_changes_nothing() {
     let library = Library::with(&[(LOG, "{}\n")]);
     let contract = open(library.root());
     let json_of = |bytes: usize| {
@@ -388,7 +388,7 @@ fn what_is_refused_leaves_no_trace() {
             panic!("{arguments}: {answer:?}")
         };
         assert_eq!(i64::from(error.code), expected, "{arguments}: {error:?}");
-        assert_eq!(shown, [], "nobody is asked for what can't be: {arguments}");
+        assert_eq!(shown, [], "no question for invalid arguments: {arguments}");
         assert_eq!(library.ledger(), before, "{arguments}");
     }
     for most in [
@@ -417,7 +417,7 @@ fn without_approval_nothing_is_written() {
 }
 
 #[test]
-fn appends_of_several_at_once_all_arrive() {
+fn concurrent_appends_all_arrive() {
     const EACH: usize = 8;
     let library = Library::with(&[(LOG, "{\"timestamp\":\"2026-01-01T00:00:00Z\"}")]);
     let before = library.ledger();

@@ -1,4 +1,4 @@
-//! The server leaves when its client is gone, and its handshake waits for nothing.
+//! The server ends with its client, and its handshake waits for nothing.
 
 use std::{
     fs,
@@ -8,15 +8,15 @@ use std::{
 };
 
 use serde_json::json;
-use tabellion_conformance::{Target, target::PATIENCE};
+use tabellion_conformance::Target;
 
-use crate::support::{Library, Server, edit, exited};
+use crate::support::{ANSWER_TIMEOUT, Library, Server, edit, exited};
 
 #[test]
-fn it_exits_at_the_end_of_input() {
+fn the_server_exits_at_the_end_of_input() {
     let library = Library::empty();
     library.serve().close();
-    // Also without a handshake, and with a request that nobody waits for.
+    // Also without a handshake, and with an unanswered request.
     let target = Target::start(&mut library.command()).expect("the server starts");
     assert!(exited(target).success());
     let mut server = library.serve();
@@ -40,10 +40,10 @@ fn it_exits_at_the_end_of_input() {
 /// The log of a library that can't be recovered, what a server over HTTP says of where it listens, and why it does not start.
 #[test]
 #[cfg(target_os = "linux")]
-fn that_nobody_hears_what_it_says_is_no_reason_to_end() {
-    for why in ["nobody reads", "no space is left"] {
+fn a_closed_or_full_standard_error_does_not_stop_the_server() {
+    for why in ["the pipe is closed", "no space is left"] {
         let stderr = || match why {
-            "nobody reads" => Stdio::from(std::io::pipe().expect("a pipe").1),
+            "the pipe is closed" => Stdio::from(std::io::pipe().expect("a pipe").1),
             _ => fs::File::create("/dev/full").expect("a device").into(),
         };
         let library = Library::with(&[("a.md", "# A\n")]);
@@ -71,7 +71,7 @@ fn that_nobody_hears_what_it_says_is_no_reason_to_end() {
 /// The parent is a shell that starts the server with a pipe which this process keeps open, and then dies.
 #[test]
 #[cfg(target_os = "linux")]
-fn it_exits_when_its_parent_is_gone() {
+fn the_server_exits_when_its_parent_ends() {
     let library = Library::empty();
     let pid_file = tempfile::NamedTempFile::new().expect("a file");
     let script = format!(
@@ -94,7 +94,7 @@ fn it_exits_when_its_parent_is_gone() {
         if text.ends_with('\n') && library.path(".git/HEAD").exists() {
             break text.trim().to_string();
         }
-        assert!(since.elapsed() < PATIENCE, "the server did not start");
+        assert!(since.elapsed() < ANSWER_TIMEOUT, "the server did not start");
         thread::sleep(Duration::from_millis(10));
     };
     let alive =
@@ -104,7 +104,7 @@ fn it_exits_when_its_parent_is_gone() {
     shell.wait().expect("gone");
     let since = Instant::now();
     while alive() {
-        assert!(since.elapsed() < PATIENCE, "the server outlives its parent");
+        assert!(since.elapsed() < ANSWER_TIMEOUT, "the server outlives its parent");
         thread::sleep(Duration::from_millis(10));
     }
     drop(input);

@@ -1,4 +1,4 @@
-//! A library with a long history: its log and its idempotency keys, whatever happened to their cache.
+//! A library with a long history: its log and its idempotency keys, in every state of the cache.
 
 use std::{
     io::Write as _,
@@ -14,7 +14,7 @@ use crate::support::Library;
 
 const LENGTH: usize = 30_000;
 
-/// Of many commits, each an entry with the key `key-N`.
+/// Creates a library with many commits, each an entry with the key `key-N`.
 fn long() -> Library {
     let library = Library::empty();
     ledger::git(library.root(), &["init", "--quiet", "--initial-branch=main"]).expect("git init");

@@ -1,4 +1,4 @@
-//! Options of `serve` that contradict what is served: said before the library is touched.
+//! Contradicting options of `serve`: reported before the library is touched.
 
 use std::{fs, process::Stdio};
 
@@ -29,7 +29,7 @@ fn complaint(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_advice() {
+fn contradicting_options_are_refused_with_advice() {
     let cases: [(&[&str], &str); 7] = [
         (&["--contract", "no-such"], "braindrive-markdown"),
         (
@@ -58,7 +58,7 @@ fn what_does_not_fit_is_refused_with_advice() {
 }
 
 #[test]
-fn contracts_of_one_document_want_it_named() {
+fn contracts_of_one_document_require_its_name() {
     let wanting = contracts::names()
         .into_iter()
         .filter(|name| contracts::spec(name).is_some_and(|spec| spec.document));
@@ -76,7 +76,7 @@ fn contracts_of_one_document_want_it_named() {
 }
 
 #[test]
-fn a_server_that_only_reads_has_no_tool_that_changes_something() {
+fn a_read_only_server_offers_no_mutating_tool() {
     for name in contracts::names() {
         let spec = contracts::spec(name).expect("it is served");
         let library = Library::with(&[("note.md", "# Note\n")]);

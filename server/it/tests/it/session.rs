@@ -1,4 +1,4 @@
-//! The eight tools in use: what they answer, and what they leave on the disk and in git.
+//! The eight tools: their answers, and their effect on the disk and in git.
 
 use serde_json::{Value, json};
 use tabellion_conformance::{Ledger, ledger};
@@ -70,7 +70,7 @@ pub(crate) fn refuse(
 }
 
 #[test]
-fn a_document_lives_and_dies() {
+fn a_document_is_created_changed_and_deleted() {
     let library = Library::empty();
     let mut server = library.serve();
 
@@ -263,7 +263,7 @@ fn targets_that_are_missing_or_ambiguous_are_refused_with_candidates() {
 }
 
 #[test]
-fn a_persons_work_is_neither_swept_in_nor_lost() {
+fn a_persons_work_is_neither_committed_nor_lost() {
     let library = Library::with(&[("a.md", "# A\n"), ("b.md", "# B\n"), ("c.md", "# C\n")]);
     library.put("b.md", "# B staged\n");
     ledger::git(library.root(), &["add", "b.md"]).expect("git add");
@@ -309,7 +309,7 @@ fn a_persons_work_is_neither_swept_in_nor_lost() {
 }
 
 #[test]
-fn a_version_that_is_only_staged_is_not_thrown_away() {
+fn a_staged_version_is_not_lost() {
     let library = Library::with(&[("a.md", "# A\n"), ("b.md", "# B\n")]);
     library.put("a.md", "# A staged\n");
     ledger::git(library.root(), &["add", "a.md"]).expect("git add");
@@ -356,7 +356,7 @@ fn an_uncommitted_file_is_read_as_it_is() {
 }
 
 #[test]
-fn a_base_that_is_no_more_is_refused() {
+fn a_stale_base_is_refused() {
     let library = Library::with(&[("a.md", "# A\n")]);
     let mut server = library.serve();
     let request = edit("a.md", "append", "", "x\n");
@@ -424,7 +424,7 @@ fn the_same_idempotency_key_commits_once() {
 }
 
 #[test]
-fn conditions_that_are_not_known_are_refused() {
+fn unknown_preconditions_are_refused() {
     let library = Library::with(&[("a.md", "# A\n")]);
     let mut server = library.serve();
     let request = edit("a.md", "append", "", "x\n");
@@ -455,7 +455,7 @@ fn conditions_that_are_not_known_are_refused() {
 }
 
 #[test]
-fn a_library_may_be_a_folder_of_a_larger_repository() {
+fn a_library_can_be_a_folder_of_a_larger_repository() {
     let outer = Library::with(&[("code.rs", "fn main() {}\n"), ("docs/a.md", "# A\n")]);
     let root = outer.path("docs");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));

@@ -10,6 +10,8 @@ use serde_json::{Map, Value, json};
 use tabellion_conformance::{Ledger, Target, ledger};
 use tempfile::TempDir;
 
+pub(crate) use tabellion_conformance::target::PATIENCE as ANSWER_TIMEOUT;
+
 /// A library in a folder of its own.
 pub(crate) struct Library {
     dir: TempDir,

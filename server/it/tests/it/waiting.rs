@@ -1,4 +1,4 @@
-//! A client that waits for a call: what it hears meanwhile, and what becomes of the call if it stops waiting.
+//! A client that waits for a call: its progress, and the effect of cancelling it.
 
 use std::{fs, thread, time::Duration};
 
@@ -60,7 +60,7 @@ fn ticks(process: u32) -> u64 {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_search_tells_how_far_it_is_and_stops_when_it_is_cancelled() {
+fn a_search_reports_progress_and_can_be_cancelled() {
     let library = large();
     for revision in REVISIONS {
         let mut target = start(&library, revision);
@@ -115,7 +115,7 @@ fn a_search_tells_how_far_it_is_and_stops_when_it_is_cancelled() {
 }
 
 #[test]
-fn a_change_that_is_cancelled_is_made_whole_or_not_at_all() {
+fn a_cancelled_change_is_made_completely_or_not_at_all() {
     let library = Library::with(&[("a.md", "# A\n")]);
     for revision in REVISIONS {
         let mut target = start(&library, revision);

@@ -1,11 +1,11 @@
-//! Undo and redo: exact, shared, lasting, and never over somebody's work.
+//! Undo and redo: exact, shared between processes, lasting, and never over a person's work.
 
 use std::thread;
 
 use super::*;
 
 #[test]
-fn a_hundred_and_twenty_steps_back_and_forth_over_restarts_and_processes() {
+fn a_hundred_and_twenty_steps_are_undone_and_redone_across_processes() {
     let mut desk = Desk::with(TREE);
     let mut other = serve(&desk.library);
     let mut texts = vec![desk.text()];
@@ -47,11 +47,11 @@ fn a_hundred_and_twenty_steps_back_and_forth_over_restarts_and_processes() {
     ledger::fsck(desk.library.root()).expect("a sound repository");
 }
 
-/// What somebody does to the document, and how that is called.
+/// An edit of the document by hand or by another program, and its name.
 type ByHand = (&'static str, fn(&Desk));
 
 #[test]
-fn a_new_edit_leaves_nothing_to_redo() {
+fn a_new_edit_clears_the_redo_stack() {
     let mut desk = Desk::with(TREE);
     desk.edit("update_section", json!({ "section_id": "@B", "content": "one" }));
     desk.edit("undo", json!({}));
@@ -62,7 +62,7 @@ fn a_new_edit_leaves_nothing_to_redo() {
     assert_eq!(desk.refuse("undo", json!({})).code, -32000);
 }
 
-/// Whoever changes the document meanwhile, and however: it stays as it is.
+/// A document changed meanwhile, by whatever means, stays as it is.
 #[test]
 fn a_hand_edit_is_never_undone() {
     let by_hand: [ByHand; 4] = [
@@ -115,7 +115,7 @@ fn a_hand_edit_is_never_undone() {
 }
 
 #[test]
-fn line_endings_that_git_keeps_otherwise_come_back_as_they_were() {
+fn undo_restores_converted_line_endings() {
     let text = "# A\r\n\r\na\r\n\r\n# B\r\n\r\nb\r\n";
     let library = Library::with(&[(".gitattributes", "*.md text eol=crlf\n"), (PATH, text)]);
     let mut desk = Desk::over(library);
@@ -132,7 +132,7 @@ fn line_endings_that_git_keeps_otherwise_come_back_as_they_were() {
 }
 
 #[test]
-fn a_repeated_request_is_answered_with_the_first_ones_id() {
+fn a_repeated_request_returns_the_first_id() {
     let mut desk = Desk::with(TREE);
     let mut once = || {
         let meta = json!({ "tabellion/idempotencyKey": "k-1" });
@@ -147,7 +147,7 @@ fn a_repeated_request_is_answered_with_the_first_ones_id() {
 }
 
 #[test]
-fn what_several_processes_insert_at_once_all_arrives_and_can_all_be_undone() {
+fn concurrent_inserts_all_arrive_and_can_be_undone() {
     let desk = Desk::with(TREE);
     let library = &desk.library;
     let mut ids: Vec<String> = thread::scope(|scope| {

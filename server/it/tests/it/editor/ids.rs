@@ -1,9 +1,9 @@
-//! Ids: always the same section, or an error.
+//! Ids: an id always names the same section, or is an error.
 
 use super::*;
 
 #[test]
-fn ids_stay_through_everything_and_are_never_used_again() {
+fn ids_are_stable_and_never_reused() {
     let mut desk = Desk::with(TREE);
     let before = desk.list();
     let inserted = desk.edit("insert_section", insert("X", "x", 1))["section_id"]
@@ -46,7 +46,7 @@ fn ids_stay_through_everything_and_are_never_used_again() {
 }
 
 #[test]
-fn twins_are_told_apart() {
+fn equal_sections_are_distinguished() {
     let mut desk = Desk::with("# A\n\n## Notes\n\n## Notes\n\n## Notes\n");
     let before = desk.list();
     desk.edit("delete_section", json!({ "section_id": before[2].0 }));
@@ -73,7 +73,7 @@ fn twins_are_told_apart() {
 }
 
 #[test]
-fn a_hand_edit_leaves_the_ids_of_what_is_recognised() {
+fn recognized_sections_keep_their_ids_after_a_hand_edit() {
     let mut desk = Desk::with(TREE);
     let before = desk.list();
     let by_hand = "# A\n\nother\n\n## New\n\nnew\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n";
@@ -106,7 +106,7 @@ fn a_hand_edit_leaves_the_ids_of_what_is_recognised() {
 }
 
 #[test]
-fn a_branch_that_is_merged_brings_its_ids_along() {
+fn a_merged_branch_keeps_its_ids() {
     let mut desk = Desk::with(TREE);
     let git = |desk: &Desk, arguments: &[&str]| ledger::git(desk.library.root(), arguments).expect("git");
     git(&desk, &["checkout", "--quiet", "-b", "draft"]);

@@ -1,4 +1,4 @@
-//! The SafeMarkdownEditor over the built server: its answers, and what they do to the document and to git.
+//! The SafeMarkdownEditor in the built server: its answers, and their effect on the document and on git.
 
 mod history;
 mod ids;
@@ -30,7 +30,7 @@ impl Desk {
         Self { library, server }
     }
 
-    /// Ends the server and starts another one.
+    /// Ends the server and starts a new one.
     fn restart(&mut self) {
         let server = std::mem::replace(&mut self.server, serve(&self.library));
         server.close();

@@ -14,7 +14,7 @@ fn read(desk: &mut Desk, name: &str) -> Value {
 }
 
 #[test]
-fn the_resources_say_what_the_document_is_and_was() {
+fn resources_describe_the_document_and_its_history() {
     let mut desk = Desk::with(TREE);
     assert_eq!(read(&mut desk, "document"), json!({ "document": TREE }));
     assert_eq!(read(&mut desk, "history"), json!({ "history": [] }));
@@ -51,7 +51,7 @@ fn the_resources_say_what_the_document_is_and_was() {
 }
 
 #[test]
-fn prompts_hold_the_sections_own_text() {
+fn prompts_contain_the_sections_own_text() {
     let mut desk = Desk::with(TREE);
     let id = desk.id("B");
     for (name, arguments, text) in [

@@ -1,9 +1,9 @@
-//! What each tool does, and what it refuses.
+//! The effect of each tool, and its refusals.
 
 use super::*;
 
 #[test]
-fn each_tool_does_what_it_says_to_the_bytes() {
+fn each_tool_makes_its_change_byte_for_byte() {
     for (before, tool, arguments, after) in [
         (
             TREE,
@@ -77,7 +77,7 @@ fn each_tool_does_what_it_says_to_the_bytes() {
 }
 
 #[test]
-fn what_can_not_be_done_is_refused_and_changes_nothing() {
+fn impossible_changes_are_refused_and_change_nothing() {
     let twice = "# A\n\n## Notes\n\n# B\n\n## Notes\n";
     for (document, tool, arguments, code, part) in [
         (
@@ -232,7 +232,7 @@ fn an_unclear_heading_is_answered_with_ids() {
 }
 
 #[test]
-fn what_is_read_and_written_back_changes_nothing() {
+fn writing_back_what_was_read_changes_nothing() {
     let text = "intro\n\n# A #\n\n\n  indented\n\n    code\n\n\nB\n===\r\n\r\ntext  \r\n## C\n## D\n\n```\n# no\n```";
     let mut desk = Desk::with(text);
     for (id, heading) in desk.list() {
@@ -249,7 +249,7 @@ fn what_is_read_and_written_back_changes_nothing() {
 }
 
 #[test]
-fn a_document_that_is_not_there_is_made_by_the_first_section() {
+fn the_first_section_creates_a_missing_document() {
     let mut desk = Desk::over(Library::empty());
     assert_eq!(
         desk.call("get_document", json!({})).expect("nothing")["document"],

@@ -1,4 +1,4 @@
-//! Many servers that begin in the same empty folder, some of them killed while they make its repository.
+//! Many servers that start in the same empty folder, some of them killed while they create its repository.
 
 use std::{thread, time::Duration};
 

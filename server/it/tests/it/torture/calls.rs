@@ -1,4 +1,4 @@
-//! Calls as a client remembers them, and what must hold of a history after them.
+//! Calls as a client remembers them, and the conditions on the history afterwards.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -272,7 +272,11 @@ mod tests {
                 also(commit("c3", &["a.md"], &["- t4"])),
                 text,
             ),
-            ("nobody's commit", also(commit("c3", &["a.md"], &["- t5"])), text),
+            (
+                "a commit of no call",
+                also(commit("c3", &["a.md"], &["- t5"])),
+                text,
+            ),
             (
                 "two paths",
                 vec![commits[0].clone(), commit("c2", &["a.md", "b.md"], &["- t2"])],

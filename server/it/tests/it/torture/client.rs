@@ -107,7 +107,7 @@ impl<'a> Client<'a> {
         process(&self.server().target)
     }
 
-    /// Kills the server after a while. Nobody will know what became of the calls in flight.
+    /// Kills the server after a delay. The outcome of the calls in flight stays unknown.
     pub(super) fn kill_after(&mut self, while_: Duration) {
         thread::sleep(while_);
         if let Some(server) = self.server.take() {

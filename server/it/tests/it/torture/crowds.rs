@@ -1,5 +1,5 @@
-//! Many servers with many calls in flight, some of them killed: what was acknowledged is there once, what is not known is
-//! there once or not at all, and nobody ever reads half of a document.
+//! Many servers with many calls in flight, some of them killed: acknowledged changes exist once, calls with unknown outcome
+//! once or not at all, and no reader sees half of a document.
 
 use std::{
     collections::BTreeMap,
@@ -25,22 +25,22 @@ const SERVERS: u64 = 8;
 const IN_FLIGHT: usize = 4;
 /// Rounds of calls of each server in the short form.
 const ROUNDS: usize = 5;
-/// A server is killed in one of so many rounds.
+/// A server is killed in one of this many rounds.
 const KILLED_IN: u64 = 4;
-/// The longest that any call may wait for its answer.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// Upper bound of the wait for an answer.
+const MAX_WAIT: Duration = Duration::from_secs(30);
 /// The document that is only appended to.
 const LIST: &str = "list.md";
 /// The document with a section for each server.
 const PARTS: &str = "parts.md";
-/// Documents that are replaced under a base, and never missing.
+/// Documents that are replaced with `ifBase`, and never missing.
 const WHOLE: [&str; 2] = ["whole-0.md", "whole-1.md"];
-/// Documents that come and go.
+/// Documents that are created and deleted.
 const FLEETING: [&str; 2] = ["fleeting/0.md", "fleeting/1.md"];
 const LARGEST: u64 = 16 * 1024;
 
 #[test]
-fn many_servers_lose_double_and_tear_nothing() {
+fn many_servers_lose_duplicate_and_tear_nothing() {
     let effort = Effort::asked();
     let library = &library();
     let over = AtomicBool::new(false);
@@ -97,7 +97,7 @@ fn library() -> Library {
     ])
 }
 
-/// One of the crowd.
+/// A member of the crowd.
 struct Member<'a> {
     name: u64,
     dice: Dice,
@@ -175,7 +175,7 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Reads every described document again and again; how often.
+/// Reads every described document again and again; returns the number of reads.
 fn read_until(over: &AtomicBool, mut read: impl FnMut(&str) -> Result<Option<Vec<u8>>, String>) -> usize {
     let mut reads = 0;
     while !over.load(Ordering::Relaxed) {
@@ -219,7 +219,7 @@ fn judge(library: &Library, calls: &[Call]) {
                 _ => name == "CONFLICT" && call.meta.get("tabellion/ifBase").is_some(),
             },
         };
-        if !expected || call.waited > LONGEST_WAIT {
+        if !expected || call.waited > MAX_WAIT {
             faults.push(format!("{}: {:?} after {:?}", call.token, call.end, call.waited));
         }
     }

@@ -1,4 +1,4 @@
-//! Content that says of itself how long it is and what it sums up to, so that a torn read shows.
+//! Content that contains its own length and checksum, which reveals torn reads.
 
 const HEAD: &str = "# Described";
 

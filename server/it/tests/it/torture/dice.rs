@@ -1,4 +1,4 @@
-//! Chance that is the same in each run with the same seed: a row of numbers for each who rolls.
+//! Random numbers, reproducible by their seed, in a separate sequence for each user.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a library's folder holds, down to the last name in `.git`, and whether that is one side of a mutation.
+//! The complete content of a library's folder, including `.git`, and whether it is one side of a mutation.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! A person's editor: ways to save a file, and what must be found again of what was saved.
+//! A person's editor: ways of saving a file, and the check that no save is lost.
 
 use std::{
     collections::HashSet,
@@ -10,33 +10,32 @@ use std::{
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-/// How an editor brings a file to the disk.
+/// How an editor writes a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// It empties the file and writes into it.
+    /// Truncates the file and writes to it.
     InPlace,
-    /// It writes another file and renames that over it.
+    /// Writes another file and renames it over the first.
     Rename,
-    /// It renames the file to a backup and writes a new one.
+    /// Renames the file to a backup and writes a new one.
     Backup,
 }
 
-/// A save that left the file half written for longer than this is not held against anybody: whoever replaces the file
-/// meanwhile can't know that more is to come.
+/// A save that takes longer than this is exempt: a program that replaces the file meanwhile can't know that more is to come.
 const PROMPT: Duration = Duration::from_millis(3);
 
-/// What was saved once.
+/// A save.
 #[derive(Debug, Clone)]
 pub(super) struct Save {
     pub(super) content: Vec<u8>,
-    /// What the next save replaced.
+    /// The content that the next save replaced.
     pub(super) later: Option<Vec<u8>>,
     /// Whether it was written without a pause in the middle.
     pub(super) prompt: bool,
 }
 
 impl Save {
-    /// Whether the person has overwritten it before anybody else touched it.
+    /// Whether the person has overwritten it before any program touched it.
     pub(super) fn is_overwritten(&self) -> bool {
         self.later.as_ref() == Some(&self.content)
     }
@@ -81,7 +80,7 @@ impl Editor {
                 let backup = self.beside("~");
                 let there = fs::rename(&self.path, &backup).is_ok();
                 let (late, prompt) = write_in_place(&self.path, &content);
-                // Whoever made a file meanwhile has it overwritten.
+                // A file created meanwhile is overwritten.
                 let replaced = if there {
                     fs::read(&backup).expect("a backup")
                 } else {
@@ -170,14 +169,14 @@ pub(super) fn lost_lines(saves: &[Save], versions: &HashSet<Vec<u8>>) -> Vec<Str
 }
 
 #[test]
-fn a_save_that_nobody_has_is_lost() {
+fn a_missing_save_is_reported_as_lost() {
     let folder = tempfile::TempDir::new().expect("a folder");
     for style in [Style::InPlace, Style::Rename, Style::Backup] {
         let path = folder.path().join("a.md");
         let mut editor = Editor::new(path.clone(), style);
         editor.save("one");
         editor.save("two");
-        fs::write(&path, "somebody else's").expect("written");
+        fs::write(&path, "another program's").expect("written");
         editor.save("three");
         for save in &mut editor.saves {
             save.prompt = true;
@@ -189,7 +188,7 @@ fn a_save_that_nobody_has_is_lost() {
 }
 
 #[test]
-fn a_line_that_nobody_has_is_lost() {
+fn a_missing_line_is_reported_as_lost() {
     let folder = tempfile::TempDir::new().expect("a folder");
     let path = folder.path().join("a.md");
     fs::write(&path, "").expect("written");

@@ -1,8 +1,8 @@
 //! A crash, a full disk and a failing disk at each point at which a mutation, or its recovery, changes anything.
 //!
-//! Wherever it strikes, the library is as before or as after: files, index, commits and log agree, nothing is left over,
-//! what was acknowledged is there, and what was refused did not happen. The same call with the same idempotency key then
-//! leads to the one commit, and a call that stands on the other side's content is a conflict.
+//! Wherever the fault strikes, the library is as before or as after: files, index, commits and log agree, no temporary files
+//! are left, acknowledged changes exist, and refused ones do not. The same call with the same idempotency key then leads to
+//! the one commit, and a call conditioned on the other side's content is a conflict.
 
 use std::{
     collections::BTreeMap,
@@ -37,29 +37,29 @@ const EFFECTS: [Effect; 5] = [
     Effect::FailOn(Errno::EIO),
 ];
 
-/// How many points are tried at the same time: each is a server that mostly waits.
+/// Number of points tried in parallel: each is a server that mostly waits.
 const WORKERS: usize = 3;
-/// More than a recovery makes.
-const MOST_RECOVERY_CALLS: usize = 60;
+/// Upper bound of the system calls of a recovery that change something.
+const MAX_RECOVERY_CALLS: usize = 60;
 
 /// A case with its library and both sides of its mutation.
 struct Sweep {
     case: Case,
     template: Place,
     sides: Sides,
-    /// The ids of the document's content.
+    /// Content ids of the document before and after.
     before: Value,
     after: Value,
-    /// How many calls the mutation makes that change anything.
+    /// Number of the mutation's system calls that change something.
     points: usize,
 }
 
-/// What came of one fault.
-struct Struck {
+/// The result of one fault.
+struct FaultOutcome {
     library: Place,
-    /// The server, if it is still there.
+    /// The server, if it still runs.
     server: Option<Server>,
-    /// What it answered, if it did.
+    /// Its answer, if it gave one.
     answer: Option<Outcome<Answer>>,
     calls: Vec<Call>,
 }
@@ -119,7 +119,7 @@ fn a_fault_at_any_point_of_a_recovery() {
     );
     let crashes: Vec<_> = kinds.into_inner().expect("no panic").into_values().collect();
     let report = Report::new("recovery");
-    let all = (1..MOST_RECOVERY_CALLS).flat_map(|at| crashes.iter().map(move |crash| (crash, at)));
+    let all = (1..MAX_RECOVERY_CALLS).flat_map(|at| crashes.iter().map(move |crash| (crash, at)));
     let all = all.flat_map(|(crash, at)| EFFECTS.map(|effect| (crash, Fault { at, effect })));
     let some = (0..).zip(&crashes).map(|(number, crash)| {
         let effect = EFFECTS[number as usize % EFFECTS.len()];
@@ -144,10 +144,10 @@ fn a_fault_at_any_point_of_a_recovery() {
     report.finish(effort);
 }
 
-/// Libraries in which a server died, by case and by what is left there.
+/// Libraries in which a server died, by case and by leftovers.
 type Kinds<'a> = BTreeMap<(&'static str, Vec<String>), (&'a Sweep, Place)>;
 
-/// Does `work` for all of `what`, several at once.
+/// Runs `work` for all of `what`, several in parallel.
 fn at_once<T: Send>(what: Vec<T>, work: impl Fn(T) + Sync) {
     let left = Mutex::new(what.into_iter());
     let next = || left.lock().expect("no panic").next();
@@ -162,8 +162,8 @@ fn at_once<T: Send>(what: Vec<T>, work: impl Fn(T) + Sync) {
     });
 }
 
-/// The cases, each done once without a fault; `None`, loudly, where a program can't be stepped through. Cases with a mount
-/// are left out, loudly, where none is permitted.
+/// Returns the cases, each run once without a fault; `None`, with a message, if system calls can't be traced. Cases with a
+/// mount are skipped, with a message, if mounts are not permitted.
 fn sweeps(cases: Vec<Case>) -> Option<Vec<Sweep>> {
     let templates = cases.into_iter().filter_map(|case| match Place::empty(&case) {
         Ok(template) => Some((case, template)),
@@ -206,7 +206,7 @@ impl Sweep {
         Some(sweep)
     }
 
-    /// How many points there are to strike at.
+    /// Returns the number of points at which to strike.
     fn count(&self) -> Option<usize> {
         let library = Place::copy_of(&self.template, &self.case);
         let (server, stepper) = step(&library, Counting::FromStart(None))?;
@@ -227,8 +227,8 @@ impl Sweep {
         message.map(|message| outcome(&message))
     }
 
-    /// Makes the call on a fresh copy of the library with a fault to come; `None` if there are not as many points.
-    fn strike(&self, fault: Fault) -> Option<Struck> {
+    /// Makes the call on a fresh copy of the library with a fault at the given point; `None` if there are fewer points.
+    fn strike(&self, fault: Fault) -> Option<FaultOutcome> {
         let library = Place::copy_of(&self.template, &self.case);
         let counting = if self.case.makes_repository {
             Counting::FromStart(Some(fault))
@@ -243,8 +243,8 @@ impl Sweep {
         Self::struck(library, server, stepper, answer)
     }
 
-    /// Starts a server on a copy of a library in which another one died, with a fault to come.
-    fn strike_recovery(&self, crashed: &Library, fault: Fault) -> Option<Struck> {
+    /// Starts a server, with a fault at the given point, on a copy of a library in which a server died.
+    fn strike_recovery(&self, crashed: &Library, fault: Fault) -> Option<FaultOutcome> {
         let library = Place::copy_of(crashed, &self.case);
         let (server, stepper) = step(&library, Counting::FromStart(Some(fault)))?;
         Self::struck(library, server, stepper, None)
@@ -255,12 +255,12 @@ impl Sweep {
         server: Option<Server>,
         stepper: Stepper,
         answer: Option<Outcome<Answer>>,
-    ) -> Option<Struck> {
+    ) -> Option<FaultOutcome> {
         let has_struck = stepper.has_struck();
-        // What fails from then on fails no more, from here on.
+        // A lasting fault ends here.
         let calls = stepper.disarm();
         let is_there = server.is_some() && !calls.iter().any(|call| call.effect == Some(Effect::Kill));
-        has_struck.then(|| Struck {
+        has_struck.then(|| FaultOutcome {
             library,
             server: server.filter(|_| is_there),
             answer,
@@ -268,7 +268,7 @@ impl Sweep {
         })
     }
 
-    /// The library that a kill at this point leaves, if there is something to recover, and what is left there.
+    /// Returns the library that a kill at this point leaves, if there is something to recover, and its leftovers.
     fn crash(&self, at: usize) -> Option<(Vec<String>, Place)> {
         let effect = Effect::Kill;
         let library = self.strike(Fault { at, effect })?.library;
@@ -285,10 +285,10 @@ impl Sweep {
             .then_some((left, library))
     }
 
-    /// Everything that is wrong after the fault.
-    fn judge(&self, struck: Struck) -> Vec<String> {
+    /// Returns all defects after the fault.
+    fn judge(&self, struck: FaultOutcome) -> Vec<String> {
         let mut problems = vec![];
-        let Struck {
+        let FaultOutcome {
             library,
             server,
             answer,
@@ -315,7 +315,7 @@ impl Sweep {
             }
         }
 
-        // A server of its own, which recovers what is to be recovered.
+        // A new server, which recovers first.
         let mut restarted = match serve(&library) {
             Ok(server) => server,
             Err(said) => {
@@ -340,7 +340,7 @@ impl Sweep {
         }
         self.judge_stale(&mut restarted, side, &mut problems);
 
-        // The same call again, of the server that had the fault if it is still there.
+        // The same call again, to the server with the fault if it still runs.
         let mut again = match server {
             Some(server) => {
                 restarted.close();
@@ -352,7 +352,7 @@ impl Sweep {
         problems
     }
 
-    /// A call on the condition that the document is the other side's is a conflict.
+    /// A call conditioned on the other side's content is a conflict.
     fn judge_stale(&self, server: &mut Server, side: Side, problems: &mut Vec<String>) {
         let other = match side {
             Side::Before => &self.after,
@@ -365,7 +365,7 @@ impl Sweep {
         }
     }
 
-    /// The same call with the same key: one commit in all, and the answer names it.
+    /// The same call with the same key: one commit in all, which the answer names.
     fn judge_repeated(
         &self,
         library: &Library,
@@ -396,8 +396,8 @@ impl Sweep {
     }
 }
 
-/// Runs a server over `library` step by step: its session, if the handshake came about. `None`, loudly, where that is not
-/// possible.
+/// Traces a server over `library` step by step; returns its session, if the handshake succeeded. `None`, with a message, if
+/// tracing is not possible.
 fn step(library: &Library, counting: Counting) -> Option<(Option<Server>, Stepper)> {
     match Target::start_stepped(quiet(library), &[library.root()], counting) {
         Err(error @ (StepperError::Denied(_) | StepperError::Unsupported)) => {
@@ -415,7 +415,7 @@ fn step(library: &Library, counting: Counting) -> Option<(Option<Server>, Steppe
     }
 }
 
-/// Starts a server; what it says on standard error if it ends at once.
+/// Starts a server; returns its standard error if it ends at once.
 fn serve(library: &Library) -> Result<Server, String> {
     let mut target = Target::start(&mut quiet(library)).expect("the server starts");
     match target.initialize("2025-11-25") {
@@ -430,14 +430,14 @@ fn serve(library: &Library) -> Result<Server, String> {
     }
 }
 
-/// What a server says of faults on standard error is expected here.
+/// Messages about faults on standard error are expected here.
 fn quiet(library: &Library) -> Command {
     let mut command = library.command();
     command.stderr(Stdio::null());
     command
 }
 
-/// A library of a case, and what is mounted in it.
+/// The library of a case, and its mount.
 struct Place {
     // Unmounted before its folder is removed.
     _mount: Option<Mount>,
@@ -453,7 +453,7 @@ impl Deref for Place {
 }
 
 impl Place {
-    /// A folder in memory where there is one: it is the calls that are tried here, not the disk.
+    /// Uses a folder in memory if possible: the system calls are tested here, not the disk.
     fn empty(case: &Case) -> io::Result<Self> {
         let memory = Path::new("/dev/shm");
         let library = if memory.is_dir() {
@@ -478,7 +478,7 @@ impl Place {
     }
 }
 
-/// How many points were tried of each case and effect, and which were bad.
+/// Points tried and failed, by case and effect.
 struct Report {
     of: &'static str,
     since: Instant,
@@ -500,8 +500,8 @@ impl Report {
         }
     }
 
-    /// Judges what came of a fault.
-    fn add(&self, sweep: &Sweep, fault: Fault, struck: Struck) {
+    /// Records the judgement of a fault's result.
+    fn add(&self, sweep: &Sweep, fault: Fault, struck: FaultOutcome) {
         let calls: Vec<_> = struck.calls.iter().map(|call| format!("    {call}\n")).collect();
         let problems = sweep.judge(struck);
         let Fault { at, effect } = fault;
@@ -518,14 +518,15 @@ impl Report {
         }
     }
 
-    /// Prints what was tried; fails if anything was bad.
+    /// Prints the report; fails if a point failed.
     fn finish(self, effort: Effort) {
         let found = self.found.into_inner().expect("no panic");
         let all: usize = found.points.values().map(|(tried, _)| tried).sum();
         let seconds = self.since.elapsed().as_secs();
-        let end = match effort.is_over() {
-            true => ", when the time was over",
-            false => "",
+        let end = if effort.is_over() {
+            ", when the time was over"
+        } else {
+            ""
         };
         println!("{}: {all} points in {seconds} s{end}", self.of);
         for ((case, effect), (tried, bad)) in &found.points {

@@ -151,7 +151,7 @@ pub(super) fn leftovers(root: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_is_left_behind_shows() {
+fn leftovers_are_reported() {
     let library = Library::with(&[("a.md", "# A\n")]);
     let left = [
         ".git/index.lock",

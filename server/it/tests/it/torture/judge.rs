@@ -1,5 +1,5 @@
-//! What must hold of a library after anything: no lock and nothing half done is left, git finds it sound, and the log is
-//! the history.
+//! Conditions on a library after every test: no lock or temporary file is left, `git fsck` succeeds, and the log equals the
+//! history.
 
 use std::{collections::HashSet, fs};
 
@@ -84,7 +84,7 @@ pub(super) fn faults_of_versions(calls: &[Call], versions: &HashSet<Vec<u8>>) ->
 }
 
 #[test]
-fn a_token_that_should_not_be_there_shows() {
+fn an_unexpected_token_is_reported() {
     let call = |token: &str, end: End| Call {
         end,
         ..Call::new(token, "edit_markdown", json!({}))

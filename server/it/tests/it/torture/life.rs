@@ -1,4 +1,4 @@
-//! A long life: one server, many changes, and nothing that only ever grows.
+//! A long life: one server, many changes, and no growing resource.
 
 use std::{
     fmt, fs,
@@ -35,7 +35,7 @@ const BYTES_TO_WARM_UP: u64 = 32 * 1024 * 1024;
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_long_life_takes_no_more_of_anything() {
+fn a_long_life_does_not_increase_resource_use() {
     let effort = Effort::asked();
     let contents: Vec<_> = (0..FILES)
         .map(|nth| (name(nth), described::content(&format!("file-{nth}"), 2000)))

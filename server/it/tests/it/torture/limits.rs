@@ -24,7 +24,7 @@ use super::{
 use crate::support::{Library, Server, edit, exited, process};
 
 /// A user that owns nothing else.
-const NOBODY: u32 = 65534;
+const UNPRIVILEGED_USER: u32 = 65534;
 const TEXT: &str = "# A\n\none\n";
 /// Bytes of a document that reach a limit; its commit is small, for all of it is one letter.
 const LARGE: usize = 200_000;
@@ -139,7 +139,7 @@ fn a_full_disk() {
 }
 
 #[test]
-fn a_mount_that_becomes_read_only() {
+fn a_mount_becomes_read_only() {
     let Some(mount) = Mount::memory("4m") else { return };
     let library = Library::empty_in(mount.path());
     fill(&library);
@@ -193,10 +193,13 @@ fn missing_permissions() {
     for (place, mode, name, advice) in hindrances {
         let library = Library::empty();
         fill(&library);
-        give_to(library.root(), NOBODY).expect("chown");
+        give_to(library.root(), UNPRIVILEGED_USER).expect("chown");
         let mut command = library.command();
-        // Whose home is not root's.
-        let command = command.uid(NOBODY).gid(NOBODY).env("HOME", "/nonexistent");
+        // The home folder must not be root's.
+        let command = command
+            .uid(UNPRIVILEGED_USER)
+            .gid(UNPRIVILEGED_USER)
+            .env("HOME", "/nonexistent");
         let mut target = Target::start(command).expect("the server starts");
         target.initialize("2025-11-25").expect("a handshake");
         let place = library.path(place);

@@ -1,7 +1,7 @@
-//! The library under fire: faults, full disks, crowds, a person beside us, odd repositories, a long life.
+//! Fault injection and stress: faults, full disks, crowds, concurrent edits, odd repositories, a long life.
 //!
-//! Each test has a short form, which every run of the tests makes, and a long one, which `cargo xtask torture` makes. A
-//! failure names its seed: `cargo xtask torture --seed N` repeats it.
+//! Each test has a short form, which every test run executes, and a long one, for `cargo xtask torture`. A failure prints its
+//! seed: `cargo xtask torture --seed N` repeats it.
 
 mod beginnings;
 mod calls;

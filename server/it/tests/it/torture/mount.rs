@@ -1,4 +1,4 @@
-//! Small file systems of our own, unmounted when dropped.
+//! Small file systems for tests, unmounted when dropped.
 
 use std::{
     fs::File,
@@ -71,7 +71,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Lazily: somebody may still have a file open there.
+        // Lazily: a process may still have a file open there.
         if let Err(error) = run(Command::new("umount").arg("--lazy").arg(&self.at)) {
             eprintln!("{} is still mounted: {error}", self.at.display());
         }

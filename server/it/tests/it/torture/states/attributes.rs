@@ -1,4 +1,4 @@
-//! Files whose bytes git keeps otherwise than they stand in the working tree.
+//! Files whose bytes differ between git and the working tree.
 
 use super::{State, hold};
 
@@ -107,11 +107,11 @@ fn identifiers_are_gits_own() {
 }
 
 #[test]
-fn a_file_that_a_program_would_change_is_not_committed_without_it() {
+fn a_file_with_a_filter_is_refused() {
     hold(FILTERS);
 }
 
 #[test]
-fn a_file_of_another_encoding_is_not_committed_without_it() {
+fn a_file_with_another_encoding_is_refused() {
     hold(ENCODINGS);
 }

@@ -18,7 +18,7 @@ macro_rules! object {
     };
 }
 
-/// Of what the changes make, git's own objects stand there already, but broken.
+/// Git's own objects of the change exist already, but broken.
 const IN_THE_WAY: &[State] = &[
     State::served(
         "the object to be written is there, but empty",
@@ -55,13 +55,13 @@ fn broken_objects_in_our_way_are_replaced() {
 }
 
 #[test]
-fn what_is_not_needed_may_be_broken() {
+fn broken_objects_that_are_not_needed_are_ignored() {
     hold(LOST);
 }
 
-/// Without the last commit's tree nobody can say what is committed.
+/// Without the last commit's tree it is unknown what is committed.
 #[test]
-fn what_is_needed_and_broken_is_named() {
+fn broken_objects_that_are_needed_are_named() {
     let state = State::served("HEAD's tree is empty", "").then(object!("HEAD^{tree}", "touch $f"));
     let scene = Scene::of(state);
     let before = Things::of(&scene);

@@ -1,4 +1,4 @@
-//! How git keeps its index, objects and branches.
+//! Formats in which git stores its index, objects and branches.
 
 use super::{State, hold};
 use crate::torture::Effort;
@@ -77,7 +77,7 @@ const OBJECTS: &[State] = &[
         "SHA-256",
     ),
     State::not_started(
-        "an extension that nobody knows",
+        "an unknown extension",
         "git config core.repositoryFormatVersion 1; git config extensions.fancy true",
         "fancy",
     ),
@@ -151,7 +151,7 @@ fn an_index_of_any_format_is_served() {
 }
 
 #[test]
-fn objects_wherever_they_are_serve() {
+fn objects_are_found_in_all_storage_forms() {
     hold(OBJECTS);
 }
 
@@ -161,11 +161,11 @@ fn branches_of_any_name_and_place_move() {
 }
 
 #[test]
-fn what_is_configured_is_kept_to() {
+fn configuration_is_respected() {
     hold(CONFIGURATION);
 }
 
-/// Two states at once, which are drawn: more pairs than anybody writes down.
+/// Pairs of states, drawn at random: more than could be listed.
 #[test]
 fn formats_go_together() {
     let effort = Effort::asked();

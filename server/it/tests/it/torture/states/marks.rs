@@ -1,4 +1,4 @@
-//! What a person has told git not to look at, or not to have in the working tree.
+//! Files that a person told git to ignore, or to leave out of the working tree.
 
 use super::{State, hold};
 
@@ -51,6 +51,6 @@ fn a_sparse_checkout_stays_as_it_is() {
 }
 
 #[test]
-fn what_git_shall_not_look_at_is_not_taken_for_a_change() {
+fn marked_files_are_not_taken_for_changes() {
     hold(MARKED);
 }

@@ -10,7 +10,7 @@ use std::{
 use super::scene::Scene;
 
 /// Every file, folder and link below `$T`: its mode, and its bytes or where it leads. Our own folder is left out. Two that
-/// are equal show a scene that nobody touched.
+/// are equal show an untouched scene.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Things(BTreeMap<PathBuf, (u32, Vec<u8>)>);
 

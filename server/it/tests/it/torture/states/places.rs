@@ -1,4 +1,4 @@
-//! Where the library lies: in, under, beside and within other repositories.
+//! The library's location: in, below, beside and inside other repositories.
 
 use serde_json::json;
 
@@ -38,11 +38,8 @@ const PLACES: &[State] = &[
         "git clone -q . sub; git add sub; git commit -qm sub",
     )
     .but(&[("sub/notes/a.md", OTHER)]),
-    State::served(
-        "around a repository that nobody told it of",
-        "git clone -q . notes/inner",
-    )
-    .but(&[("notes/inner/notes/a.md", OTHER), ("notes/inner/new.md", OTHER)]),
+    State::served("around an unregistered repository", "git clone -q . notes/inner")
+        .but(&[("notes/inner/notes/a.md", OTHER), ("notes/inner/new.md", OTHER)]),
     State::served(
         "folder of a larger repository",
         "mkdir docs; git mv notes docs; cp other.txt docs; git add .; git commit -qm docs",
@@ -105,13 +102,13 @@ fn a_library_is_served_where_it_is() {
 }
 
 #[test]
-fn a_library_that_no_commit_could_carry_is_refused_at_the_start() {
+fn an_ignored_library_is_refused_at_the_start() {
     hold(IGNORED);
 }
 
 /// What the person has forced in is theirs to change; the rest of the folder stays ignored.
 #[test]
-fn in_an_ignored_folder_what_is_tracked_can_be_changed() {
+fn tracked_files_in_an_ignored_folder_can_be_changed() {
     let state = State::served("tracked in an ignored folder", "echo notes > .gitignore").at("lib/notes");
     let mut scene = Scene::of(state.at("lib"));
     scene.state = state;
@@ -135,7 +132,7 @@ fn in_an_ignored_folder_what_is_tracked_can_be_changed() {
 
 /// Reading by name goes no further than listing does.
 #[test]
-fn a_repository_inside_is_out_of_reach_for_reading() {
+fn a_nested_repository_is_not_read() {
     let state = State::served("around a repository", "git clone -q . notes/inner");
     let scene = Scene::of(state);
     let mut server = scene.serve();

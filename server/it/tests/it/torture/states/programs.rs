@@ -60,11 +60,11 @@ const ENVIRONMENTS: &[State] = &[
 ];
 
 #[test]
-fn nothing_that_is_configured_runs() {
+fn configured_programs_do_not_run() {
     hold(CONFIGURED);
 }
 
 #[test]
-fn the_environment_of_git_says_nothing() {
+fn gits_environment_has_no_effect() {
     hold(ENVIRONMENTS);
 }

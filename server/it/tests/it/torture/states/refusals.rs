@@ -1,4 +1,4 @@
-//! States in which reading works, and a change would be in somebody's way.
+//! States in which reading works, and a change would interfere with a person's work.
 
 use std::{fs, thread, time::Duration};
 
@@ -31,7 +31,7 @@ const ON_THE_WAY: &[State] = &[
     State::served("a merge in another working tree", "git worktree add -q -b side ../linked; git commit -q --allow-empty -m m
          git -C ../linked commit -q --allow-empty -m s; git -C ../linked merge -q --no-commit --no-ff main"),
     State::refused("branch that stands for another", "git symbolic-ref refs/heads/alias refs/heads/main
-         git symbolic-ref HEAD refs/heads/alias", &[("notes/a.md", "stands for another one")]),
+         git symbolic-ref HEAD refs/heads/alias", &[("notes/a.md", "is a symbolic reference")]),
 ];
 
 /// A merge of two sides of `notes/a.md`.
@@ -47,17 +47,17 @@ const INDEX: &[State] = &[
 ];
 
 #[test]
-fn what_a_person_is_in_the_middle_of_is_not_disturbed() {
+fn operations_in_progress_are_not_disturbed() {
     hold(ON_THE_WAY);
 }
 
 #[test]
-fn an_index_that_can_not_be_changed_is_left() {
+fn an_unsupported_index_is_not_changed() {
     hold(INDEX);
 }
 
 #[test]
-fn a_lock_of_gits_is_waited_for_and_never_broken() {
+fn gits_locks_are_respected() {
     let scene = Scene::of(State::served("index held", ""));
     let lock = scene.library().join(".git/index.lock");
     let mut server = scene.serve();

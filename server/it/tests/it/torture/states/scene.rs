@@ -154,7 +154,7 @@ impl Scene {
         self.dir.path().join("canary")
     }
 
-    /// A program apart from the environment and the configuration of whoever runs the tests.
+    /// A program without the environment and configuration of the person who runs the tests.
     fn apart(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command

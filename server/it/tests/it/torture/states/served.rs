@@ -156,7 +156,7 @@ fn is_refused(scene: &Scene, server: &mut Server, path: &str, said: &str) {
         );
         let mut changed = Things::of(scene).changed_since(&before);
         if refusal.name == "BUSY" {
-            // Who holds a lock is seen only after the objects were written.
+            // A held lock is detected only after the objects were written.
             changed.retain(|path| !path.components().any(|part| part.as_os_str() == "objects"));
         }
         assert_eq!(changed, <[PathBuf; 0]>::default(), "{name}: {path}: {tool}");

@@ -21,7 +21,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn what_is_made_in_a_shared_repository_is_shared() {
+fn files_created_in_a_shared_repository_are_shared() {
     for (how, [folder, file, object]) in SHARING {
         let mut scene = Scene::of(State::served("shared", ""));
         scene.shell(
