@@ -9,7 +9,7 @@
 //! Authorization → Token (jws) → KeySet (jwks ← source ← file | https) → Claims → Principal
 //! ```
 //!
-//! [`credentials`](crate::credentials) reads tokens from requests and answers requests without one. Tokens are not issued
+//! `credentials` reads tokens from requests and answers requests without one. Tokens are not issued
 //! here.
 
 mod claims;

@@ -14,7 +14,7 @@ use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     Flavor, TargetError,
     editor::{self, Parsed},
-    lineage::{UndoableStep, SectionId},
+    lineage::{SectionId, UndoableStep},
 };
 
 /// Returns the document's text; empty if there is no document.
