@@ -33,7 +33,7 @@ use crate::tls::Certificates;
 
 /// Pause after a failed `accept`, which mostly means that the process has no file descriptors left.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a client that is turned away may take to close the connection.
+/// Time limit for a refused client to close the connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 /// Maximum size of a request's head, in bytes.
 const MAX_HEAD: usize = 64 << 10;
@@ -123,7 +123,7 @@ fn turn_away(mut stream: TcpStream) {
     });
 }
 
-/// What each connection needs of the server.
+/// The shared state of all connections.
 #[derive(Clone)]
 struct Server {
     router: Router,

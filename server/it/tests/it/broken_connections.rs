@@ -14,10 +14,10 @@ use crate::{
     support::{ANSWER_TIMEOUT, Library},
 };
 
-/// What a client does with its connection and the bytes of its request, before the connection breaks.
+/// A client's treatment of its connection and the bytes of its request, before the connection breaks.
 type Break = fn(&mut TcpStream, &[u8]);
 
-/// How far a client comes before its connection breaks.
+/// The point at which a client's connection breaks.
 const BREAKS: [(&str, Break); 5] = [
     ("within the head", |stream, whole| send(stream, &whole[..40])),
     ("within the body", |stream, whole| {
@@ -33,7 +33,7 @@ const BREAKS: [(&str, Break); 5] = [
         stream.read_exact(&mut [0]).expect("an answer that begins");
     }),
 ];
-/// How often each.
+/// Repetitions of each.
 const ROUNDS: usize = 4;
 
 #[test]

@@ -164,7 +164,7 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
     }
 }
 
-/// Which crates of the server depend on which. An edge that is missing here needs a reason, and a new map in the README.
+/// The permitted dependencies between the server's crates. A new one needs a reason, and a new map in the README.
 #[test]
 fn the_server_is_built_in_floors() {
     for (package, below) in [
@@ -282,7 +282,7 @@ const WRITERS: [(&str, &str); 11] = [
     ("maintenance.rs", "nothing itself; git's program"),
 ];
 
-/// What changes a file through a folder held open.
+/// Calls that change a file through an open folder.
 const WRITES_IN_FOLDERS: [&str; 5] = [
     ".create_file(",
     ".exchange(",

@@ -8,7 +8,7 @@ use tabellion_conformance::Target;
 
 use crate::support::Library;
 
-/// What the server says that does not start with these arguments.
+/// Returns the message of a server that does not start with these arguments.
 fn complaint(arguments: &[&str]) -> String {
     let library = Library::empty();
     let mut command = library.command();

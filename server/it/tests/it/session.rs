@@ -199,7 +199,7 @@ fn each_edit_does_what_its_preview_shows() {
                 "{operation} {target:?}"
             );
 
-            // What git makes of the preview's diff in the state before is what the edit made.
+            // Applying the preview's diff to the state before gives the result of the edit.
             let edited = library.get("a.md");
             ledger::git(library.root(), &["checkout", "--quiet", "HEAD~1", "--", "."])
                 .expect("the state before");

@@ -1,4 +1,4 @@
-//! A throw-away library, a server over it, and calls that read well.
+//! A throw-away library, a server for it, and readable calls.
 
 use std::{
     fs,
@@ -12,27 +12,27 @@ use tempfile::TempDir;
 
 pub(crate) use tabellion_conformance::target::PATIENCE as ANSWER_TIMEOUT;
 
-/// A library in a folder of its own.
+/// A library in a temporary folder.
 pub(crate) struct Library {
     dir: TempDir,
 }
 
 impl Library {
-    /// A library whose repository the server will make.
+    /// Returns a library whose repository the server will create.
     pub(crate) fn empty() -> Self {
         Self {
             dir: TempDir::new().expect("a temporary folder"),
         }
     }
 
-    /// As [`empty`](Self::empty), in a folder of `place`.
+    /// As [`empty`](Self::empty), inside the folder `place`.
     pub(crate) fn empty_in(place: &Path) -> Self {
         Self {
             dir: TempDir::new_in(place).expect("a temporary folder"),
         }
     }
 
-    /// A library that holds `files`, committed by a person.
+    /// Returns a library of `files`, committed by a person.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let library = Self::empty();
         ledger::git(library.root(), &["init", "--quiet", "--initial-branch=main"]).expect("git init");
@@ -51,7 +51,7 @@ impl Library {
         self.root().join(name)
     }
 
-    /// Writes a file as a person would.
+    /// Writes a file, as a person would.
     pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("folders");
@@ -75,19 +75,19 @@ impl Library {
         Ledger::read(self.root()).expect("a ledger")
     }
 
-    /// Starts a server over this library and opens a session.
+    /// Starts a server for this library and opens a session.
     pub(crate) fn serve(&self) -> Server {
         self.serve_with(&[])
     }
 
-    /// As [`serve`](Self::serve), with more arguments.
+    /// As [`serve`](Self::serve), with further arguments.
     pub(crate) fn serve_with(&self, arguments: &[&str]) -> Server {
         let mut target = Target::start(self.command().args(arguments)).expect("the server starts");
         target.initialize("2025-11-25").expect("a handshake");
         Server { target }
     }
 
-    /// The command that serves this library.
+    /// Returns the command that serves this library.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
         command
@@ -105,13 +105,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Calls a tool; its response, or its error.
+    /// Calls a tool; returns its response, or its error.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Outcome<Value> {
         self.call_with(tool, arguments, json!({}))
             .map(|answer| answer.response)
     }
 
-    /// Calls a tool under conditions in `_meta`.
+    /// Calls a tool with preconditions in `_meta`.
     pub(crate) fn call_with(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<Answer> {
         let meta = meta.as_object().cloned().unwrap_or_default();
         let message = self.target.call(tool, arguments, meta).expect("an answer");
@@ -124,28 +124,28 @@ impl Server {
     }
 }
 
-/// Ends a server that was started here; how it exited.
+/// Ends a server that was started here; returns its exit status.
 pub(crate) fn exited(target: Target) -> ExitStatus {
     let ended = target.close().expect("the server exits");
     ended.expect("it was started here")
 }
 
-/// The process id of a server that was started here.
+/// Returns the process id of a server that was started here.
 pub(crate) fn process(target: &Target) -> u32 {
     target.id().expect("it was started here")
 }
 
-/// What a tool answered.
+/// The answer of a tool.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) response: Value,
     pub(crate) meta: Map<String, Value>,
 }
 
-/// A tool's answer, or its error.
+/// The answer of a tool, or its error.
 pub(crate) type Outcome<T> = Result<T, Box<Refusal>>;
 
-/// Why it did not.
+/// The error of a tool.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) code: i64,
@@ -155,7 +155,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// The ids of the rules that were broken.
+    /// Returns the ids of the broken rules.
     pub(crate) fn rules(&self) -> Vec<&str> {
         let violations = self.data["violations"]
             .as_array()
@@ -168,7 +168,7 @@ impl Refusal {
     }
 }
 
-/// Reads a response message.
+/// Parses a response message.
 pub(crate) fn outcome(message: &Value) -> Outcome<Answer> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     if let Some(error) = message.get("error") {
@@ -203,7 +203,7 @@ pub(crate) fn outcome(message: &Value) -> Outcome<Answer> {
     })
 }
 
-/// An edit of a section, or of the whole file where `target` is empty.
+/// Returns an edit of a section, or of the whole file if `target` is empty.
 pub(crate) fn edit(path: &str, operation: &str, target: &str, content: &str) -> Value {
     let mut request = json!({ "path": path, "operation": { "type": operation, "content": content } });
     if !target.is_empty() {

@@ -1,4 +1,4 @@
-//! What is too much to be parsed is refused before it is.
+//! Texts with too much structure are refused before they are parsed.
 
 use super::super::bounds::{MAX_LINES, MAX_MARKS, StructureError, check};
 use super::super::{Edit, EditError, Flavor, plan};

@@ -114,7 +114,7 @@ fn updates(old: &str, flavor: Flavor, position: usize, content: &str) -> TestCas
     let mut expected = sketches(&before);
     expected[position].2.clone_from(&now[position].2);
     prop_assert_eq!(now, expected);
-    // What was written is read, and reading and writing back changes nothing.
+    // Reading returns what was written, and writing it back changes nothing.
     keeps(&after, position)
 }
 

@@ -96,7 +96,7 @@ fn bytes_stay(case: &Case, plan: &Plan) -> TestCaseResult {
         &format!("{}{inserted}{}", &old[..may_go.start], &old[may_go.end..])
     );
     let endings = ["", "\n", "\r\n", "\r", "\n\n", "\r\n\r\n", "\r\r"];
-    // What is put around it may look like the content itself.
+    // The text around it may look like the content.
     let mut at = inserted.match_indices(edit.content());
     prop_assert!(
         at.any(|(at, content)| {

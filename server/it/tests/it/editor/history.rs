@@ -101,7 +101,7 @@ fn a_hand_edit_is_never_undone() {
             // The second edit is no longer a commit of ours; the first one is, and its text is not there.
             continue;
         }
-        // What was done since can be undone, and then the hand edit is in the way again.
+        // The later edits can be undone, until the hand edit is in the way again.
         desk.call("insert_section", insert("X", "", 0)).expect("inserted");
         desk.edit("undo", json!({}));
         assert_eq!(desk.text(), "# A\n\nby hand\n", "{how}");

@@ -90,7 +90,7 @@ fn recognized_sections_keep_their_ids_after_a_hand_edit() {
     desk.library.commit_all("by hand");
     assert_eq!(desk.list(), uncommitted, "once committed by a person");
 
-    // What a change of ours adopts is the same as well.
+    // The same holds for bytes that a tool's change adopts.
     desk.library.put(PATH, format!("{by_hand}\n## Last\n\nlast\n"));
     let uncommitted = desk.list();
     desk.call(

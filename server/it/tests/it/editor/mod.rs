@@ -117,7 +117,7 @@ impl Desk {
         refusal
     }
 
-    /// What a request is answered with.
+    /// Returns the answer to a request.
     fn ask(&mut self, method: &str, params: Value) -> Value {
         let message = self.server.target.request(method, params).expect("an answer");
         assert!(message.get("error").is_none(), "{method}: {message}");

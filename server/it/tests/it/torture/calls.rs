@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::history::Commit;
 use crate::support::{Answer, Outcome};
 
-/// What became of a call, as far as its client knows.
+/// The outcome of a call, as its client knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum End {
     /// It was acknowledged with this commit.
@@ -24,18 +24,18 @@ pub(super) enum End {
 /// A call that changes one document.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
-    /// What no other call has: in the content that it writes (a deletion has none) or as its idempotency key.
+    /// Unique to the call: part of the content that it writes (a deletion has none), or its idempotency key.
     pub(super) token: String,
     pub(super) tool: &'static str,
     pub(super) request: Value,
     pub(super) meta: Value,
     pub(super) end: End,
-    /// From the request until its answer.
+    /// Time from the request to its answer.
     pub(super) waited: Duration,
 }
 
 impl Call {
-    /// A call that was not made yet.
+    /// Returns a call that was not made yet.
     pub(super) fn new(token: &str, tool: &'static str, request: Value) -> Self {
         Self {
             token: token.to_owned(),
@@ -47,7 +47,7 @@ impl Call {
         }
     }
 
-    /// The same with its token as its idempotency key, so that it can be made again.
+    /// Uses its token as its idempotency key, so that it can be repeated.
     pub(super) fn with_key(mut self) -> Self {
         self.meta["tabellion/idempotencyKey"] = self.token.clone().into();
         self
@@ -61,12 +61,12 @@ impl Call {
         self.request["path"].as_str().expect("a path")
     }
 
-    /// What the client sends.
+    /// Returns the params that the client sends.
     pub(super) fn params(&self) -> Value {
         json!({ "name": self.tool, "arguments": self.request, "_meta": self.meta })
     }
 
-    /// Notes its answer.
+    /// Records its answer.
     pub(super) fn ended(&mut self, outcome: Outcome<Answer>, waited: Duration) {
         self.waited = waited;
         self.end = match outcome {
@@ -81,18 +81,18 @@ impl Call {
         };
     }
 
-    /// How many lines with its token `lines` has.
+    /// Returns the number of lines in `lines` with its token.
     fn lines_in<'a>(&self, lines: impl IntoIterator<Item = &'a String>) -> usize {
         lines.into_iter().filter(|line| has(line, &self.token)).count()
     }
 
-    /// Whether `commit` is one that this call made.
+    /// Returns true if this call made `commit`.
     pub(super) fn made(&self, commit: &Commit) -> bool {
         self.lines_in(&commit.added) > 0 || commit.said("Key") == Some(&self.token)
     }
 }
 
-/// Whether `line` has `token` in it, as a whole word.
+/// Returns true if `line` contains `token` as a whole word.
 fn has(line: &str, token: &str) -> bool {
     line.split_whitespace().any(|word| word == token)
 }
@@ -111,15 +111,15 @@ pub(super) fn ends(calls: &[Call]) -> BTreeMap<String, usize> {
     counts
 }
 
-/// How long calls waited for their answers: the median and the longest.
+/// Returns the median and the maximum of the calls' waits.
 pub(super) fn waits(calls: &[Call]) -> [Duration; 2] {
     let mut waits: Vec<_> = calls.iter().map(|call| call.waited).collect();
     waits.sort();
     [waits.len() / 2, waits.len().saturating_sub(1)].map(|at| waits.get(at).copied().unwrap_or_default())
 }
 
-/// What is wrong with `commits` wherever they are: an acknowledged call without its commit, or with one that changes more
-/// or less than it says.
+/// Returns the defects of `commits`, on any branch: an acknowledged call without its commit, or a commit with other changes
+/// than its call's.
 pub(super) fn faults_of_commits(calls: &[Call], commits: &[Commit]) -> Vec<String> {
     let by_id: HashMap<&str, &Commit> = commits.iter().map(|commit| (&*commit.id, commit)).collect();
     let mut faults = vec![];
@@ -149,9 +149,8 @@ pub(super) fn faults_of_commits(calls: &[Call], commits: &[Commit]) -> Vec<Strin
     faults
 }
 
-/// What is wrong with the history of a branch that only these calls made: a call without the one commit it should have,
-/// two calls that met the same base, or a commit that is no call's. Then `texts`, the documents that are only ever
-/// appended to: a line lost or doubled.
+/// Returns the defects of a branch that only these calls changed: a call without its one commit, two calls on the same base,
+/// or a commit of no call; and in `texts`, the documents that are only appended to, lost or duplicated lines.
 pub(super) fn faults_of_branch(
     calls: &[Call],
     commits: &[Commit],
@@ -209,7 +208,7 @@ pub(super) fn faults_of_branch(
     faults
 }
 
-/// Tokens of calls that a version of a document has more than once.
+/// Returns tokens of calls that occur more than once in a version of a document.
 pub(super) fn doubled<'a>(calls: &[Call], text: &'a str) -> BTreeSet<&'a str> {
     let tokens: BTreeSet<&str> = calls.iter().map(|call| &*call.token).collect();
     let mut seen = BTreeSet::new();

@@ -84,7 +84,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// How many calls are in flight.
+    /// Returns the number of calls in flight.
     pub(super) fn in_flight(&self) -> usize {
         self.in_flight.len()
     }

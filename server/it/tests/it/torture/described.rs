@@ -16,7 +16,7 @@ pub(super) fn content(token: &str, size: usize) -> String {
     )
 }
 
-/// What is wrong with content that should be described.
+/// Returns what is wrong with content that should be described.
 pub(super) fn fault(content: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(content);
     let mut parts = text.splitn(3, '\n');

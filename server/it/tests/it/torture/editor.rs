@@ -46,7 +46,7 @@ impl Save {
         later.is_some_and(|later| later.lines().any(|line| line == self.last_line()))
     }
 
-    /// What tells it from other saves.
+    /// Distinguishes this editor's saves from others.
     pub(super) fn last_line(&self) -> String {
         let text = String::from_utf8_lossy(&self.content);
         text.lines().last().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! What git has of a library, read in one go: commits with what each changed, and every version of every document.
+//! A library's history in git, read at once: commits with their changes, and every version of every document.
 
 use std::{
     collections::BTreeSet,
@@ -12,9 +12,9 @@ use tabellion_conformance::ledger;
 
 use crate::support::Library;
 
-/// All that anything names: branches, stashes and git's own logs of where they were.
+/// Everything reachable: branches, stashes and reflogs.
 pub(super) const ANYWHERE: &[&str] = &["--all", "--reflog", "HEAD"];
-/// What the current branch has.
+/// The current branch.
 pub(super) const HERE: &[&str] = &["HEAD"];
 
 /// A commit and what it changed.
@@ -30,7 +30,7 @@ pub(super) struct Commit {
 }
 
 impl Commit {
-    /// What a line of its message says that begins with `Tabellion-` and `name`.
+    /// Returns the value of a trailer of its message that begins with `Tabellion-` and `name`.
     pub(super) fn said(&self, name: &str) -> Option<&str> {
         self.message.lines().find_map(|line| {
             line.strip_prefix("Tabellion-")?
@@ -66,7 +66,7 @@ impl Commit {
     }
 }
 
-/// The commits that `revisions` reach, newest first.
+/// Returns the commits that `revisions` reach, newest first.
 pub(super) fn commits(root: &Path, revisions: &[&str]) -> Vec<Commit> {
     let command = [
         "log",
@@ -80,7 +80,7 @@ pub(super) fn commits(root: &Path, revisions: &[&str]) -> Vec<Commit> {
     log.split('\u{1}').filter_map(Commit::parse).collect()
 }
 
-/// Every version of every Markdown file that anything names.
+/// Returns every reachable version of every Markdown file.
 pub(super) fn versions(root: &Path) -> Vec<Vec<u8>> {
     let objects = ledger::git(root, &[&["rev-list", "--objects"], ANYWHERE].concat()).expect("git rev-list");
     let documents = objects
@@ -115,8 +115,7 @@ fn contents<'a>(root: &Path, ids: impl Iterator<Item = &'a str>) -> io::Result<V
     Ok(contents)
 }
 
-/// What is left behind in `root` that is no document, no file of git's, and none that the server keeps: locks and files
-/// that were on the way to something else.
+/// Returns leftovers in `root`: locks and temporary files, but no documents, files of git, or files that the server keeps.
 pub(super) fn leftovers(root: &Path) -> Vec<String> {
     let mut left = vec![];
     let mut folders = vec![root.to_owned()];
@@ -134,7 +133,7 @@ pub(super) fn leftovers(root: &Path) -> Vec<String> {
                 .into_owned();
             let in_git = path.starts_with(root.join(".git"));
             let is_ours = folder == root.join(".git/tabellion");
-            // An empty intent is none.
+            // An empty intent is not a leftover.
             let stays =
                 ["lock", "intent"].contains(&&*name) && fs::metadata(&path).is_ok_and(|m| m.len() == 0);
             let is_left = match (in_git, is_ours) {

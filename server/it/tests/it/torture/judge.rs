@@ -12,7 +12,7 @@ use super::{
 };
 use crate::support::Library;
 
-/// What is wrong with the library, whose current branch has `commits`.
+/// Returns the defects of the library, whose current branch has `commits`.
 pub(super) fn faults_of_library(library: &Library, commits: &[Commit]) -> Vec<String> {
     let mut faults: Vec<_> = history::leftovers(library.root())
         .iter()
@@ -54,7 +54,7 @@ pub(super) fn kept_versions(library: &Library) -> HashSet<Vec<u8>> {
     versions
 }
 
-/// How many late saves were kept.
+/// Returns the number of late saves that were kept.
 pub(super) fn late(library: &Library) -> usize {
     let own = fs::read_dir(library.path(".git/tabellion")).expect("our folder");
     own.filter_map(Result::ok)

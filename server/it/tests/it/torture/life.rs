@@ -20,16 +20,16 @@ use super::{
 };
 use crate::support::{Library, edit};
 
-/// Changes in the short form and in the long one.
+/// Number of changes in the short and in the long form.
 const CHANGES: (u64, u64) = (150, 10_000);
-/// Files of the library, in folders of ten.
+/// Number of files of the library, in folders of ten.
 const FILES: u64 = 300;
 const SAMPLES: u64 = 10;
-/// How long git may take for its housekeeping after the server's end.
+/// Time limit of git's housekeeping after the server's end.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
-/// Descriptors and threads that may be open by chance when a sample is taken.
+/// Tolerated differences of descriptors and threads between samples.
 const COMING_AND_GOING: u64 = 2;
-/// What the server may keep in memory of each change (its entry of the log), and apart from that.
+/// Memory that the server may keep per change (its log entry), and otherwise.
 const BYTES_A_CHANGE: u64 = 2 * 1024;
 const BYTES_TO_WARM_UP: u64 = 32 * 1024 * 1024;
 
@@ -71,7 +71,7 @@ fn a_long_life_does_not_increase_resource_use() {
     assert_eq!(library.ledger().status, "");
 }
 
-/// Git may still be at the housekeeping that the server began, and has locks of its own meanwhile.
+/// Git's housekeeping may still run in the background, with its own locks.
 #[cfg(target_os = "linux")]
 fn wait_for_housekeeping(root: &Path) {
     let since = Instant::now();
@@ -85,12 +85,12 @@ fn name(nth: u64) -> String {
     format!("folder-{}/file-{}.md", nth / 10, nth % 10)
 }
 
-/// One change, which must be acknowledged, and now and then some reading.
+/// Makes one change, which must be acknowledged, and occasionally reads.
 fn change(client: &mut Client<'_>, dice: &mut Dice) {
     let nth = client.calls.len();
     let token = format!("c{nth}");
     let path = name(dice.roll(FILES));
-    // Every hundredth change takes a file away, and the next one brings it back.
+    // Every hundredth change deletes a file, and the next one restores it.
     let passing = name(FILES);
     let call = match nth % 100 {
         98 => Call::new(
@@ -134,7 +134,7 @@ fn change(client: &mut Client<'_>, dice: &mut Dice) {
     client.read(tool, request);
 }
 
-/// What the server and the repository take at one moment.
+/// Resources of server and repository at one moment.
 struct Sample {
     descriptors: usize,
     threads: u64,
@@ -142,7 +142,7 @@ struct Sample {
     own_files: usize,
     loose_objects: usize,
     git_bytes: u64,
-    /// The median time of a change since the sample before.
+    /// The median duration of changes since the sample before.
     median: Duration,
     changes: u64,
 }
@@ -196,10 +196,10 @@ impl fmt::Display for Sample {
     }
 }
 
-/// One number of a sample.
+/// A number of a sample.
 type Measure = fn(&Sample) -> u64;
 
-/// What grew that should not: the later half of the samples against the earlier one.
+/// Returns the numbers that grew: compares the later half of the samples with the earlier one.
 fn faults(samples: &[Sample]) -> Vec<String> {
     let (early, late) = samples.split_at(samples.len() / 2);
     let most = |samples: &[Sample], of: Measure| samples.iter().map(of).max().unwrap_or_default();
@@ -233,7 +233,7 @@ fn is_loose(git: &Path, path: &Path) -> bool {
     folder.is_some_and(|folder| folder.as_os_str().len() == 2)
 }
 
-/// All files below a folder, with the room they take on the disk.
+/// Returns all files below a folder, with their size on disk.
 fn files_below(folder: &Path) -> Vec<(PathBuf, u64)> {
     let mut files = vec![];
     for entry in fs::read_dir(folder).expect("a folder") {

@@ -37,17 +37,17 @@ const SECONDS: &str = "TABELLION_TORTURE_SECONDS";
 /// Environment variable with the seed of everything that is left to chance.
 const SEED: &str = "TABELLION_TORTURE_SEED";
 
-/// How hard a test tries.
+/// Duration and seed of a test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
-    /// Where chance begins.
+    /// Seed of the random numbers.
     pub(crate) seed: u64,
     /// Until when the long form goes on; the short form has counts of its own.
     until: Option<Instant>,
 }
 
 impl Effort {
-    /// What the environment asks for.
+    /// Returns the settings in the environment.
     pub(crate) fn asked() -> Self {
         let number = |name: &str| env::var(name).ok()?.parse().ok();
         Self {

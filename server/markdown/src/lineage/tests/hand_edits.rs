@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What becomes of the sections of `old` in `new`, in which each is named by its place in `old`, or `_` for a new one.
+/// Returns the sections of `new`, each named by its place in `old`, or `_` for a new one.
 #[track_caller]
 fn check(old: &str, new: &str, expected: &str) {
     let mut lineage = Lineage::new(PATH);

@@ -60,7 +60,7 @@ struct World {
     next_label: usize,
     undo: Vec<Moment>,
     redo: Vec<Moment>,
-    /// Which id a label has had.
+    /// Ids by label.
     known: HashMap<usize, SectionId>,
     gone: HashSet<SectionId>,
 }
@@ -188,7 +188,7 @@ impl World {
                 )
             }
         };
-        // What the log keeps is what was said.
+        // The log entry round-trips.
         prop_assert_eq!(Step::read(step.operation(), &step.details()), Some(step.clone()));
         self.commit(Some(new), Some(step));
         let after = (self.text.clone(), self.labels.clone());

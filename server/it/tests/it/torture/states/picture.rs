@@ -1,4 +1,4 @@
-//! What is on the disk at one moment, in the library and beside it.
+//! The content of the disk at one moment, in the library and beside it.
 
 use std::{
     collections::BTreeMap,
@@ -59,7 +59,7 @@ fn collect(top: &Path, folder: &Path, things: &mut BTreeMap<PathBuf, (u32, Vec<u
 #[derive(Debug)]
 pub(super) struct Picture {
     pub(super) things: Things,
-    /// What git says of the library.
+    /// Git's status of the library.
     pub(super) status: String,
     /// Every entry of the index, with its marks.
     pub(super) index: Vec<String>,

@@ -106,7 +106,7 @@ fn an_ignored_library_is_refused_at_the_start() {
     hold(IGNORED);
 }
 
-/// What the person has forced in is theirs to change; the rest of the folder stays ignored.
+/// Files that the person added in spite of the rules can be changed; the rest of the folder stays ignored.
 #[test]
 fn tracked_files_in_an_ignored_folder_can_be_changed() {
     let state = State::served("tracked in an ignored folder", "echo notes > .gitignore").at("lib/notes");

@@ -23,7 +23,7 @@ const FIRST: &str = "
     git add -A
     git commit -qm first";
 
-/// What a person leaves in the library: something staged, something changed, something new.
+/// A person's work in the library: something staged, something changed, something new.
 const WORK: &str = "
     printf 'staged\\n' > staged.md
     git add --sparse staged.md
@@ -144,7 +144,7 @@ impl Scene {
         command
     }
 
-    /// What the last server said on standard error.
+    /// Returns the standard error of the last server.
     pub(super) fn said(&self) -> String {
         fs::read_to_string(self.dir.path().join("said")).unwrap_or_default()
     }

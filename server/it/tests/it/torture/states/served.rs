@@ -11,7 +11,7 @@ use super::{
 };
 use crate::support::{Server, edit, exited};
 
-/// Each tool that changes, on the document at `path`.
+/// Returns each mutating tool with arguments for the document at `path`.
 fn changes(path: &str) -> [(&'static str, Value); 3] {
     [
         ("write_markdown", json!({ "path": path, "content": "written\n" })),
@@ -20,7 +20,7 @@ fn changes(path: &str) -> [(&'static str, Value); 3] {
     ]
 }
 
-/// Every tool works, and a person goes on with git.
+/// Every tool works, and a person continues with git.
 pub(super) fn as_any_other(scene: &Scene) {
     let mut server = scene.serve();
     reads(scene, &mut server);
@@ -63,7 +63,7 @@ pub(super) fn as_any_other(scene: &Scene) {
     }
 }
 
-/// A creation, an edit and a deletion.
+/// Returns a creation, an edit and a deletion.
 fn in_turn(scene: &Scene) -> [(&'static str, Value); 3] {
     let [new, edited, gone] = scene.state.documents;
     let [create, ..] = changes(new);
@@ -136,13 +136,13 @@ fn reads(scene: &Scene, server: &mut Server) {
     );
 }
 
-/// No tool changes the document, each says why, and everything stays as it is.
+/// No tool changes the document, each error has its reason, and nothing changes.
 fn is_refused(scene: &Scene, server: &mut Server, path: &str, said: &str) {
     let name = scene.state.name;
     let before = Things::of(scene);
     let exists = scene.get(path).is_some();
     for (tool, request) in changes(path) {
-        // What is not there is missed before anything else.
+        // A missing file is reported before anything else.
         if !exists && tool != "write_markdown" {
             continue;
         }
@@ -163,8 +163,8 @@ fn is_refused(scene: &Scene, server: &mut Server, path: &str, said: &str) {
     }
 }
 
-/// Makes one change and holds it against the disk: one commit that touches the document alone, one log entry that agrees
-/// with it, and nothing else anywhere. Returns what there is then, and the commit.
+/// Makes one change and verifies it on disk: one commit that touches only the document, one matching log entry, and nothing
+/// else. Returns the new state, and the commit.
 fn change(
     scene: &Scene,
     server: &mut Server,
@@ -224,9 +224,9 @@ fn change(
 
 /// What a change may touch.
 struct Allowed {
-    /// Where the library is in the repository.
+    /// Path of the library in the repository.
     prefix: String,
-    /// Where the library is below `$T`.
+    /// Path of the library below `$T`.
     library: PathBuf,
     files: Vec<PathBuf>,
     folders: Vec<PathBuf>,
@@ -270,8 +270,8 @@ impl Allowed {
     }
 }
 
-/// A person commits what they had, switches branches, and packs; nothing of ours is undone by that. Of what they had, only
-/// what was `untracked` is left.
+/// A person commits their changes, switches branches, and packs; this reverts none of our changes. Of theirs, only
+/// `untracked` files are left.
 fn goes_on(scene: &Scene, untracked: &[String], last: &[(&str, String)]) {
     let name = scene.state.name;
     let [_, touched, _, _, status] = scene.parts([
