@@ -38,7 +38,7 @@ pub struct Mount {
     pub endpoint: Endpoint,
 }
 
-/// Everything that one server serves: the state of its [router](super::router).
+/// Everything that one server serves: the state of its router.
 pub struct Site {
     pub(super) guard: Guard,
     pub(super) credentials: Credentials,

@@ -196,7 +196,7 @@ pub(super) fn choose_aside(working_tree: &WorkingTree, path: &LibraryPath, numbe
     }
 }
 
-/// How many folders on the way to `path` are missing.
+/// Returns the number of missing folders above `path`.
 pub(super) fn missing_folders(working_tree: &WorkingTree, path: &LibraryPath) -> Result<usize, Failure> {
     let mut missing = 0;
     for folder in parents(path) {

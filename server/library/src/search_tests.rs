@@ -213,7 +213,7 @@ fn only_the_folder_asked_for() {
     assert_eq!(run("a", true).unwrap_err().rule(), "search_cancelled");
 }
 
-/// What can't be read is counted and does not end the search.
+/// Unreadable files are counted and do not end the search.
 #[test]
 fn unreadable_files_are_counted() {
     struct Broken;

@@ -236,7 +236,7 @@ fn a_panic_in_one_thread_ends_the_walk() {
     assert!(walked.is_err());
 }
 
-/// Which of `paths` git would ignore, by git's own word.
+/// Returns the paths that git itself would ignore.
 fn git_ignored(work_dir: &Path, paths: &[String]) -> BTreeSet<String> {
     let mut git = Command::new("git");
     git.current_dir(work_dir).args([

@@ -5,7 +5,7 @@
 //! secret of that length can't be guessed. A [`Scope`] says what a key permits. [`KeyRing`] reads the file again when it
 //! changes, so that revoking a key takes effect at once.
 //!
-//! The headers that carry keys are [`credentials`](crate::credentials)' subject, access tokens are
+//! The headers that carry keys are `credentials`' subject, access tokens are
 //! [`oauth`](crate::oauth)'s.
 
 mod api_key;

@@ -9,7 +9,7 @@
 //! Authorization → Token (jws) → KeySet (jwks ← source ← file | https) → Claims → Principal
 //! ```
 //!
-//! How tokens are sent is [`credentials`](crate::credentials)' subject. This server issues no tokens.
+//! How tokens are sent is `credentials`' subject. This server issues no tokens.
 
 mod claims;
 mod fetch;

@@ -10,7 +10,7 @@ use super::{Folders, IndexError, draft, empty, look_up};
 use crate::{tests::support::Bench, tree::TreeEntry};
 use tabellion_platform::FileStat;
 
-/// What the index shall have at a path.
+/// The index entry that a path should get.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     kept: TreeEntry,

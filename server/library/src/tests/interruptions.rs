@@ -186,7 +186,7 @@ fn stop_and_check(bench: Bench, case: &Case, step: Checkpoint, how_shown: &str, 
     }
 }
 
-/// What a person does between a crash and the next start, and what must then be in the file.
+/// A person's edits between a crash and the next start, and the file's expected content.
 #[test]
 fn a_persons_changes_after_a_crash_stay() {
     type Deed = (&'static str, Checkpoint, fn(&Bench), &'static str, &'static str);
@@ -252,7 +252,7 @@ fn a_persons_changes_after_a_crash_stay() {
     }
 }
 
-/// What a power failure before the answer can do where the file system does not keep the order of names.
+/// Effects of a power failure before the answer, on a file system that does not keep the order of names.
 #[test]
 fn a_branch_without_its_objects_is_taken_back() {
     for commits in [0, 1] {

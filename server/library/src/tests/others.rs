@@ -32,7 +32,7 @@ fn a_save_between_reading_and_publishing_is_seen() {
     }
 }
 
-/// What a person does in the middle of a transaction, before it is committed; then it has not happened.
+/// A person's edits in the middle of a transaction, before the commit point; the transaction then has no effect.
 #[test]
 fn an_interleaved_change_wins() {
     type Deed = (&'static str, Checkpoint, fn(&std::path::Path));
@@ -100,7 +100,7 @@ fn a_save_to_the_new_document_shows() {
         if step == Checkpoint::Swapped {
             let mut file = std::fs::File::create(&document).unwrap();
             file.write_all(b"mine\n").unwrap();
-            // What is as new as the index, git looks into in any case.
+            // Git reads files as new as the index in any case.
             let earlier = SystemTime::now() - Duration::from_secs(10);
             file.set_modified(earlier).unwrap();
         }

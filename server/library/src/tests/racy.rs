@@ -8,7 +8,7 @@ use std::{
 
 use super::support::{Bench, change, make};
 
-/// What becomes of `plan.md`, with as many bytes and the same time, before another document is changed.
+/// Changes of `plan.md`, with the same size and time, before another document is changed.
 #[test]
 fn a_change_that_does_not_show_is_not_hidden() {
     let cases = [
@@ -50,7 +50,7 @@ fn a_change_that_does_not_show_is_not_hidden() {
     }
 }
 
-/// What is saved after the look at the files must not be before the index.
+/// A save after the examination of files must not be older than the index.
 #[test]
 fn an_index_is_not_later_than_what_it_has() {
     let bench = Bench::new();

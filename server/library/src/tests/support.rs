@@ -101,7 +101,7 @@ impl Bench {
         fs::read_to_string(self.path(name)).ok()
     }
 
-    /// What a git command prints; it must succeed.
+    /// Returns the output of a git command, which must succeed.
     #[track_caller]
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         let (succeeded, output) = self.try_git(arguments);

@@ -21,7 +21,7 @@ const STATELESS: &str = "2026-07-28";
 /// Time limit of a test that waits for a message that never comes. With paused time it passes at once.
 const RECEIVE_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// What comes behind a revision that is spoken over HTTP.
+/// Suffix of a revision that is used over HTTP.
 const OVER_HTTP: &str = " over HTTP";
 /// Both eras, over lines and over HTTP.
 pub(super) const WAYS: [&str; 4] = [

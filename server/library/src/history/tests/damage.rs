@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::support::{Plan, Told};
 use crate::history::Slot;
 
-/// How long a cache may take to be there again.
+/// Time limit for a new cache to appear.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn straight(length: usize) -> Told {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::support::{KEYS, PATHS, PREFIXES, Plan, Told};
 use crate::tests::support::git;
 
-/// What happens to the repository and its cache.
+/// An event in the repository or its cache.
 #[derive(Debug, Clone)]
 enum Event {
     /// The branch moves: forward, back, to another line.

@@ -31,9 +31,9 @@ pub(super) const PREFIXES: [&str; 3] = ["", "a/", "b/"];
 /// A commit to make.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    /// How many commits before this one its parents are; none for a first commit.
+    /// Distances of the parents before this commit; none for a first commit.
     pub(super) parents: Vec<usize>,
-    /// How much later than the commit before it, in seconds; clocks go wrong.
+    /// Seconds since the commit before; negative when the clock is wrong.
     pub(super) later: i64,
     /// Index of the document that is changed, and whether it is deleted.
     pub(super) path: usize,
@@ -175,13 +175,13 @@ pub(super) struct Answers {
 }
 
 impl WakeState {
-    /// What the log answers. Whatever is in the cache is used at once.
+    /// Returns the log's answer, with all of the cache in use.
     pub(super) fn answers(&self, few: usize) -> Answers {
         self.history.known().renew(true);
         self.next_answers(few)
     }
 
-    /// What it answers with what it has in memory from before.
+    /// Returns the answer from memory.
     pub(super) fn next_answers(&self, few: usize) -> Answers {
         let git = self.repository.git();
         let head = self.repository.head_commit(&git).unwrap();
@@ -206,7 +206,7 @@ impl WakeState {
         known.front.commits.is_empty() && matches!(known.cache, Slot::Open(_))
     }
 
-    /// What a plain walk answers.
+    /// Returns the answer of a plain walk.
     pub(super) fn expected(&self, few: usize) -> Answers {
         let git = self.repository.git();
         let head = self.repository.head_commit(&git).unwrap().unwrap();
