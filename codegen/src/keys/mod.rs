@@ -2,7 +2,7 @@
 //! and which Rust it becomes.
 //!
 //! `meta/contract.schema.json` and `meta/tool.schema.json` describe the keys. To add one, write its file, give it a field in
-//! [`ContractSpec`] or [`ToolSpec`], and list it in [`KEYS`].
+//! [`ContractSpec`] or [`ToolSpec`], and list it in `KEYS`.
 
 mod about;
 mod annotations;

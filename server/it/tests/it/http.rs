@@ -169,7 +169,7 @@ fn the_server_refuses_addresses_that_it_can_not_serve() {
         (
             &["--http", "127.0.0.1:0", "--oauth-issuer", "http://login.example"],
             2,
-            "in the clear",
+            "is not encrypted",
         ),
         (
             &[
@@ -195,12 +195,12 @@ fn the_server_refuses_addresses_that_it_can_not_serve() {
         (
             &["--http", "127.0.0.1:0", "--allow-host", "http://a"],
             1,
-            "is no host",
+            "is not a host",
         ),
         (
             &["--http", "127.0.0.1:0", "--allow-origin", "a"],
             1,
-            "is no origin",
+            "is not an origin",
         ),
     ] {
         let ended = library

@@ -305,7 +305,7 @@ fn only_the_transaction_commits() {
         ("branch::commit(", "transaction.rs"),
         ("BranchMove::prepare(", "transaction.rs"),
         ("transaction::publish(", "session.rs"),
-        ("branch::take_back(", "recovery.rs"),
+        ("branch::move_back(", "recovery.rs"),
     ] {
         let may = |file: &Path| is_test(file) || file == workspace().join(library).join(allowed);
         assert_eq!(mentions(library, &[word], may), NONE, "{word}");

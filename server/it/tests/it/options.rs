@@ -38,13 +38,13 @@ fn the_server_refuses_contradictory_options_with_advice() {
         ),
         (
             &["--approve", "no_such"],
-            "`--approve no_such` names no tool that changes something",
+            "`--approve no_such` is not a tool that changes something",
         ),
         (
             &["--approve", "write_markdown,read_markdown"],
-            "`--approve read_markdown` names no tool",
+            "`--approve read_markdown` is not a tool",
         ),
-        (&["--approve", ""], "these do: write_markdown"),
+        (&["--approve", ""], "these are: write_markdown"),
         (&["--approval", "perhaps"], "prompt, auto, deny"),
         (
             &["--read-only", "--approve", "write_markdown"],
