@@ -1,4 +1,4 @@
-//! Many servers that begin in the same empty folder, some of them killed while they make its repository.
+//! Many servers that start in the same empty folder, some of them killed while they create its repository.
 
 use std::{thread, time::Duration};
 
@@ -7,7 +7,7 @@ use tabellion_conformance::Target;
 
 use super::{
     Effort,
-    calls::{Call, End},
+    calls::{Call, CallOutcome},
     client::Client,
     dice::Dice,
     history, judge,
@@ -15,14 +15,14 @@ use super::{
 use crate::support::Library;
 
 const SERVERS: usize = 8;
-/// Beginnings in the short form.
+/// Rounds in the short form.
 const ROUNDS: u64 = 3;
-/// The longest that a server lives that is killed early.
-const SHORT_LIFE: Duration = Duration::from_millis(40);
+/// Upper bound of the time after which a server is killed.
+const MAX_SHORT_LIFE: Duration = Duration::from_millis(40);
 
 #[test]
-fn many_servers_begin_in_an_empty_folder() {
-    let effort = Effort::asked();
+fn many_servers_start_in_an_empty_folder() {
+    let effort = Effort::from_environment();
     let mut dice = Dice::new(effort, 0);
     let mut round = 0;
     while round < effort.pick(ROUNDS, u64::MAX) && !effort.is_over() {
@@ -32,7 +32,7 @@ fn many_servers_begin_in_an_empty_folder() {
             .map(|_| Target::start(&mut library.command()).expect("the server starts"))
             .collect();
         for target in early {
-            thread::sleep(dice.time(Duration::ZERO, SHORT_LIFE));
+            thread::sleep(dice.time(Duration::ZERO, MAX_SHORT_LIFE));
             target.kill();
         }
         let write = |name: usize| {
@@ -53,7 +53,7 @@ fn many_servers_begin_in_an_empty_folder() {
         let commits = history::commits(library.root(), history::HERE);
         let mut faults = judge::faults_of_library(&library, &commits);
         faults.extend(calls.iter().filter_map(|call| match &call.end {
-            End::Commit(_) => None,
+            CallOutcome::Commit(_) => None,
             end => Some(format!("{}: {end:?}", call.token)),
         }));
         assert_eq!(faults, [""; 0], "round {round} of seed {}", effort.seed);

@@ -1,4 +1,4 @@
-//! Calls as a client remembers them, and what must hold of a history after them.
+//! Calls as a client records them, and checks of the history after them.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -10,44 +10,44 @@ use serde_json::{Value, json};
 use super::history::Commit;
 use crate::support::{Answer, Outcome};
 
-/// What became of a call, as far as its client knows.
+/// The outcome of a call, as far as its client knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum End {
-    /// It was acknowledged with this commit.
+pub(super) enum CallOutcome {
+    /// Acknowledged with this commit.
     Commit(String),
-    /// It was refused with an error of this name.
+    /// Refused with an error of this name.
     Refused(String),
-    /// The server died first.
+    /// Unknown: the server died before the answer.
     Unknown,
 }
 
 /// A call that changes one document.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
-    /// What no other call has: in the content that it writes (a deletion has none) or as its idempotency key.
+    /// A unique text, in the content that the call writes (a deletion has none) or as its idempotency key.
     pub(super) token: String,
     pub(super) tool: &'static str,
     pub(super) request: Value,
     pub(super) meta: Value,
-    pub(super) end: End,
-    /// From the request until its answer.
+    pub(super) end: CallOutcome,
+    /// The time from the request to its answer.
     pub(super) waited: Duration,
 }
 
 impl Call {
-    /// A call that was not made yet.
+    /// Returns a call that was not made yet.
     pub(super) fn new(token: &str, tool: &'static str, request: Value) -> Self {
         Self {
             token: token.to_owned(),
             tool,
             request,
             meta: json!({}),
-            end: End::Unknown,
+            end: CallOutcome::Unknown,
             waited: Duration::ZERO,
         }
     }
 
-    /// The same with its token as its idempotency key, so that it can be made again.
+    /// Uses the token as idempotency key, so that the call can be repeated.
     pub(super) fn with_key(mut self) -> Self {
         self.meta["tabellion/idempotencyKey"] = self.token.clone().into();
         self
@@ -61,70 +61,72 @@ impl Call {
         self.request["path"].as_str().expect("a path")
     }
 
-    /// What the client sends.
+    /// Returns the parameters of the request.
     pub(super) fn params(&self) -> Value {
         json!({ "name": self.tool, "arguments": self.request, "_meta": self.meta })
     }
 
-    /// Notes its answer.
+    /// Records its answer.
     pub(super) fn ended(&mut self, outcome: Outcome<Answer>, waited: Duration) {
         self.waited = waited;
         self.end = match outcome {
             Ok(answer) => {
                 let commit = answer.response["git_commit_sha"].as_str();
-                End::Commit(commit.expect("a commit").to_owned())
+                CallOutcome::Commit(commit.expect("a commit").to_owned())
             }
             Err(refusal) => {
                 println!("refused: {refusal:?}");
-                End::Refused(refusal.name)
+                CallOutcome::Refused(refusal.name)
             }
         };
     }
 
-    /// How many lines with its token `lines` has.
+    /// Returns the number of lines with its token.
     fn lines_in<'a>(&self, lines: impl IntoIterator<Item = &'a String>) -> usize {
         lines.into_iter().filter(|line| has(line, &self.token)).count()
     }
 
-    /// Whether `commit` is one that this call made.
+    /// Returns true if this call made `commit`.
     pub(super) fn made(&self, commit: &Commit) -> bool {
-        self.lines_in(&commit.added) > 0 || commit.said("Key") == Some(&self.token)
+        self.lines_in(&commit.added) > 0 || commit.trailer("Key") == Some(&self.token)
     }
 }
 
-/// Whether `line` has `token` in it, as a whole word.
+/// Returns true if `line` contains `token` as a whole word.
 fn has(line: &str, token: &str) -> bool {
     line.split_whitespace().any(|word| word == token)
 }
 
-/// Counts of how calls ended, by the error's name.
+/// Counts the outcomes of calls, by the error's name.
 pub(super) fn ends(calls: &[Call]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for call in calls {
         let name = match &call.end {
-            End::Commit(_) => "acknowledged",
-            End::Refused(name) => name,
-            End::Unknown => "unknown",
+            CallOutcome::Commit(_) => "acknowledged",
+            CallOutcome::Refused(name) => name,
+            CallOutcome::Unknown => "unknown",
         };
         *counts.entry(name.to_owned()).or_default() += 1;
     }
     counts
 }
 
-/// How long calls waited for their answers: the median and the longest.
+/// Returns the median and the maximum of the response times.
 pub(super) fn waits(calls: &[Call]) -> [Duration; 2] {
     let mut waits: Vec<_> = calls.iter().map(|call| call.waited).collect();
     waits.sort();
     [waits.len() / 2, waits.len().saturating_sub(1)].map(|at| waits.get(at).copied().unwrap_or_default())
 }
 
-/// What is wrong with `commits` wherever they are: an acknowledged call without its commit, or with one that changes more
-/// or less than it says.
+/// Returns the faults of `commits` on any branch: an acknowledged call without its commit, or with a commit that changes
+/// more or less than the call.
 pub(super) fn faults_of_commits(calls: &[Call], commits: &[Commit]) -> Vec<String> {
     let by_id: HashMap<&str, &Commit> = commits.iter().map(|commit| (&*commit.id, commit)).collect();
     let mut faults = vec![];
     for call in calls {
-        let End::Commit(id) = &call.end else { continue };
+        let CallOutcome::Commit(id) = &call.end else {
+            continue;
+        };
         let Some(commit) = by_id.get(&**id) else {
             faults.push(format!("{}: nothing reaches its commit {id}", call.token));
             continue;
@@ -149,9 +151,8 @@ pub(super) fn faults_of_commits(calls: &[Call], commits: &[Commit]) -> Vec<Strin
     faults
 }
 
-/// What is wrong with the history of a branch that only these calls made: a call without the one commit it should have,
-/// two calls that met the same base, or a commit that is no call's. Then `texts`, the documents that are only ever
-/// appended to: a line lost or doubled.
+/// Returns the faults of a branch that only these calls changed: a call without its one commit, two calls that replaced
+/// the same base, or a commit of no call; and the lost or doubled lines of `texts`, which are append-only documents.
 pub(super) fn faults_of_branch(
     calls: &[Call],
     commits: &[Commit],
@@ -161,7 +162,7 @@ pub(super) fn faults_of_branch(
     let mut made: HashMap<&str, Vec<&Commit>> = HashMap::new();
     for commit in commits {
         let words = commit.added.iter().flat_map(|line| line.split_whitespace());
-        let marks: BTreeSet<&str> = words.chain(commit.said("Key")).collect();
+        let marks: BTreeSet<&str> = words.chain(commit.trailer("Key")).collect();
         for mark in marks {
             made.entry(mark).or_default().push(commit);
         }
@@ -174,9 +175,9 @@ pub(super) fn faults_of_branch(
             .map_or(0, |made| made.iter().filter(|commit| call.made(commit)).count());
         accounted += made;
         let fits = match &call.end {
-            End::Commit(_) => made == 1,
-            End::Refused(_) => made == 0,
-            End::Unknown => made <= 1,
+            CallOutcome::Commit(_) => made == 1,
+            CallOutcome::Refused(_) => made == 0,
+            CallOutcome::Unknown => made <= 1,
         };
         if !fits {
             faults.push(format!(
@@ -201,7 +202,7 @@ pub(super) fn faults_of_branch(
     }
     let ours = commits
         .iter()
-        .filter(|commit| commit.said("Operation").is_some())
+        .filter(|commit| commit.trailer("Operation").is_some())
         .count();
     if ours != accounted {
         faults.push(format!("{ours} commits of ours, {accounted} of them a call's"));
@@ -209,7 +210,7 @@ pub(super) fn faults_of_branch(
     faults
 }
 
-/// Tokens of calls that a version of a document has more than once.
+/// Returns the tokens that a version of a document has more than once.
 pub(super) fn doubled<'a>(calls: &[Call], text: &'a str) -> BTreeSet<&'a str> {
     let tokens: BTreeSet<&str> = calls.iter().map(|call| &*call.token).collect();
     let mut seen = BTreeSet::new();
@@ -223,7 +224,7 @@ mod tests {
     use super::*;
     use crate::support::edit;
 
-    fn call(token: &str, end: End) -> Call {
+    fn call(token: &str, end: CallOutcome) -> Call {
         let request = edit("a.md", "append", "", &format!("- {token}\n"));
         let call = Call::new(token, "edit_markdown", request);
         Call { end, ..call }
@@ -241,13 +242,13 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_fault_shows() {
-        let done = |id: &str| End::Commit(id.to_owned());
+    fn the_check_reports_each_kind_of_fault() {
+        let done = |id: &str| CallOutcome::Commit(id.to_owned());
         let calls = [
             call("t1", done("c1")),
             call("t2", done("c2")),
-            call("t3", End::Unknown),
-            call("t4", End::Refused("CONFLICT".to_owned())),
+            call("t3", CallOutcome::Unknown),
+            call("t4", CallOutcome::Refused("CONFLICT".to_owned())),
         ];
         let commits = vec![
             commit("c1", &["a.md"], &["- t1"]),
@@ -272,7 +273,11 @@ mod tests {
                 also(commit("c3", &["a.md"], &["- t4"])),
                 text,
             ),
-            ("nobody's commit", also(commit("c3", &["a.md"], &["- t5"])), text),
+            (
+                "a commit of no call",
+                also(commit("c3", &["a.md"], &["- t5"])),
+                text,
+            ),
             (
                 "two paths",
                 vec![commits[0].clone(), commit("c2", &["a.md", "b.md"], &["- t2"])],
@@ -299,9 +304,9 @@ mod tests {
     }
 
     #[test]
-    fn two_calls_that_replaced_the_same_base_show() {
+    fn the_check_reports_two_calls_that_replaced_the_same_base() {
         let write = |token: &str| {
-            let mut call = call(token, End::Commit(token.replace('t', "c")));
+            let mut call = call(token, CallOutcome::Commit(token.replace('t', "c")));
             call.request = json!({ "path": "a.md", "content": token });
             call.meta = json!({ "tabellion/ifBase": "b0" });
             call

@@ -1,4 +1,4 @@
-//! The mutations that are cut off and failed at each of their points, each over a library that a person works in too.
+//! The mutations that are interrupted at each of their points, each in a library that a person uses too.
 
 use serde_json::{Value, json};
 use tabellion_conformance::ledger;
@@ -10,21 +10,21 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     /// The program that has the tool.
     pub(crate) program: &'static str,
-    /// The documents that it changes.
+    /// The changed documents.
     pub(crate) paths: Vec<&'static str>,
     pub(crate) tool: &'static str,
     pub(crate) arguments: Value,
-    /// Makes the library as it is before.
+    /// Creates the library's state before the mutation.
     pub(crate) prepare: fn(&Library),
-    /// A folder that is a file system of its own, so that nothing can be renamed from `.git` into it.
+    /// A folder on a separate file system, so that no file can be renamed from `.git` into it.
     pub(crate) mounted: Option<&'static str>,
-    /// Whether the server makes the repository, so that its start belongs to the mutation.
+    /// True if the server creates the repository, so that its start belongs to the mutation.
     pub(crate) makes_repository: bool,
 }
 
 const DOCUMENT: &str = "# A\n\none\n\n## B\n\ntwo\n";
 
-/// All of them.
+/// Returns all cases.
 pub(crate) fn all() -> Vec<Case> {
     let write = |path: &str| json!({ "path": path, "content": "# New\n\nall of it\n" });
     let delete = |path: &str| json!({ "path": path, "confirm": true });
@@ -188,7 +188,7 @@ fn of_two_documents() -> impl Iterator<Item = Case> {
     })
 }
 
-/// A library with a history, and with a person's work in all states: changed, staged, staged and changed, removed, untracked.
+/// Creates a library with a history, and with a person's work in all states: changed, staged, staged and changed, removed, untracked.
 fn in_use(library: &Library) {
     ledger::git(library.root(), &["init", "--quiet", "--initial-branch=main"]).expect("git init");
     for path in [
@@ -214,13 +214,13 @@ fn in_use(library: &Library) {
     std::fs::remove_file(library.path("removed.md")).expect("removed");
 }
 
-/// As [`in_use`], and the document itself has what no commit has.
+/// Like [`in_use`], with uncommitted bytes in the document itself.
 fn dirty(library: &Library) {
     in_use(library);
     library.put("notes/a.md", "# A\n\na person's\n");
 }
 
-/// A repository without a commit.
+/// Creates a repository without a commit.
 fn unborn(library: &Library) {
     ledger::git(library.root(), &["init", "--quiet", "--initial-branch=main"]).expect("git init");
     library.put("draft.md", "# Draft\n");

@@ -1,4 +1,4 @@
-//! A client with many calls in flight, at a server that may be killed.
+//! A client with many calls in flight, whose server may be killed.
 
 use std::{
     collections::HashMap,
@@ -10,15 +10,15 @@ use std::{
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
 
-use super::calls::{Call, End};
+use super::calls::{Call, CallOutcome};
 use crate::support::{Library, Server, edit, outcome, process};
 
-/// Makes one more change of `path`, alone, which must succeed: whatever the calls before left is completed or undone by it.
+/// Makes a final change of `path`, which must succeed: it completes or undoes what earlier calls left.
 pub(super) fn last_change(library: &Library, path: &str) -> Vec<Call> {
     let mut client = Client::new(library);
     let call = Call::new("last", "edit_markdown", edit(path, "append", "", "- last\n"));
     let end = &client.call(call).end;
-    assert!(matches!(end, End::Commit(_)), "{end:?}");
+    assert!(matches!(end, CallOutcome::Commit(_)), "{end:?}");
     client.close();
     client.calls
 }
@@ -28,7 +28,7 @@ pub(super) struct Client<'a> {
     library: &'a Library,
     server: Option<Server>,
     pub(super) calls: Vec<Call>,
-    /// By the request's id: which call it is, and since when it is in flight.
+    /// The call and its start, by the request's id.
     in_flight: HashMap<i64, (usize, Instant)>,
     pub(super) kills: usize,
 }
@@ -44,7 +44,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// The id of the document's content; `None` where there is none.
+    /// Returns the id of the document's content; `None` if there is no document.
     pub(super) fn base(&mut self, path: &str) -> Option<String> {
         assert!(self.in_flight.is_empty(), "answers would get lost");
         let read = self
@@ -59,10 +59,10 @@ impl<'a> Client<'a> {
         self.send(self.calls.len() - 1);
     }
 
-    /// Makes the calls again whose outcome is not known, where they have a key.
+    /// Repeats the calls with a key whose outcome is not known.
     pub(super) fn post_again(&mut self) {
         for at in 0..self.calls.len() {
-            if self.calls[at].end == End::Unknown && self.calls[at].has_key() {
+            if self.calls[at].end == CallOutcome::Unknown && self.calls[at].has_key() {
                 self.send(at);
             }
         }
@@ -74,7 +74,7 @@ impl<'a> Client<'a> {
         self.in_flight.insert(id, (at, Instant::now()));
     }
 
-    /// Waits for the answers to all calls in flight but `left`.
+    /// Waits for answers until `left` calls are in flight.
     pub(super) fn receive(&mut self, left: usize) {
         while self.in_flight.len() > left {
             let message = self.server().target.receive().expect("an answer");
@@ -84,7 +84,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// How many calls are in flight.
+    /// Returns the number of calls in flight.
     pub(super) fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
@@ -96,18 +96,18 @@ impl<'a> Client<'a> {
         self.calls.last().expect("a call")
     }
 
-    /// Calls a tool that changes nothing, which must answer.
+    /// Calls a tool that changes nothing, which must succeed.
     pub(super) fn read(&mut self, tool: &str, request: Value) {
         let read = self.server().call(tool, request.clone());
         read.unwrap_or_else(|refusal| panic!("{tool} {request}: {refusal:?}"));
     }
 
-    /// The server's process id.
+    /// Returns the server's process id.
     pub(super) fn id(&mut self) -> u32 {
         process(&self.server().target)
     }
 
-    /// Kills the server after a while. Nobody will know what became of the calls in flight.
+    /// Kills the server after a while. The outcome of the calls in flight is then unknown.
     pub(super) fn kill_after(&mut self, while_: Duration) {
         thread::sleep(while_);
         if let Some(server) = self.server.take() {
@@ -126,7 +126,7 @@ impl<'a> Client<'a> {
 
     fn server(&mut self) -> &mut Server {
         self.server.get_or_insert_with(|| {
-            // That a save was kept aside is no news here.
+            // Messages about saves that were kept aside are expected here.
             let mut command = self.library.command();
             let command = command.env("TABELLION_LOG", "tabellion=error");
             let mut target = Target::start(command).expect("the server starts");
@@ -136,8 +136,8 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Lets `servers` servers append to `path`, each one call after the other, for as long as `person` is busy, who can see how
-/// many answers there were. Returns the calls and what the person did.
+/// Runs `servers` servers that append to `path`, each one call after the other, until `person` returns. `person` receives
+/// the number of answers so far. Returns the calls and the result of `person`.
 pub(super) fn append_beside<T: Send>(
     library: &Library,
     servers: usize,

@@ -1,5 +1,5 @@
-//! Many servers with many calls in flight, some of them killed: what was acknowledged is there once, what is not known is
-//! there once or not at all, and nobody ever reads half of a document.
+//! Many servers with many calls in flight, some of them killed: an acknowledged change is there once, a change of unknown
+//! outcome once or not at all, and no reader ever sees half of a document.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{
     Effort,
-    calls::{self, Call, End},
+    calls::{self, Call, CallOutcome},
     client::{Client, last_change},
     described,
     dice::Dice,
@@ -25,23 +25,23 @@ const SERVERS: u64 = 8;
 const IN_FLIGHT: usize = 4;
 /// Rounds of calls of each server in the short form.
 const ROUNDS: usize = 5;
-/// A server is killed in one of so many rounds.
+/// A server is killed in one of this many rounds.
 const KILLED_IN: u64 = 4;
-/// The longest that any call may wait for its answer.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// The document that is only appended to.
+/// Upper bound of the time that a call may wait for its answer.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+/// The append-only document.
 const LIST: &str = "list.md";
 /// The document with a section for each server.
 const PARTS: &str = "parts.md";
 /// Documents that are replaced under a base, and never missing.
 const WHOLE: [&str; 2] = ["whole-0.md", "whole-1.md"];
-/// Documents that come and go.
+/// Documents that are created and deleted.
 const FLEETING: [&str; 2] = ["fleeting/0.md", "fleeting/1.md"];
 const LARGEST: u64 = 16 * 1024;
 
 #[test]
-fn many_servers_lose_double_and_tear_nothing() {
-    let effort = Effort::asked();
+fn many_servers_lose_double_and_tear_no_change() {
+    let effort = Effort::from_environment();
     let library = &library();
     let over = AtomicBool::new(false);
     let (clients, reads) = thread::scope(|scope| {
@@ -97,7 +97,7 @@ fn library() -> Library {
     ])
 }
 
-/// One of the crowd.
+/// One of the concurrent clients.
 struct Member<'a> {
     name: u64,
     dice: Dice,
@@ -175,7 +175,7 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Reads every described document again and again; how often.
+/// Reads every described document repeatedly; returns the number of reads.
 fn read_until(over: &AtomicBool, mut read: impl FnMut(&str) -> Result<Option<Vec<u8>>, String>) -> usize {
     let mut reads = 0;
     while !over.load(Ordering::Relaxed) {
@@ -213,13 +213,13 @@ fn judge(library: &Library, calls: &[Call]) {
     let mut faults = calls::faults_of_branch(&calls, &commits, &texts);
     for call in &calls {
         let expected = match &call.end {
-            End::Commit(_) | End::Unknown => true,
-            End::Refused(name) => match call.tool {
+            CallOutcome::Commit(_) | CallOutcome::Unknown => true,
+            CallOutcome::Refused(name) => match call.tool {
                 "delete_markdown" => name == "NOT_FOUND",
                 _ => name == "CONFLICT" && call.meta.get("tabellion/ifBase").is_some(),
             },
         };
-        if !expected || call.waited > LONGEST_WAIT {
+        if !expected || call.waited > MAX_WAIT {
             faults.push(format!("{}: {:?} after {:?}", call.token, call.end, call.waited));
         }
     }
@@ -235,7 +235,7 @@ fn judge(library: &Library, calls: &[Call]) {
             .filter_map(owner)
             .collect();
         let foreign = |owner: &String| *owner != owners[0] && owner != "none";
-        if commit.said("Operation").is_some() && owners.iter().any(foreign) {
+        if commit.trailer("Operation").is_some() && owners.iter().any(foreign) {
             faults.push(format!("{} changes parts of {owners:?}", commit.id));
         }
     }
@@ -250,7 +250,7 @@ fn judge(library: &Library, calls: &[Call]) {
         faults.join("\n")
     );
 
-    let ours = commits.iter().filter(|commit| commit.said("Tool").is_some());
+    let ours = commits.iter().filter(|commit| commit.trailer("Tool").is_some());
     assert_eq!(
         commits.len(),
         ours.count() + 1,

@@ -1,8 +1,8 @@
-//! Content that says of itself how long it is and what it sums up to, so that a torn read shows.
+//! Content that states its own length and checksum, so that a torn read is detected.
 
 const HEAD: &str = "# Described";
 
-/// Content of some `size` bytes that carries `token`.
+/// Returns content of about `size` bytes with `token`.
 pub(super) fn content(token: &str, size: usize) -> String {
     let mut body = format!("{token}\n");
     while body.len() < size {
@@ -16,7 +16,7 @@ pub(super) fn content(token: &str, size: usize) -> String {
     )
 }
 
-/// What is wrong with content that should be described.
+/// Returns the fault of content that should be described, if any.
 pub(super) fn fault(content: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(content);
     let mut parts = text.splitn(3, '\n');
@@ -39,7 +39,7 @@ fn sum(bytes: &[u8]) -> u64 {
 }
 
 #[test]
-fn a_torn_content_shows() {
+fn the_check_detects_torn_content() {
     let whole = content("t-1", 5000);
     assert_eq!(fault(whole.as_bytes()), None);
     let other = content("t-2", 5000);

@@ -1,10 +1,10 @@
-//! Chance that is the same in each run with the same seed: a row of numbers for each who rolls.
+//! Pseudo-random numbers, the same in each run with the same seed.
 
 use std::time::Duration;
 
 use super::Effort;
 
-/// A row of numbers.
+/// A sequence of pseudo-random numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Dice {
     effort: Effort,
@@ -12,7 +12,7 @@ pub(super) struct Dice {
 }
 
 impl Dice {
-    /// The `row`-th row of the effort's seed.
+    /// Returns the `row`-th sequence of the effort's seed.
     pub(super) fn new(effort: Effort, row: u64) -> Self {
         Self {
             effort,
@@ -20,13 +20,13 @@ impl Dice {
         }
     }
 
-    /// The next number, below `below`.
+    /// Returns the next number, below `below`.
     pub(super) fn roll(&mut self, below: u64) -> u64 {
         self.at += 1;
         self.effort.chance(self.at, below)
     }
 
-    /// A time between `least` and `most`.
+    /// Returns a time between `least` and `most`.
     pub(super) fn time(&mut self, least: Duration, most: Duration) -> Duration {
         let span = u64::try_from((most - least).as_micros()).expect("a short time");
         least + Duration::from_micros(self.roll(span + 1))

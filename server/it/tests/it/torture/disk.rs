@@ -1,4 +1,4 @@
-//! What a library's folder holds, down to the last name in `.git`, and whether that is one side of a mutation.
+//! The complete content of a library's folder, including `.git`, compared with the states before and after a mutation.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,7 @@ use tabellion_conformance::{Ledger, ledger};
 
 use crate::support::{Library, Server};
 
-/// A library at one moment.
+/// A library's state at one time.
 #[derive(Debug)]
 pub(crate) struct Disk {
     pub(crate) ledger: Ledger,
@@ -20,20 +20,20 @@ pub(crate) struct Disk {
     folders: BTreeSet<PathBuf>,
     /// Every name in `.git`.
     git_names: BTreeSet<PathBuf>,
-    /// The commits that a tool made, newest last, as their messages say.
+    /// The commits made by tools, newest last, according to their messages.
     recorded: Vec<String>,
 }
 
-/// The two states between which there is none.
+/// The states before and after a mutation.
 #[derive(Debug)]
 pub(crate) struct Sides {
     pub(crate) before: Disk,
     pub(crate) after: Disk,
-    /// Whether the library's first commit is the server's own, with an id that differs from run to run.
+    /// True if the server makes the first commit, whose id differs between runs.
     pub(crate) makes_repository: bool,
 }
 
-/// Which of them.
+/// One of the two states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Before,
@@ -48,7 +48,7 @@ impl Disk {
             let is_no_intent = path.ends_with("tabellion/intent")
                 && fs::metadata(root.join(&path)).is_ok_and(|found| found.len() == 0);
             if is_no_intent {
-                // An empty one is none.
+                // An empty intent counts as none.
             } else if path.starts_with(".git") {
                 git_names.insert(path);
             } else if is_dir {
@@ -78,12 +78,12 @@ impl Disk {
         })
     }
 
-    /// The commit that HEAD is at; empty when there is none.
+    /// Returns HEAD's commit; empty if there is none.
     pub(crate) fn head(&self) -> &str {
         self.ledger.commits.first().map_or("", String::as_str)
     }
 
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     pub(crate) fn document(&self, path: &str) -> Option<&[u8]> {
         self.ledger
             .files
@@ -93,7 +93,7 @@ impl Disk {
 }
 
 impl Sides {
-    /// Which side the library is at, and everything in which it is not quite that.
+    /// Determines the side of the library, and adds every deviation from it to `problems`.
     pub(crate) fn judge(&self, library: &Library, problems: &mut Vec<String>) -> (Side, Disk) {
         let disk = match Disk::read(library) {
             Ok(disk) => disk,
@@ -145,7 +145,7 @@ impl Sides {
     }
 }
 
-/// Whether the activity log that a server tells is that of the commits.
+/// Checks that a server's activity log agrees with the commits.
 pub(crate) fn judge_log(server: &mut Server, disk: &Disk, problems: &mut Vec<String>) {
     let log = match server.call("get_markdown_activity_log", json!({ "limit": 1000 })) {
         Ok(log) => log,
@@ -161,7 +161,7 @@ pub(crate) fn judge_log(server: &mut Server, disk: &Disk, problems: &mut Vec<Str
     }
 }
 
-/// A fresh copy of `template`, with nothing shared. Two names of one file are so in the copy too.
+/// Copies `template` deeply. Hard links within it stay hard links.
 pub(crate) fn copy(template: &Path, to: &Path) -> io::Result<()> {
     copy_folder(template, to, &mut BTreeMap::new())
 }
@@ -185,7 +185,7 @@ fn copy_folder(from: &Path, to: &Path, copied: &mut BTreeMap<(u64, u64), PathBuf
     Ok(())
 }
 
-/// What git has in `.git` for commits that are made, and our lock, which stays.
+/// Returns true for the files of commits in `.git`, and for the server's lock, which stays.
 fn is_gits_own(name: &Path) -> bool {
     let text = name.to_string_lossy();
     let parts: Vec<_> = text.split('/').collect();
@@ -217,12 +217,12 @@ fn names(root: &Path, dir: &Path, each: &mut dyn FnMut(PathBuf, bool)) -> io::Re
     Ok(())
 }
 
-/// The id of a document's content, as `tabellion/ifBase` wants it; null where there is no document.
+/// Returns the id of a document's content for `tabellion/ifBase`; null if there is no document.
 pub(crate) fn content_id(library: &Library, document: &str) -> Value {
     if !library.path(document).exists() {
         return Value::Null;
     }
-    // A path from outside of the repository: its attributes do not count.
+    // A path outside the repository, so that its attributes do not apply.
     let id =
         ledger::git(library.root(), &["hash-object", "--no-filters", document]).expect("git hash-object");
     id.trim().into()

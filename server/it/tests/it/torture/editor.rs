@@ -1,4 +1,4 @@
-//! A person's editor: ways to save a file, and what must be found again of what was saved.
+//! A person's editor: ways to save a file, and checks that no save is lost.
 
 use std::{
     collections::HashSet,
@@ -10,44 +10,44 @@ use std::{
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-/// How an editor brings a file to the disk.
+/// The way an editor saves a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// It empties the file and writes into it.
+    /// Truncates the file and writes into it.
     InPlace,
-    /// It writes another file and renames that over it.
+    /// Writes a temporary file and renames it over the file.
     Rename,
-    /// It renames the file to a backup and writes a new one.
+    /// Renames the file to a backup and writes a new one.
     Backup,
 }
 
-/// A save that left the file half written for longer than this is not held against anybody: whoever replaces the file
-/// meanwhile can't know that more is to come.
-const PROMPT: Duration = Duration::from_millis(3);
+/// A save that left the file half written for longer than this does not count: a server that replaces the file meanwhile
+/// can't know that the save is incomplete.
+const MAX_HALF_WRITTEN: Duration = Duration::from_millis(3);
 
-/// What was saved once.
+/// A save.
 #[derive(Debug, Clone)]
 pub(super) struct Save {
     pub(super) content: Vec<u8>,
-    /// What the next save replaced.
+    /// The content that the next save replaced.
     pub(super) later: Option<Vec<u8>>,
-    /// Whether it was written without a pause in the middle.
+    /// True if it was written without a pause in the middle.
     pub(super) prompt: bool,
 }
 
 impl Save {
-    /// Whether the person has overwritten it before anybody else touched it.
+    /// Returns true if the person has overwritten it before another process changed it.
     pub(super) fn is_overwritten(&self) -> bool {
         self.later.as_ref() == Some(&self.content)
     }
 
-    /// Whether the person has overwritten a text with its last line.
+    /// Returns true if the person has overwritten a text with its last line.
     pub(super) fn is_line_overwritten(&self) -> bool {
         let later = self.later.as_deref().map(String::from_utf8_lossy);
         later.is_some_and(|later| later.lines().any(|line| line == self.last_line()))
     }
 
-    /// What tells it from other saves.
+    /// Returns the last line, which is unique.
     pub(super) fn last_line(&self) -> String {
         let text = String::from_utf8_lossy(&self.content);
         text.lines().last().unwrap_or_default().to_owned()
@@ -71,7 +71,7 @@ impl Editor {
         }
     }
 
-    /// Saves `content`, whatever the file holds.
+    /// Saves `content`, without reading the file first.
     pub(super) fn save(&mut self, content: impl Into<Vec<u8>>) {
         let content = content.into();
         let (replaced, prompt) = match self.style {
@@ -81,7 +81,7 @@ impl Editor {
                 let backup = self.beside("~");
                 let there = fs::rename(&self.path, &backup).is_ok();
                 let (late, prompt) = write_in_place(&self.path, &content);
-                // Whoever made a file meanwhile has it overwritten.
+                // A file that another process created meanwhile is overwritten.
                 let replaced = if there {
                     fs::read(&backup).expect("a backup")
                 } else {
@@ -100,11 +100,11 @@ impl Editor {
         });
     }
 
-    /// Puts a new file in the place of the old one, and looks at what it was.
+    /// Replaces the file by a new one, and returns the old content.
     fn rename_over(&self, content: &[u8]) -> Vec<u8> {
         let aside = self.beside(".swp");
         fs::write(&aside, content).expect("written");
-        // To others this is a rename; and it shows what was there in that very moment.
+        // Other processes see a rename; the exchange also returns the content at that moment.
         let exchanged = renameat_with(CWD, &aside, CWD, &self.path, RenameFlags::EXCHANGE);
         if exchanged.is_err() {
             fs::rename(&aside, &self.path).expect("renamed");
@@ -135,7 +135,7 @@ impl Editor {
     }
 }
 
-/// Empties a file and writes into it; what it held, and whether that was prompt.
+/// Truncates a file and writes into it; returns its old content, and whether the write was prompt.
 fn write_in_place(path: &Path, content: &[u8]) -> (Vec<u8>, bool) {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -146,10 +146,10 @@ fn write_in_place(path: &Path, content: &[u8]) -> (Vec<u8>, bool) {
     file.set_len(0).expect("emptied");
     file.rewind().expect("at its beginning");
     file.write_all(content).expect("written");
-    (replaced, since.elapsed() < PROMPT)
+    (replaced, since.elapsed() < MAX_HALF_WRITTEN)
 }
 
-/// The last lines of saves that are in none of `versions`, though the person had not overwritten them.
+/// Returns the last lines of saves that are in none of `versions`, and that the person has not overwritten.
 pub(super) fn lost(saves: &[Save], versions: &HashSet<Vec<u8>>) -> Vec<String> {
     saves
         .iter()
@@ -158,7 +158,7 @@ pub(super) fn lost(saves: &[Save], versions: &HashSet<Vec<u8>>) -> Vec<String> {
         .collect()
 }
 
-/// The lines that were added in saves and that none of `versions` has.
+/// Returns the lines added in saves that are in none of `versions`.
 pub(super) fn lost_lines(saves: &[Save], versions: &HashSet<Vec<u8>>) -> Vec<String> {
     let texts: Vec<_> = versions
         .iter()
@@ -170,14 +170,14 @@ pub(super) fn lost_lines(saves: &[Save], versions: &HashSet<Vec<u8>>) -> Vec<Str
 }
 
 #[test]
-fn a_save_that_nobody_has_is_lost() {
+fn the_check_reports_a_lost_save() {
     let folder = tempfile::TempDir::new().expect("a folder");
     for style in [Style::InPlace, Style::Rename, Style::Backup] {
         let path = folder.path().join("a.md");
         let mut editor = Editor::new(path.clone(), style);
         editor.save("one");
         editor.save("two");
-        fs::write(&path, "somebody else's").expect("written");
+        fs::write(&path, "other content").expect("written");
         editor.save("three");
         for save in &mut editor.saves {
             save.prompt = true;
@@ -189,7 +189,7 @@ fn a_save_that_nobody_has_is_lost() {
 }
 
 #[test]
-fn a_line_that_nobody_has_is_lost() {
+fn the_check_reports_a_lost_line() {
     let folder = tempfile::TempDir::new().expect("a folder");
     let path = folder.path().join("a.md");
     fs::write(&path, "").expect("written");

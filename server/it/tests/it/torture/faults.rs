@@ -1,8 +1,8 @@
-//! A crash, a full disk and a failing disk at each point at which a mutation, or its recovery, changes anything.
+//! A crash, a full disk and a failing disk at each system call by which a mutation, or its recovery, changes a file.
 //!
-//! Wherever it strikes, the library is as before or as after: files, index, commits and log agree, nothing is left over,
-//! what was acknowledged is there, and what was refused did not happen. The same call with the same idempotency key then
-//! leads to the one commit, and a call that stands on the other side's content is a conflict.
+//! After each fault, the library is as before or as after the mutation: files, index, commits and log agree, no file is left
+//! over, an acknowledged change is there, and a refused one is not. The same call with the same idempotency key then leads to
+//! the one commit, and a call based on the other side's content is a conflict.
 
 use std::{
     collections::BTreeMap,
@@ -37,39 +37,39 @@ const EFFECTS: [Effect; 5] = [
     Effect::FailOn(Errno::EIO),
 ];
 
-/// How many points are tried at the same time: each is a server that mostly waits.
+/// The number of points tried concurrently; each is a server that mostly waits.
 const WORKERS: usize = 3;
-/// More than a recovery makes.
-const MOST_RECOVERY_CALLS: usize = 60;
+/// Upper bound of the system calls of a recovery.
+const MAX_RECOVERY_CALLS: usize = 60;
 
 /// A case with its library and both sides of its mutation.
 struct Sweep {
     case: Case,
-    template: Place,
+    template: MountedLibrary,
     sides: Sides,
     /// The ids of the first document's content.
     before: Value,
     after: Value,
-    /// How many calls the mutation makes that change anything.
+    /// The number of the mutation's system calls that change a file.
     points: usize,
 }
 
-/// What came of one fault.
-struct Struck {
-    library: Place,
-    /// The server, if it is still there.
+/// The result of one fault.
+struct FaultResult {
+    library: MountedLibrary,
+    /// The server, if it still runs.
     server: Option<Server>,
-    /// What it answered, if it did.
+    /// Its answer, if any.
     answer: Option<Outcome<Answer>>,
     calls: Vec<Call>,
 }
 
 #[test]
-fn a_fault_at_any_point_of_a_mutation() {
+fn a_fault_at_any_point_keeps_a_mutation_atomic() {
     let Some(sweeps) = sweeps(cases::all()) else {
         return;
     };
-    let effort = Effort::asked();
+    let effort = Effort::from_environment();
     let longest = sweeps.iter().map(|sweep| sweep.points).max().unwrap_or_default();
     let all = (1..=longest).flat_map(|at| sweeps.iter().map(move |sweep| (sweep, at)));
     let all = all.flat_map(|(sweep, at)| EFFECTS.map(|effect| (sweep, Fault { at, effect })));
@@ -94,16 +94,16 @@ fn a_fault_at_any_point_of_a_mutation() {
 }
 
 #[test]
-fn a_fault_at_any_point_of_a_recovery() {
-    let effort = Effort::asked();
-    // Edits are overwritten documents, and recovered like them.
+fn a_fault_at_any_point_keeps_a_recovery_atomic() {
+    let effort = Effort::from_environment();
+    // Edits are recovered like overwritten documents.
     let cases = cases::all()
         .into_iter()
         .filter(|case| case.tool != "edit_markdown");
     let Some(sweeps) = sweeps(cases.take(effort.pick(2, usize::MAX)).collect()) else {
         return;
     };
-    let effort = Effort::asked();
+    let effort = Effort::from_environment();
     let kinds = Mutex::new(Kinds::new());
     let deaths = sweeps
         .iter()
@@ -119,7 +119,7 @@ fn a_fault_at_any_point_of_a_recovery() {
     );
     let crashes: Vec<_> = kinds.into_inner().expect("no panic").into_values().collect();
     let report = Report::new("recovery");
-    let all = (1..MOST_RECOVERY_CALLS).flat_map(|at| crashes.iter().map(move |crash| (crash, at)));
+    let all = (1..MAX_RECOVERY_CALLS).flat_map(|at| crashes.iter().map(move |crash| (crash, at)));
     let all = all.flat_map(|(crash, at)| EFFECTS.map(|effect| (crash, Fault { at, effect })));
     let some = (0..).zip(&crashes).map(|(number, crash)| {
         let effect = EFFECTS[number as usize % EFFECTS.len()];
@@ -144,10 +144,10 @@ fn a_fault_at_any_point_of_a_recovery() {
     report.finish(effort);
 }
 
-/// Libraries in which a server died, by case and by what is left there.
-type Kinds<'a> = BTreeMap<(&'static str, Vec<String>), (&'a Sweep, Place)>;
+/// Libraries in which a server died, by case and by leftovers.
+type Kinds<'a> = BTreeMap<(&'static str, Vec<String>), (&'a Sweep, MountedLibrary)>;
 
-/// Does `work` for all of `what`, several at once.
+/// Does `work` for all of `what`, several concurrently.
 fn at_once<T: Send>(what: Vec<T>, work: impl Fn(T) + Sync) {
     let left = Mutex::new(what.into_iter());
     let next = || left.lock().expect("no panic").next();
@@ -162,25 +162,27 @@ fn at_once<T: Send>(what: Vec<T>, work: impl Fn(T) + Sync) {
     });
 }
 
-/// The cases, each done once without a fault; `None`, loudly, where a program can't be stepped through. Cases with a mount
-/// are left out, loudly, where none is permitted.
+/// Runs each case once without a fault; `None`, with a message, if a program can't be stepped through. Cases with a mount
+/// are skipped, with a message, if mounting is not permitted.
 fn sweeps(cases: Vec<Case>) -> Option<Vec<Sweep>> {
-    let templates = cases.into_iter().filter_map(|case| match Place::empty(&case) {
-        Ok(template) => Some((case, template)),
-        Err(error) => {
-            eprintln!("SKIPPED, `{}`: {error}", case.name);
-            None
-        }
-    });
+    let templates = cases
+        .into_iter()
+        .filter_map(|case| match MountedLibrary::empty(&case) {
+            Ok(template) => Some((case, template)),
+            Err(error) => {
+                eprintln!("SKIPPED, `{}`: {error}", case.name);
+                None
+            }
+        });
     templates
         .map(|(case, template)| Sweep::new(case, template))
         .collect()
 }
 
 impl Sweep {
-    fn new(case: Case, template: Place) -> Option<Self> {
+    fn new(case: Case, template: MountedLibrary) -> Option<Self> {
         (case.prepare)(&template);
-        let undisturbed = Place::copy_of(&template, &case);
+        let undisturbed = MountedLibrary::copy_of(&template, &case);
         if case.makes_repository {
             undisturbed.serve().close();
         }
@@ -206,9 +208,9 @@ impl Sweep {
         Some(sweep)
     }
 
-    /// How many points there are to strike at.
+    /// Returns the number of points at which a fault can occur.
     fn count(&self) -> Option<usize> {
-        let library = Place::copy_of(&self.template, &self.case);
+        let library = MountedLibrary::copy_of(&self.template, &self.case);
         let (server, stepper) = step(&library, Counting::FromStart(None))?;
         let mut server = server.expect("a handshake");
         if !self.case.makes_repository {
@@ -227,9 +229,9 @@ impl Sweep {
         message.map(|message| outcome(&message))
     }
 
-    /// Makes the call on a fresh copy of the library with a fault to come; `None` if there are not as many points.
-    fn strike(&self, fault: Fault) -> Option<Struck> {
-        let library = Place::copy_of(&self.template, &self.case);
+    /// Makes the call on a fresh copy of the library with a fault; `None` if there are fewer points.
+    fn strike(&self, fault: Fault) -> Option<FaultResult> {
+        let library = MountedLibrary::copy_of(&self.template, &self.case);
         let counting = if self.case.makes_repository {
             Counting::FromStart(Some(fault))
         } else {
@@ -243,24 +245,24 @@ impl Sweep {
         Self::struck(library, server, stepper, answer)
     }
 
-    /// Starts a server on a copy of a library in which another one died, with a fault to come.
-    fn strike_recovery(&self, crashed: &Library, fault: Fault) -> Option<Struck> {
-        let library = Place::copy_of(crashed, &self.case);
+    /// Starts a server with a fault on a copy of a library in which a previous server died.
+    fn strike_recovery(&self, crashed: &Library, fault: Fault) -> Option<FaultResult> {
+        let library = MountedLibrary::copy_of(crashed, &self.case);
         let (server, stepper) = step(&library, Counting::FromStart(Some(fault)))?;
         Self::struck(library, server, stepper, None)
     }
 
     fn struck(
-        library: Place,
+        library: MountedLibrary,
         server: Option<Server>,
         stepper: Stepper,
         answer: Option<Outcome<Answer>>,
-    ) -> Option<Struck> {
+    ) -> Option<FaultResult> {
         let has_struck = stepper.has_struck();
-        // What fails from then on fails no more, from here on.
+        // The fault ends here.
         let calls = stepper.disarm();
         let is_there = server.is_some() && !calls.iter().any(|call| call.effect == Some(Effect::Kill));
-        has_struck.then(|| Struck {
+        has_struck.then(|| FaultResult {
             library,
             server: server.filter(|_| is_there),
             answer,
@@ -268,8 +270,8 @@ impl Sweep {
         })
     }
 
-    /// The library that a kill at this point leaves, if there is something to recover, and what is left there.
-    fn crash(&self, at: usize) -> Option<(Vec<String>, Place)> {
+    /// Returns the library after a kill at this point, with its leftovers, if there is something to recover.
+    fn crash(&self, at: usize) -> Option<(Vec<String>, MountedLibrary)> {
         let effect = Effect::Kill;
         let library = self.strike(Fault { at, effect })?.library;
         let contents = self.case.paths.iter().map(|path| content_id(&library, path));
@@ -286,10 +288,10 @@ impl Sweep {
             .then_some((left, library))
     }
 
-    /// Everything that is wrong after the fault.
-    fn judge(&self, struck: Struck) -> Vec<String> {
+    /// Returns all problems after the fault.
+    fn judge(&self, struck: FaultResult) -> Vec<String> {
         let mut problems = vec![];
-        let Struck {
+        let FaultResult {
             library,
             server,
             answer,
@@ -318,7 +320,7 @@ impl Sweep {
             }
         }
 
-        // A server of its own, which recovers what is to be recovered.
+        // A separate server recovers the library.
         let mut restarted = match serve(&library) {
             Ok(server) => server,
             Err(said) => {
@@ -343,7 +345,7 @@ impl Sweep {
         }
         self.judge_stale(&mut restarted, side, &mut problems);
 
-        // The same call again, of the server that had the fault if it is still there.
+        // Repeats the call, with the server that had the fault if it still runs.
         let mut again = match server {
             Some(server) => {
                 restarted.close();
@@ -355,7 +357,7 @@ impl Sweep {
         problems
     }
 
-    /// A call on the condition that the document is the other side's is a conflict.
+    /// Checks that a call based on the other side's content is a conflict.
     fn judge_stale(&self, server: &mut Server, side: Side, problems: &mut Vec<String>) {
         let other = match side {
             Side::Before => &self.after,
@@ -368,7 +370,7 @@ impl Sweep {
         }
     }
 
-    /// The same call with the same key: one commit in all, and the answer names it.
+    /// Checks that the same call with the same key leads to one commit in all, which the answer names.
     fn judge_repeated(
         &self,
         library: &Library,
@@ -399,7 +401,7 @@ impl Sweep {
     }
 }
 
-/// Runs a server over `library` step by step: its session, if the handshake came about. `None`, loudly, where that is not
+/// Steps through a server for `library`; returns its session if the handshake succeeded. `None`, with a message, if that is not
 /// possible.
 fn step(library: &Library, counting: Counting) -> Option<(Option<Server>, Stepper)> {
     match Target::start_stepped(quiet(library), &[library.root()], counting) {
@@ -418,7 +420,7 @@ fn step(library: &Library, counting: Counting) -> Option<(Option<Server>, Steppe
     }
 }
 
-/// Starts a server; what it says on standard error if it ends at once.
+/// Starts a server; returns its standard error if it ends at once.
 fn serve(library: &Library) -> Result<Server, String> {
     let mut target = Target::start(&mut quiet(library)).expect("the server starts");
     match target.initialize("2025-11-25") {
@@ -433,21 +435,21 @@ fn serve(library: &Library) -> Result<Server, String> {
     }
 }
 
-/// What a server says of faults on standard error is expected here.
+/// Returns the command without its standard error, where messages about faults are expected.
 fn quiet(library: &Library) -> Command {
     let mut command = library.command();
     command.stderr(Stdio::null());
     command
 }
 
-/// A library of a case, and what is mounted in it.
-struct Place {
+/// A library of a case, with the file systems mounted in it.
+struct MountedLibrary {
     // Unmounted before its folder is removed.
     _mount: Option<Mount>,
     library: Library,
 }
 
-impl Deref for Place {
+impl Deref for MountedLibrary {
     type Target = Library;
 
     fn deref(&self) -> &Library {
@@ -455,8 +457,8 @@ impl Deref for Place {
     }
 }
 
-impl Place {
-    /// A folder in memory where there is one: it is the calls that are tried here, not the disk.
+impl MountedLibrary {
+    /// Creates a library in memory if possible: the tests concern system calls, not the disk.
     fn empty(case: &Case) -> io::Result<Self> {
         let memory = Path::new("/dev/shm");
         let library = if memory.is_dir() {
@@ -482,15 +484,15 @@ impl Place {
     }
 }
 
-/// How many points were tried of each case and effect, and which were bad.
+/// The numbers of tried and of bad points for each case and effect.
 struct Report {
     of: &'static str,
     since: Instant,
-    found: Mutex<Found>,
+    found: Mutex<Findings>,
 }
 
 #[derive(Default)]
-struct Found {
+struct Findings {
     points: BTreeMap<(&'static str, String), (usize, usize)>,
     bad: String,
 }
@@ -504,8 +506,8 @@ impl Report {
         }
     }
 
-    /// Judges what came of a fault.
-    fn add(&self, sweep: &Sweep, fault: Fault, struck: Struck) {
+    /// Checks the result of a fault.
+    fn add(&self, sweep: &Sweep, fault: Fault, struck: FaultResult) {
         let calls: Vec<_> = struck.calls.iter().map(|call| format!("    {call}\n")).collect();
         let problems = sweep.judge(struck);
         let Fault { at, effect } = fault;
@@ -522,14 +524,15 @@ impl Report {
         }
     }
 
-    /// Prints what was tried; fails if anything was bad.
+    /// Prints the results; fails if any point was bad.
     fn finish(self, effort: Effort) {
         let found = self.found.into_inner().expect("no panic");
         let all: usize = found.points.values().map(|(tried, _)| tried).sum();
         let seconds = self.since.elapsed().as_secs();
-        let end = match effort.is_over() {
-            true => ", when the time was over",
-            false => "",
+        let end = if effort.is_over() {
+            ", when the time was over"
+        } else {
+            ""
         };
         println!("{}: {all} points in {seconds} s{end}", self.of);
         for ((case, effect), (tried, bad)) in &found.points {

@@ -1,5 +1,5 @@
-//! A person who uses git in the library while the server edits: nothing of either's is lost, and none sweeps up what the
-//! other has not committed.
+//! A person uses git in the library while the server edits: no change of either is lost, and neither commits the other's
+//! uncommitted changes.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -13,7 +13,7 @@ use tabellion_conformance::ledger;
 
 use super::{
     Effort,
-    calls::{self, Call, End},
+    calls::{self, Call, CallOutcome},
     client::{append_beside, last_change},
     dice::Dice,
     editor::{self, Editor, Save, Style},
@@ -26,16 +26,16 @@ const NOTE: &str = "note.md";
 /// A document that only the person edits.
 const MINE: &str = "mine.md";
 const SERVERS: usize = 2;
-/// What a person's commits are called.
+/// The message of a person's commits.
 const BY_HAND: &str = "by hand";
-/// How long a person is at it in one library.
+/// The time that a person works in one library.
 const SPELL: Duration = Duration::from_millis(900);
-/// How often a person repeats a command while another program is in the way.
-const PATIENCE: usize = 50;
+/// Upper bound of the attempts of a command that another process blocks.
+const MAX_ATTEMPTS: usize = 50;
 
 const COMMIT: &[&str] = &["commit", "--quiet", "--all", "--message", BY_HAND];
 
-/// What the person does again and again, one git command after the other.
+/// Sequences of git commands that the person repeats.
 const HABITS: [(&str, &[&[&str]]); 6] = [
     ("commit", &[COMMIT]),
     (
@@ -55,8 +55,8 @@ const HABITS: [(&str, &[&[&str]]); 6] = [
 ];
 
 #[test]
-fn git_commands_and_calls_do_each_other_no_harm() {
-    let effort = Effort::asked();
+fn git_commands_and_calls_do_not_harm_each_other() {
+    let effort = Effort::from_environment();
     let mut round = 0;
     while round == 0 || effort.pick(false, !effort.is_over()) {
         let documents = effort.pick(&[NOTE][..], &[MINE, NOTE]);
@@ -90,7 +90,7 @@ fn git_commands_and_calls_do_each_other_no_harm() {
     }
 }
 
-/// A library with two branches that differ in what the server edits.
+/// Creates a library with two branches that differ in the document that the server edits.
 fn library() -> Library {
     let library = Library::with(&[(NOTE, "# Note\n"), (MINE, "# Mine\n")]);
     let git = |arguments: &[&str]| ledger::git(library.root(), arguments).expect("git");
@@ -112,7 +112,7 @@ struct Person<'a> {
     document: &'static str,
     editor: Editor,
     dice: Dice,
-    /// How often each command was done, and was not.
+    /// The numbers of successes and failures of each command.
     commands: BTreeMap<String, [usize; 2]>,
 }
 
@@ -127,7 +127,7 @@ impl<'a> Person<'a> {
         }
     }
 
-    /// Adds a line to the own document, or writes the one of the server anew.
+    /// Adds a line to the person's document, or rewrites the server's.
     fn save(&mut self) {
         let line = format!("- h{}\n", self.editor.saves.len());
         let before = match self.document {
@@ -137,7 +137,7 @@ impl<'a> Person<'a> {
         self.editor.save(before + &line);
     }
 
-    /// The lines that none of `versions` has, though the person has not overwritten them.
+    /// Returns the lines that are in none of `versions`, and that the person has not overwritten.
     fn lost(&self, versions: &HashSet<Vec<u8>>) -> Vec<String> {
         let mut lost = editor::lost_lines(&self.editor.saves, versions);
         if self.document == NOTE {
@@ -148,7 +148,7 @@ impl<'a> Person<'a> {
         lost
     }
 
-    /// Does the commands, and cleans up where one could not be done.
+    /// Runs the commands, and cleans up if one fails.
     fn run(&mut self, commands: &[&[&str]]) {
         for command in commands {
             self.rest();
@@ -162,7 +162,7 @@ impl<'a> Person<'a> {
         self.clean_up();
     }
 
-    /// Does a command, again where another program was in the way.
+    /// Runs a command, repeatedly while another process blocks it.
     fn insist(&self, command: &[&str]) -> bool {
         self.try_hard(command).is_ok()
     }
@@ -175,14 +175,14 @@ impl<'a> Person<'a> {
                 Err(error) => error.to_string(),
             };
             tries += 1;
-            if tries == PATIENCE || !is_in_the_way(&error) {
+            if tries == MAX_ATTEMPTS || !is_in_the_way(&error) {
                 return Err(error);
             }
             thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Leaves a conflict, a rebase or another branch. What was stashed stays stashed.
+    /// Ends a conflict or rebase, and switches back to `main`. Stashes stay.
     fn clean_up(&self) {
         let must = |command: &[&str]| {
             let done = self.try_hard(command);
@@ -199,8 +199,8 @@ impl<'a> Person<'a> {
         }
     }
 
-    /// Goes, with nobody in the way. A command that was in the way itself may have left an older version staged, which no
-    /// call sweeps up: the advice of its refusal is followed.
+    /// Ends the person's work, after the servers ended. An interrupted command may have left an older version staged, which
+    /// calls refuse to commit: this follows the advice of the refusal.
     fn leave(&mut self) {
         self.clean_up();
         let staged = self.asks(&["diff", "--cached", "--name-only"]);
@@ -222,7 +222,7 @@ impl<'a> Person<'a> {
     }
 }
 
-/// Whether git gave up since somebody else was at work.
+/// Returns true if git failed because another process blocked it.
 fn is_in_the_way(error: &str) -> bool {
     [".lock", "could not write index", "cannot lock ref"]
         .iter()
@@ -245,8 +245,8 @@ fn faults(library: &Library, calls: &[Call], person: &Person<'_>) -> Vec<String>
         faults.extend(swept.map(|call| format!("the person's commit {} has {}", commit.id, call.token)));
     }
     faults.extend(calls.iter().filter_map(|call| match &call.end {
-        End::Refused(name) if name != "IO_ERROR" => None,
-        End::Commit(_) => None,
+        CallOutcome::Refused(name) if name != "IO_ERROR" => None,
+        CallOutcome::Commit(_) => None,
         end => Some(format!("{}: {end:?}", call.token)),
     }));
     faults

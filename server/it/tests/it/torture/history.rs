@@ -1,4 +1,4 @@
-//! What git has of a library, read in one go: commits with what each changed, and every version of every document.
+//! A library's git history: commits with their changes, and every version of every document.
 
 use std::{
     collections::BTreeSet,
@@ -12,26 +12,26 @@ use tabellion_conformance::ledger;
 
 use crate::support::Library;
 
-/// All that anything names: branches, stashes and git's own logs of where they were.
+/// All references: branches, stashes and reflogs.
 pub(super) const ANYWHERE: &[&str] = &["--all", "--reflog", "HEAD"];
-/// What the current branch has.
+/// The current branch.
 pub(super) const HERE: &[&str] = &["HEAD"];
 
-/// A commit and what it changed.
+/// A commit with its changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Commit {
     pub(super) id: String,
     pub(super) message: String,
     pub(super) paths: BTreeSet<String>,
-    /// Lines that it added.
+    /// Added lines.
     pub(super) added: Vec<String>,
-    /// Lines that it removed.
+    /// Removed lines.
     pub(super) removed: Vec<String>,
 }
 
 impl Commit {
-    /// What a line of its message says that begins with `Tabellion-` and `name`.
-    pub(super) fn said(&self, name: &str) -> Option<&str> {
+    /// Returns the value of the trailer `Tabellion-` and `name`.
+    pub(super) fn trailer(&self, name: &str) -> Option<&str> {
         self.message.lines().find_map(|line| {
             line.strip_prefix("Tabellion-")?
                 .strip_prefix(name)?
@@ -66,7 +66,7 @@ impl Commit {
     }
 }
 
-/// The commits that `revisions` reach, newest first.
+/// Returns the commits that `revisions` reach, newest first.
 pub(super) fn commits(root: &Path, revisions: &[&str]) -> Vec<Commit> {
     let command = [
         "log",
@@ -80,7 +80,7 @@ pub(super) fn commits(root: &Path, revisions: &[&str]) -> Vec<Commit> {
     log.split('\u{1}').filter_map(Commit::parse).collect()
 }
 
-/// Every version of every Markdown file that anything names.
+/// Returns every version of every Markdown file in all references.
 pub(super) fn versions(root: &Path) -> Vec<Vec<u8>> {
     let objects = ledger::git(root, &[&["rev-list", "--objects"], ANYWHERE].concat()).expect("git rev-list");
     let documents = objects
@@ -115,8 +115,8 @@ fn contents<'a>(root: &Path, ids: impl Iterator<Item = &'a str>) -> io::Result<V
     Ok(contents)
 }
 
-/// What is left behind in `root` that is no document, no file of git's, and none that the server keeps: locks and files
-/// that were on the way to something else.
+/// Returns leftovers in `root`: locks and temporary files, which belong neither to the documents, nor to git, nor to the
+/// server's permanent files.
 pub(super) fn leftovers(root: &Path) -> Vec<String> {
     let mut left = vec![];
     let mut folders = vec![root.to_owned()];
@@ -134,7 +134,7 @@ pub(super) fn leftovers(root: &Path) -> Vec<String> {
                 .into_owned();
             let in_git = path.starts_with(root.join(".git"));
             let is_ours = folder == root.join(".git/tabellion");
-            // An empty intent is none.
+            // An empty intent counts as none.
             let stays =
                 ["lock", "intent"].contains(&&*name) && fs::metadata(&path).is_ok_and(|m| m.len() == 0);
             let is_left = match (in_git, is_ours) {
@@ -151,7 +151,7 @@ pub(super) fn leftovers(root: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_is_left_behind_shows() {
+fn the_check_reports_leftovers() {
     let library = Library::with(&[("a.md", "# A\n")]);
     let left = [
         ".git/index.lock",

@@ -1,5 +1,5 @@
-//! What must hold of a library after anything: no lock and nothing half done is left, git finds it sound, and the log is
-//! the history.
+//! Checks that hold for a library at any time: no lock or leftover remains, git finds it sound, and the log agrees with the
+//! history.
 
 use std::{collections::HashSet, fs};
 
@@ -7,12 +7,12 @@ use serde_json::json;
 use tabellion_conformance::ledger;
 
 use super::{
-    calls::{self, Call, End},
+    calls::{self, Call, CallOutcome},
     history::{self, Commit},
 };
 use crate::support::Library;
 
-/// What is wrong with the library, whose current branch has `commits`.
+/// Returns the faults of the library, whose current branch has `commits`.
 pub(super) fn faults_of_library(library: &Library, commits: &[Commit]) -> Vec<String> {
     let mut faults: Vec<_> = history::leftovers(library.root())
         .iter()
@@ -31,7 +31,7 @@ pub(super) fn faults_of_library(library: &Library, commits: &[Commit]) -> Vec<St
         .filter_map(|entry| entry["git_commit_sha"].as_str());
     let ours = |commit: &&Commit| {
         commit
-            .said("Operation")
+            .trailer("Operation")
             .is_some_and(|operation| operation != "external")
     };
     if !logged.eq(commits.iter().rev().filter(ours).map(|commit| &*commit.id)) {
@@ -40,7 +40,7 @@ pub(super) fn faults_of_library(library: &Library, commits: &[Commit]) -> Vec<St
     faults
 }
 
-/// Every version of every document that can be found again: in the history, in the folder, or kept as a late save.
+/// Returns every version of every document that is in the history, in the folder, or kept as a late save.
 pub(super) fn kept_versions(library: &Library) -> HashSet<Vec<u8>> {
     let mut versions: HashSet<_> = history::versions(library.root()).into_iter().collect();
     for folder in [library.root().to_owned(), library.path(".git/tabellion")] {
@@ -54,7 +54,7 @@ pub(super) fn kept_versions(library: &Library) -> HashSet<Vec<u8>> {
     versions
 }
 
-/// How many late saves were kept.
+/// Returns the number of late saves that were kept.
 pub(super) fn late(library: &Library) -> usize {
     let own = fs::read_dir(library.path(".git/tabellion")).expect("our folder");
     own.filter_map(Result::ok)
@@ -62,7 +62,7 @@ pub(super) fn late(library: &Library) -> usize {
         .count()
 }
 
-/// Tokens that a version has though they should not be there: those that it has twice, and those of refused calls.
+/// Returns tokens that are doubled in a version, and tokens of refused calls in a version.
 pub(super) fn faults_of_versions(calls: &[Call], versions: &HashSet<Vec<u8>>) -> Vec<String> {
     let mut doubled = HashSet::new();
     let mut all = HashSet::new();
@@ -76,7 +76,7 @@ pub(super) fn faults_of_versions(calls: &[Call], versions: &HashSet<Vec<u8>>) ->
     }
     let refused = calls
         .iter()
-        .filter(|call| matches!(call.end, End::Refused(_)) && all.contains(&*call.token));
+        .filter(|call| matches!(call.end, CallOutcome::Refused(_)) && all.contains(&*call.token));
     let doubled = doubled.iter().map(|token| format!("{token} is there twice"));
     doubled
         .chain(refused.map(|call| format!("{} was refused and is there", call.token)))
@@ -84,14 +84,14 @@ pub(super) fn faults_of_versions(calls: &[Call], versions: &HashSet<Vec<u8>>) ->
 }
 
 #[test]
-fn a_token_that_should_not_be_there_shows() {
-    let call = |token: &str, end: End| Call {
+fn the_check_reports_unexpected_tokens() {
+    let call = |token: &str, end: CallOutcome| Call {
         end,
         ..Call::new(token, "edit_markdown", json!({}))
     };
     let calls = [
-        call("t1", End::Commit("c1".to_owned())),
-        call("t2", End::Refused("CONFLICT".to_owned())),
+        call("t1", CallOutcome::Commit("c1".to_owned())),
+        call("t2", CallOutcome::Refused("CONFLICT".to_owned())),
     ];
     let faults = |text: &str| faults_of_versions(&calls, &HashSet::from([text.as_bytes().to_vec()]));
     assert_eq!(faults("- t1\n"), [""; 0]);

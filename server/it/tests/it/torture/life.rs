@@ -1,4 +1,4 @@
-//! A long life: one server, many changes, and nothing that only ever grows.
+//! A long life: one server, many changes, and no resource that grows without bound.
 
 use std::{
     fmt, fs,
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     Effort,
-    calls::{Call, End},
+    calls::{Call, CallOutcome},
     client::Client,
     described,
     dice::Dice,
@@ -25,18 +25,18 @@ const CHANGES: (u64, u64) = (150, 10_000);
 /// Files of the library, in folders of ten.
 const FILES: u64 = 300;
 const SAMPLES: u64 = 10;
-/// How long git may take for its housekeeping after the server's end.
-const HOUSEKEEPING: Duration = Duration::from_secs(60);
-/// Descriptors and threads that may be open by chance when a sample is taken.
+/// The time limit of git's housekeeping after the server's end.
+const HOUSEKEEPING_TIMEOUT: Duration = Duration::from_secs(60);
+/// Tolerance for descriptors and threads that are open only briefly.
 const COMING_AND_GOING: u64 = 2;
-/// What the server may keep in memory of each change (its entry of the log), and apart from that.
+/// Memory that the server may use for each change (its log entry), and apart from that.
 const BYTES_A_CHANGE: u64 = 2 * 1024;
 const BYTES_TO_WARM_UP: u64 = 32 * 1024 * 1024;
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_long_life_takes_no_more_of_anything() {
-    let effort = Effort::asked();
+fn a_long_life_needs_constant_resources() {
+    let effort = Effort::from_environment();
     let contents: Vec<_> = (0..FILES)
         .map(|nth| (name(nth), described::content(&format!("file-{nth}"), 2000)))
         .collect();
@@ -71,12 +71,12 @@ fn a_long_life_takes_no_more_of_anything() {
     assert_eq!(library.ledger().status, "");
 }
 
-/// Git may still be at the housekeeping that the server began, and has locks of its own meanwhile.
+/// Waits for the housekeeping that the server started, during which git holds locks.
 #[cfg(target_os = "linux")]
 fn wait_for_housekeeping(root: &Path) {
     let since = Instant::now();
     let at_work = ["gc.pid", "objects/maintenance.lock"].map(|name| root.join(".git").join(name));
-    while at_work.iter().any(|path| path.exists()) && since.elapsed() < HOUSEKEEPING {
+    while at_work.iter().any(|path| path.exists()) && since.elapsed() < HOUSEKEEPING_TIMEOUT {
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -85,12 +85,12 @@ fn name(nth: u64) -> String {
     format!("folder-{}/file-{}.md", nth / 10, nth % 10)
 }
 
-/// One change, which must be acknowledged, and now and then some reading.
+/// Makes one change, which must be acknowledged, and sometimes reads.
 fn change(client: &mut Client<'_>, dice: &mut Dice) {
     let nth = client.calls.len();
     let token = format!("c{nth}");
     let path = name(dice.roll(FILES));
-    // Every hundredth change takes a file away, and the next one brings it back.
+    // Every hundredth change deletes a file, and the next one restores it.
     let passing = name(FILES);
     let call = match nth % 100 {
         98 => Call::new(
@@ -123,7 +123,7 @@ fn change(client: &mut Client<'_>, dice: &mut Dice) {
         call
     };
     let end = &client.call(call).end;
-    assert!(matches!(end, End::Commit(_)), "{nth}: {end:?}");
+    assert!(matches!(end, CallOutcome::Commit(_)), "{nth}: {end:?}");
     let (tool, request) = match nth % 20 {
         5 => ("read_markdown", json!({ "path": path })),
         10 => ("get_markdown_activity_log", json!({ "limit": 20 })),
@@ -134,7 +134,7 @@ fn change(client: &mut Client<'_>, dice: &mut Dice) {
     client.read(tool, request);
 }
 
-/// What the server and the repository take at one moment.
+/// Resources of the server and the repository at one time.
 struct Sample {
     descriptors: usize,
     threads: u64,
@@ -196,10 +196,10 @@ impl fmt::Display for Sample {
     }
 }
 
-/// One number of a sample.
+/// A number of a sample.
 type Measure = fn(&Sample) -> u64;
 
-/// What grew that should not: the later half of the samples against the earlier one.
+/// Returns the resources that grew, comparing the later half of the samples with the earlier half.
 fn faults(samples: &[Sample]) -> Vec<String> {
     let (early, late) = samples.split_at(samples.len() / 2);
     let most = |samples: &[Sample], of: Measure| samples.iter().map(of).max().unwrap_or_default();
@@ -233,7 +233,7 @@ fn is_loose(git: &Path, path: &Path) -> bool {
     folder.is_some_and(|folder| folder.as_os_str().len() == 2)
 }
 
-/// All files below a folder, with the room they take on the disk.
+/// Returns all files below a folder, with their size on the disk.
 fn files_below(folder: &Path) -> Vec<(PathBuf, u64)> {
     let mut files = vec![];
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -247,7 +247,7 @@ fn files_below(folder: &Path) -> Vec<(PathBuf, u64)> {
 }
 
 #[test]
-fn what_grows_shows() {
+fn the_check_reports_growth() {
     let sample = |descriptors, threads, own_files, resident| Sample {
         descriptors,
         threads,

@@ -1,7 +1,7 @@
 //! Real limits: a full disk, a read-only mount, missing permissions, and what `ulimit` sets.
 //!
-//! Under each, a change is refused with an error that says what to do, and nothing changes anywhere; once the cause is
-//! gone, the same server makes the same change.
+//! Under each, the server refuses a change with an error that says what to do, and nothing changes. When the cause is gone,
+//! the same server makes the same change.
 
 use std::{
     fs::{self, Permissions},
@@ -23,13 +23,13 @@ use super::{
 };
 use crate::support::{Library, Server, edit, exited, process};
 
-/// A user that owns nothing else.
-const NOBODY: u32 = 65534;
+/// A user id that owns no other file.
+const UNPRIVILEGED_USER: u32 = 65534;
 const TEXT: &str = "# A\n\none\n";
-/// Bytes of a document that reach a limit; its commit is small, for all of it is one letter.
+/// The size of a document that exceeds a limit; its commit is small, because it repeats one letter.
 const LARGE: usize = 200_000;
 
-/// Every kind of change. None of them is small: a disk that is all but full has room for little things.
+/// Returns every kind of change. None is small: an almost full disk has room for small files.
 fn changes() -> [(&'static str, Value); 4] {
     let large = "x".repeat(LARGE);
     [
@@ -55,7 +55,7 @@ fn fill(library: &Library) {
         library.put(&format!("notes/{name}.md"), TEXT);
     }
     library.commit_all("first");
-    // Once, so that the server's own folder is there.
+    // Creates the server's own folder.
     library
         .serve()
         .call(
@@ -65,8 +65,8 @@ fn fill(library: &Library) {
         .expect("written");
 }
 
-/// Makes `changes` while there is a hindrance: each must be refused with `name` and words that have `advice` in them, and
-/// nothing may change. Without it, each must be made.
+/// Makes `changes` under a limit: each must be refused with the error `name` and a message that contains `advice`, and
+/// nothing may change. Without the limit, each must succeed.
 fn refuse_then_make(
     library: &Library,
     server: &mut Server,
@@ -110,7 +110,7 @@ fn refuse_then_make(
 }
 
 #[test]
-fn a_full_disk() {
+fn a_full_disk_refuses_changes() {
     for mount in [Mount::memory("2m"), Mount::image(16 << 20)]
         .into_iter()
         .flatten()
@@ -139,7 +139,7 @@ fn a_full_disk() {
 }
 
 #[test]
-fn a_mount_that_becomes_read_only() {
+fn a_read_only_mount_refuses_changes() {
     let Some(mount) = Mount::memory("4m") else { return };
     let library = Library::empty_in(mount.path());
     fill(&library);
@@ -162,7 +162,7 @@ fn a_mount_that_becomes_read_only() {
 }
 
 #[test]
-fn missing_permissions() {
+fn missing_permissions_refuse_changes() {
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
     if !is_root {
         return eprintln!("SKIPPED, no permission was tried: only root can run a server as another user");
@@ -193,10 +193,13 @@ fn missing_permissions() {
     for (place, mode, name, advice) in hindrances {
         let library = Library::empty();
         fill(&library);
-        give_to(library.root(), NOBODY).expect("chown");
+        give_to(library.root(), UNPRIVILEGED_USER).expect("chown");
         let mut command = library.command();
-        // Whose home is not root's.
-        let command = command.uid(NOBODY).gid(NOBODY).env("HOME", "/nonexistent");
+        // The user must not use root's home.
+        let command = command
+            .uid(UNPRIVILEGED_USER)
+            .gid(UNPRIVILEGED_USER)
+            .env("HOME", "/nonexistent");
         let mut target = Target::start(command).expect("the server starts");
         target.initialize("2025-11-25").expect("a handshake");
         let place = library.path(place);
@@ -225,7 +228,7 @@ fn give_to(path: &Path, user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs a server under a limit of the shell's `ulimit`.
+/// Returns a server's command under a limit of the shell's `ulimit`.
 fn limited(library: &Library, limit: &str) -> Command {
     let server = library.command();
     let mut command = Command::new("sh");
@@ -237,10 +240,10 @@ fn limited(library: &Library, limit: &str) -> Command {
 }
 
 #[test]
-fn a_limit_on_the_size_of_files() {
+fn a_file_size_limit_refuses_changes() {
     let library = Library::empty();
     fill(&library);
-    // In units of 512 bytes.
+    // The unit is 512 bytes.
     let mut target = Target::start(&mut limited(&library, "-S -f 100")).expect("the server starts");
     target.initialize("2025-11-25").expect("a handshake");
     let mut server = Server { target };
@@ -262,7 +265,7 @@ fn a_limit_on_the_size_of_files() {
 }
 
 #[test]
-fn a_limit_on_open_files() {
+fn a_limit_on_open_files_refuses_changes() {
     let library = Library::with(&[("notes/a.md", TEXT)]);
     let mut refusals = 0;
     for most in 4..40 {
@@ -271,7 +274,7 @@ fn a_limit_on_open_files() {
         let Ok(mut target) = Target::start(command.stderr(Stdio::null())) else {
             continue;
         };
-        // With too few it can't even begin, and says so in its exit code.
+        // With too few it can't start; the exit code is an error.
         if target.initialize("2025-11-25").is_err() {
             assert_eq!(exited(target).code(), Some(1), "{most} open files");
             continue;

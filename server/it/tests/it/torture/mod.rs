@@ -1,7 +1,7 @@
-//! The library under fire: faults, full disks, crowds, a person beside us, odd repositories, a long life.
+//! Stress tests: faults, full disks, many servers, concurrent work of a person, unusual repositories, a long life.
 //!
-//! Each test has a short form, which every run of the tests makes, and a long one, which `cargo xtask torture` makes. A
-//! failure names its seed: `cargo xtask torture --seed N` repeats it.
+//! Each test has a short form, which runs with all tests, and a long form, which `cargo xtask torture` runs. A failure prints
+//! its seed: `cargo xtask torture --seed N` repeats it.
 
 mod beginnings;
 mod calls;
@@ -32,23 +32,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Environment variable with how many seconds each test may take; its presence asks for the long form.
+/// Environment variable with the time limit of each test in seconds; its presence selects the long form.
 const SECONDS: &str = "TABELLION_TORTURE_SECONDS";
-/// Environment variable with the seed of everything that is left to chance.
+/// Environment variable with the seed of random choices.
 const SEED: &str = "TABELLION_TORTURE_SEED";
 
-/// How hard a test tries.
+/// The effort of a test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
-    /// Where chance begins.
+    /// The seed of random choices.
     pub(crate) seed: u64,
-    /// Until when the long form goes on; the short form has counts of its own.
+    /// The end of the long form; the short form has fixed counts.
     until: Option<Instant>,
 }
 
 impl Effort {
-    /// What the environment asks for.
-    pub(crate) fn asked() -> Self {
+    /// Reads the effort from the environment.
+    pub(crate) fn from_environment() -> Self {
         let number = |name: &str| env::var(name).ok()?.parse().ok();
         Self {
             seed: number(SEED).unwrap_or(1),
@@ -56,17 +56,17 @@ impl Effort {
         }
     }
 
-    /// `short` in the short form, `long` in the long one.
+    /// Returns `short` in the short form, `long` in the long form.
     pub(crate) fn pick<T>(self, short: T, long: T) -> T {
         if self.until.is_some() { long } else { short }
     }
 
-    /// Whether the long form's time is over; never in the short form.
+    /// Returns true if the long form's time is over; always false in the short form.
     pub(crate) fn is_over(self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// A number below `below`, the `at`-th of this seed: the same in each run.
+    /// Returns the `at`-th pseudo-random number of this seed, below `below`.
     pub(crate) fn chance(self, at: u64, below: u64) -> u64 {
         // SplitMix64.
         let mut z = (self.seed.wrapping_add(at)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -75,7 +75,7 @@ impl Effort {
         (z ^ (z >> 31)) % below.max(1)
     }
 
-    /// `all` in an order that is left to chance, so that what time does not suffice for is spread over everything.
+    /// Returns `all` in random order, so that a time limit does not always skip the same items.
     pub(crate) fn shuffled<T>(self, mut all: Vec<T>) -> Vec<T> {
         for at in (1..all.len()).rev() {
             all.swap(at, self.chance(at as u64, at as u64 + 1) as usize);

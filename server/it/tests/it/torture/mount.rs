@@ -1,4 +1,4 @@
-//! Small file systems of our own, unmounted when dropped.
+//! Small file systems, unmounted when dropped.
 
 use std::{
     fs::File,
@@ -16,7 +16,7 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    /// One in memory; `None`, loudly, where mounting is not permitted.
+    /// Mounts a file system in memory; `None`, with a message, if mounting is not permitted.
     pub(crate) fn memory(size: &str) -> Option<Self> {
         Self::make(
             |_| Ok(()),
@@ -24,7 +24,7 @@ impl Mount {
         )
     }
 
-    /// An ext4 of `bytes` in a file; `None`, loudly, where mounting is not permitted.
+    /// Mounts an ext4 file system of `bytes` in a file; `None`, with a message, if mounting is not permitted.
     pub(crate) fn image(bytes: u64) -> Option<Self> {
         let format = |dir: &Path| {
             let image = dir.join("image");
@@ -34,7 +34,7 @@ impl Mount {
         Self::make(format, &["-o", "loop", "image"])
     }
 
-    /// One in memory, over the folder `at`.
+    /// Mounts a file system in memory over the folder `at`.
     pub(crate) fn over(at: &Path) -> io::Result<Self> {
         run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(at))?;
         Ok(Self {
@@ -62,7 +62,7 @@ impl Mount {
         &self.at
     }
 
-    /// Mounts it anew with `option`.
+    /// Remounts it with `option`.
     pub(crate) fn remount(&self, option: &str) {
         let option = format!("remount,{option}");
         run(Command::new("mount").args(["-o", &option]).arg(&self.at)).expect("remounted");
@@ -71,7 +71,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Lazily: somebody may still have a file open there.
+        // Lazily: a process may still have a file open there.
         if let Err(error) = run(Command::new("umount").arg("--lazy").arg(&self.at)) {
             eprintln!("{} is still mounted: {error}", self.at.display());
         }

@@ -1,4 +1,4 @@
-//! A person who saves the very file that the server edits: no save is lost, no edit is lost or doubled.
+//! A person saves the file that the server edits: no save is lost, no edit is lost or doubled.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     Effort,
-    calls::{self, Call, End},
+    calls::{self, Call, CallOutcome},
     client::{append_beside, last_change},
     dice::Dice,
     editor::{self, Editor, Save, Style},
@@ -20,22 +20,22 @@ use crate::support::Library;
 const NOTE: &str = "note.md";
 const SERVERS: usize = 2;
 const STYLES: [Style; 3] = [Style::InPlace, Style::Rename, Style::Backup];
-/// How long a person rests between two saves, at least and at most, in milliseconds.
+/// Minimum and maximum of the pause between two saves, in milliseconds.
 const PACES: [(u64, u64); 2] = [(20, 200), (20, 20)];
-/// Spells of adding in the short form.
+/// The number of spells that add lines, in the short form.
 const ADDING_SPELLS: usize = 4;
 /// Saves in quick succession, some 50 a second on average.
 const BURST: usize = 6;
 const BURST_GAP: Duration = Duration::from_micros(300);
 const ADDING_REST: (u64, u64) = (100, 100);
-/// How long a person saves in one library, and until how many calls were answered, where that is not too long.
+/// A person saves in one library for this time, and until this many calls were answered or the maximum is reached.
 const SPELL: Duration = Duration::from_millis(900);
-const LONGEST_SPELL: Duration = Duration::from_secs(5);
+const MAX_SPELL: Duration = Duration::from_secs(5);
 const CALLS: usize = 12;
 
 #[test]
-fn saves_over_the_server_s_edits_are_never_lost() {
-    let effort = Effort::asked();
+fn saves_over_the_servers_edits_are_never_lost() {
+    let effort = Effort::from_environment();
     let mut tally = Tally::default();
     while tally.spells == 0 || effort.pick(false, !effort.is_over()) {
         for (style, pace) in STYLES.iter().flat_map(|style| PACES.map(|pace| (*style, pace))) {
@@ -52,12 +52,12 @@ fn saves_over_the_server_s_edits_are_never_lost() {
     println!("saves: seed {}, {tally:?}", effort.seed);
 }
 
-/// A known race: between our exchange of the file and its being taken back, an editor reads bytes that are never committed
-/// and saves on top of them. The edit is then made a second time, or a call that was refused has left its bytes, or what
-/// was saved before is put back and overwritten with what lacks it.
+/// Covers a known race: between the server's exchange of the file and its reversal, an editor reads bytes that are never
+/// committed, and saves a change of them. Then the edit is made twice, or a refused call has left its bytes, or an earlier
+/// save is restored and overwritten by a text without it.
 #[test]
 fn lines_added_to_what_the_server_just_wrote_double_and_drop_nothing() {
-    let effort = Effort::asked();
+    let effort = Effort::from_environment();
     let mut tally = Tally::default();
     let mut broken = vec![];
     while tally.spells < effort.pick(ADDING_SPELLS, usize::MAX) && !effort.is_over() {
@@ -86,10 +86,10 @@ fn lines_added_to_what_the_server_just_wrote_double_and_drop_nothing() {
     );
 }
 
-/// Names the saves that are missing from the versions that were kept.
+/// Returns the saves that are missing from the kept versions.
 type Lost = fn(&[Save], &HashSet<Vec<u8>>) -> Vec<String>;
 
-/// A spell of saving beside servers that append.
+/// A time during which a person saves while servers append.
 struct Spell {
     library: Library,
     style: Style,
@@ -107,7 +107,7 @@ impl Spell {
         }
     }
 
-    /// Does `save` again and again; what is wrong after that, also by the measure of `lost`.
+    /// Repeats `save`; returns the faults after that, including those that `lost` finds.
     fn run(mut self, tally: &mut Tally, lost: Lost, mut save: impl FnMut(&mut Editor) + Send) -> Vec<String> {
         let (least, most) = (self.pace.0, self.pace.1);
         let mut editor = Editor::new(self.library.path(NOTE), self.style);
@@ -115,7 +115,7 @@ impl Spell {
         let (mut calls, saves) = append_beside(&self.library, SERVERS, NOTE, |answers| {
             let since = Instant::now();
             while since.elapsed() < SPELL
-                || answers.load(Ordering::Relaxed) < CALLS && since.elapsed() < LONGEST_SPELL
+                || answers.load(Ordering::Relaxed) < CALLS && since.elapsed() < MAX_SPELL
             {
                 save(&mut editor);
                 thread::sleep(dice.time(Duration::from_millis(least), Duration::from_millis(most)));
@@ -138,26 +138,26 @@ impl Spell {
         ));
         faults.extend(lost(saves, &versions).iter().map(|line| format!("lost: {line}")));
         faults.extend(calls.iter().filter_map(|call| match &call.end {
-            End::Refused(name) if name == "CONFLICT" || name == "BUSY" => None,
-            // For a moment there is only the backup.
-            End::Refused(name) if name == "NOT_FOUND" && self.style == Style::Backup => None,
-            End::Commit(_) => None,
+            CallOutcome::Refused(name) if name == "CONFLICT" || name == "BUSY" => None,
+            // For a moment only the backup exists.
+            CallOutcome::Refused(name) if name == "NOT_FOUND" && self.style == Style::Backup => None,
+            CallOutcome::Commit(_) => None,
             end => Some(format!("{}: {end:?}", call.token)),
         }));
         faults
     }
 }
 
-/// What happened in all spells.
+/// The results of all spells.
 #[derive(Debug, Default)]
 struct Tally {
     spells: usize,
     calls: BTreeMap<String, usize>,
     longest_wait: Duration,
     saves: usize,
-    /// Of the saves: overwritten by the person himself.
+    /// Saves that the person overwrote.
     overwritten: usize,
-    /// Of the saves: with a pause in the middle.
+    /// Saves with a pause in the middle.
     slow: usize,
     /// Saves that were kept aside.
     late: usize,

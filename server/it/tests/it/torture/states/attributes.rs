@@ -1,4 +1,4 @@
-//! Files whose bytes git keeps otherwise than they stand in the working tree.
+//! Files whose bytes in git differ from those in the working tree.
 
 use super::{State, hold};
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{State, hold, picture::Things, scene::Scene};
+use super::{State, hold, picture::FileTree, scene::Scene};
 use crate::support::edit;
 
 /// A script that empties or removes an object, whose file is `$f`.
@@ -18,7 +18,7 @@ macro_rules! object {
     };
 }
 
-/// Of what the changes make, git's own objects stand there already, but broken.
+/// Objects that the changes would write exist already, but are broken.
 const IN_THE_WAY: &[State] = &[
     State::served(
         "the object to be written is there, but empty",
@@ -50,21 +50,21 @@ const LOST: &[State] = &[
 ];
 
 #[test]
-fn broken_objects_in_our_way_are_replaced() {
+fn a_change_replaces_broken_objects_that_it_writes() {
     hold(IN_THE_WAY);
 }
 
 #[test]
-fn what_is_not_needed_may_be_broken() {
+fn a_change_tolerates_broken_objects_that_it_does_not_need() {
     hold(LOST);
 }
 
-/// Without the last commit's tree nobody can say what is committed.
+/// Without the last commit's tree, the committed content is unknown.
 #[test]
-fn what_is_needed_and_broken_is_named() {
+fn a_refusal_names_a_broken_object_that_the_change_needs() {
     let state = State::served("HEAD's tree is empty", "").then(object!("HEAD^{tree}", "touch $f"));
     let scene = Scene::of(state);
-    let before = Things::of(&scene);
+    let before = FileTree::of(&scene);
     let mut server = scene.serve();
     for (tool, request) in [
         ("read_markdown", json!({ "path": "notes/a.md" })),
@@ -84,5 +84,5 @@ fn what_is_needed_and_broken_is_named() {
     ] {
         assert!(server.call(tool, request).is_ok(), "{tool}");
     }
-    assert_eq!(Things::of(&scene), before);
+    assert_eq!(FileTree::of(&scene), before);
 }

@@ -1,4 +1,4 @@
-//! How git keeps its index, objects and branches.
+//! Git's formats of index, objects and branches.
 
 use super::{State, hold};
 use crate::torture::Effort;
@@ -77,7 +77,7 @@ const OBJECTS: &[State] = &[
         "SHA-256",
     ),
     State::not_started(
-        "an extension that nobody knows",
+        "an unknown extension",
         "git config core.repositoryFormatVersion 1; git config extensions.fancy true",
         "fancy",
     ),
@@ -165,10 +165,10 @@ fn what_is_configured_is_kept_to() {
     hold(CONFIGURATION);
 }
 
-/// Two states at once, which are drawn: more pairs than anybody writes down.
+/// Combines two random states, because there are too many pairs to list.
 #[test]
 fn formats_go_together() {
-    let effort = Effort::asked();
+    let effort = Effort::from_environment();
     let pairs = effort.pick(2, u64::MAX);
     let draw = |states: &[State], at| states[effort.chance(at, states.len() as u64) as usize];
     for at in (0..pairs).take_while(|_| !effort.is_over()) {

@@ -1,4 +1,4 @@
-//! What a person has told git not to look at, or not to have in the working tree.
+//! Files that git must not check, or must not have in the working tree.
 
 use super::{State, hold};
 

@@ -1,7 +1,7 @@
-//! Repositories in unusual states, made by the real git: each is served as any other is, or says why not.
+//! Repositories in unusual states, made by git itself: the server serves each as usual, or refuses it with a reason.
 //!
-//! A [`State`] is data: a shell script that brings it about, and what is expected. [`hold`] makes it, lets a person leave
-//! work in it, serves it, and compares everything on the disk before and after; then the person goes on with git.
+//! A [`State`] is data: a shell script that creates it, and the expected behaviour. [`hold`] creates it, adds a person's
+//! uncommitted work, serves it, and compares the disk before and after; then the person continues with git.
 
 mod attributes;
 mod damage;
@@ -19,13 +19,13 @@ use std::panic::{self, AssertUnwindSafe};
 
 use self::scene::Scene;
 
-/// A repository in some state, and what is to come of it.
+/// A repository in some state, and the server's expected behaviour.
 #[derive(Debug, Clone, Copy)]
 struct State {
     name: &'static str,
-    /// Brings the state about, from a repository of a few files, in its folder `$T/lib`.
+    /// A script that creates the state from a repository of a few files in `$T/lib`.
     make: &'static str,
-    /// Goes on after a person has left work in the library.
+    /// A script that runs after a person has left work in the library.
     then: &'static str,
     /// The library's folder.
     library: &'static str,
@@ -33,10 +33,10 @@ struct State {
     environment: &'static str,
     /// The documents that are created, edited and deleted.
     documents: [&'static str; 3],
-    /// Documents that are not changed, and why.
+    /// Documents that can't be changed, each with the reason.
     refused: &'static [(&'static str, &'static str)],
     expected: Expected,
-    /// Whether git itself finds faults, before and after.
+    /// True if git itself finds faults, before and after.
     damaged: bool,
 }
 
@@ -46,7 +46,7 @@ enum Expected {
     Served,
     /// Only the documents of `refused` are tried: they can be read, but not changed.
     Refused,
-    /// The server does not start, and says why.
+    /// The server does not start, with a message.
     NotStarted(&'static str),
 }
 
@@ -65,7 +65,7 @@ impl State {
         }
     }
 
-    /// `refused` are documents that are there, or could be, and a part of what is said when one of them is to be changed.
+    /// `refused` are existing or possible documents, each with a part of the message of the refusal.
     const fn refused(
         name: &'static str,
         make: &'static str,
@@ -114,7 +114,7 @@ impl State {
     }
 }
 
-/// Holds each state to what is expected of it; says of all of them that failed.
+/// Checks each state; reports all that failed.
 fn hold(states: &[State]) {
     let failed: Vec<_> = states
         .iter()

@@ -1,4 +1,4 @@
-//! What is on the disk at one moment, in the library and beside it.
+//! The state of the disk at one time, in the library and beside it.
 
 use std::{
     collections::BTreeMap,
@@ -9,19 +9,19 @@ use std::{
 
 use super::scene::Scene;
 
-/// Every file, folder and link below `$T`: its mode, and its bytes or where it leads. Our own folder is left out. Two that
-/// are equal show a scene that nobody touched.
+/// Every file, folder and link below `$T`, with its mode, and its bytes or target; without the server's own folder. If two
+/// are equal, nothing has changed in between.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Things(BTreeMap<PathBuf, (u32, Vec<u8>)>);
+pub(super) struct FileTree(BTreeMap<PathBuf, (u32, Vec<u8>)>);
 
-impl Things {
+impl FileTree {
     pub(super) fn of(scene: &Scene) -> Self {
         let mut things = BTreeMap::new();
         collect(&scene.top(), Path::new(""), &mut things);
         Self(things)
     }
 
-    /// The paths below `$T` that differ from `earlier`.
+    /// Returns the paths below `$T` that differ from `earlier`.
     pub(super) fn changed_since(&self, earlier: &Self) -> Vec<PathBuf> {
         let all = self.0.keys().chain(earlier.0.keys());
         let mut changed: Vec<_> = all
@@ -55,11 +55,11 @@ fn collect(top: &Path, folder: &Path, things: &mut BTreeMap<PathBuf, (u32, Vec<u
     }
 }
 
-/// The same, and what git makes of it.
+/// The files, and git's view of them.
 #[derive(Debug)]
 pub(super) struct Picture {
-    pub(super) things: Things,
-    /// What git says of the library.
+    pub(super) things: FileTree,
+    /// Git's status of the library.
     pub(super) status: String,
     /// Every entry of the index, with its marks.
     pub(super) index: Vec<String>,
@@ -76,7 +76,7 @@ impl Picture {
         ]);
         let lines = |text: String| text.lines().map(String::from).collect();
         Self {
-            things: Things::of(scene),
+            things: FileTree::of(scene),
             status,
             index: lines(index),
             commits: lines(commits),

@@ -1,4 +1,4 @@
-//! Where the library lies: in, under, beside and within other repositories.
+//! Positions of the library: in, under, beside and within other repositories.
 
 use serde_json::json;
 
@@ -38,11 +38,8 @@ const PLACES: &[State] = &[
         "git clone -q . sub; git add sub; git commit -qm sub",
     )
     .but(&[("sub/notes/a.md", OTHER)]),
-    State::served(
-        "around a repository that nobody told it of",
-        "git clone -q . notes/inner",
-    )
-    .but(&[("notes/inner/notes/a.md", OTHER), ("notes/inner/new.md", OTHER)]),
+    State::served("around an unregistered repository", "git clone -q . notes/inner")
+        .but(&[("notes/inner/notes/a.md", OTHER), ("notes/inner/new.md", OTHER)]),
     State::served(
         "folder of a larger repository",
         "mkdir docs; git mv notes docs; cp other.txt docs; git add .; git commit -qm docs",
@@ -71,7 +68,7 @@ const PLACES: &[State] = &[
     ),
 ];
 
-/// A library that a repository around it ignores, and what is said at the start.
+/// Libraries that a repository around them ignores, with the message at the start.
 const IGNORED: &[State] = &[
     State::not_started(
         "ignored folder",
@@ -109,7 +106,7 @@ fn a_library_that_no_commit_could_carry_is_refused_at_the_start() {
     hold(IGNORED);
 }
 
-/// What the person has forced in is theirs to change; the rest of the folder stays ignored.
+/// Files that a person added with `--force` can be changed; the rest of the folder stays ignored.
 #[test]
 fn in_an_ignored_folder_what_is_tracked_can_be_changed() {
     let state = State::served("tracked in an ignored folder", "echo notes > .gitignore").at("lib/notes");
@@ -133,7 +130,7 @@ fn in_an_ignored_folder_what_is_tracked_can_be_changed() {
     }
 }
 
-/// Reading by name goes no further than listing does.
+/// Reading by name reaches no further than listing.
 #[test]
 fn a_repository_inside_is_out_of_reach_for_reading() {
     let state = State::served("around a repository", "git clone -q . notes/inner");

@@ -1,4 +1,4 @@
-//! Programs that a repository or the environment names, and an environment that means another repository.
+//! Programs that a repository or the environment configures, and an environment that names another repository.
 
 use super::{State, hold};
 

@@ -1,4 +1,4 @@
-//! A state brought about on the disk, with a person's work in it, and a server over it.
+//! A state on the disk, with a person's work in it, and a server for it.
 
 use std::{
     fs::{self, File},
@@ -52,7 +52,7 @@ pub(super) struct Scene {
     dir: TempDir,
 }
 
-/// Memory, where the system offers it: how long a disk takes to sync is no matter here.
+/// Returns a folder in memory if the system has one, because these tests do not concern the disk.
 fn base() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
     if memory.is_dir() {
@@ -81,12 +81,12 @@ impl Scene {
         scene
     }
 
-    /// The folder that everything is in: `$T`.
+    /// Returns the folder that contains everything: `$T`.
     pub(super) fn top(&self) -> PathBuf {
         self.dir.path().join("t")
     }
 
-    /// The library's folder.
+    /// Returns the library's folder.
     pub(super) fn library(&self) -> PathBuf {
         self.top().join(self.state.library)
     }
@@ -108,7 +108,7 @@ impl Scene {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// The same in the library.
+    /// Runs git in the library; returns its output.
     pub(super) fn git(&self, arguments: &str) -> String {
         self.shell(self.state.library, &format!("git {arguments}"))
     }
@@ -132,7 +132,7 @@ impl Scene {
         Server { target }
     }
 
-    /// The command that serves the library.
+    /// Returns the command that serves the library.
     pub(super) fn server(&self) -> Command {
         let script = format!("{}\nexec \"$0\" serve --library \"$1\"", self.state.environment);
         let mut command = self.apart("sh");
@@ -144,17 +144,17 @@ impl Scene {
         command
     }
 
-    /// What the last server said on standard error.
+    /// Returns the standard error of the last server.
     pub(super) fn said(&self) -> String {
         fs::read_to_string(self.dir.path().join("said")).unwrap_or_default()
     }
 
-    /// A file that is there when a program was run that a repository configures, by the server and not by git.
+    /// Returns the file that exists if the server, not git, ran a program that the repository configures.
     pub(super) fn canary(&self) -> PathBuf {
         self.dir.path().join("canary")
     }
 
-    /// A program apart from the environment and the configuration of whoever runs the tests.
+    /// Returns a program's command without the environment and configuration of the user who runs the tests.
     fn apart(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command

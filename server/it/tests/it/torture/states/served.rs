@@ -1,4 +1,4 @@
-//! What is expected of a state, step by step.
+//! The checks of a state, step by step.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use tabellion_conformance::{Target, WireError};
 
 use super::{
-    picture::{Picture, Things},
+    picture::{FileTree, Picture},
     scene::Scene,
 };
 use crate::support::{Server, edit, exited};
 
-/// Each tool that changes, on the document at `path`.
+/// Returns the tools that change the document at `path`.
 fn changes(path: &str) -> [(&'static str, Value); 3] {
     [
         ("write_markdown", json!({ "path": path, "content": "written\n" })),
@@ -20,7 +20,7 @@ fn changes(path: &str) -> [(&'static str, Value); 3] {
     ]
 }
 
-/// Every tool works, and a person goes on with git.
+/// Checks that every tool works, and that a person can continue with git.
 pub(super) fn as_any_other(scene: &Scene) {
     let mut server = scene.serve();
     reads(scene, &mut server);
@@ -63,7 +63,7 @@ pub(super) fn as_any_other(scene: &Scene) {
     }
 }
 
-/// A creation, an edit and a deletion.
+/// Returns a creation, an edit and a deletion.
 fn in_turn(scene: &Scene) -> [(&'static str, Value); 3] {
     let [new, edited, gone] = scene.state.documents;
     let [create, ..] = changes(new);
@@ -72,7 +72,7 @@ fn in_turn(scene: &Scene) -> [(&'static str, Value); 3] {
     [create, edit, delete]
 }
 
-/// Only reading works.
+/// Checks that only reading works.
 pub(super) fn only_reads(scene: &Scene) {
     let mut server = scene.serve();
     reads(scene, &mut server);
@@ -88,10 +88,10 @@ fn ran_nothing(scene: &Scene) {
     assert!(!scene.canary().exists(), "{name}: a configured program ran");
 }
 
-/// The server ends at once, and says why.
+/// Checks that the server does not start, with the expected message.
 pub(super) fn does_not_start(scene: &Scene, said: &str) {
     let name = scene.state.name;
-    let before = Things::of(scene);
+    let before = FileTree::of(scene);
     let mut target = Target::start(&mut scene.server()).expect("started");
     assert!(
         matches!(
@@ -104,16 +104,16 @@ pub(super) fn does_not_start(scene: &Scene, said: &str) {
     assert_eq!(status.code(), Some(1), "{name}");
     assert!(scene.said().contains(said), "{name}: {}", scene.said());
     assert_eq!(
-        Things::of(scene).changed_since(&before),
+        FileTree::of(scene).changed_since(&before),
         <[PathBuf; 0]>::default(),
         "{name}"
     );
 }
 
-/// Reading, listing, searching and the log work, and change nothing.
+/// Checks that reading, listing, searching and the log work, and change nothing.
 fn reads(scene: &Scene, server: &mut Server) {
     let name = scene.state.name;
-    let before = Things::of(scene);
+    let before = FileTree::of(scene);
     for path in scene.state.documents {
         let read = server.call("read_markdown", json!({ "path": path }));
         let content = read
@@ -130,19 +130,19 @@ fn reads(scene: &Scene, server: &mut Server) {
         assert!(answer.is_ok(), "{name}: {tool}: {answer:?}");
     }
     assert_eq!(
-        Things::of(scene).changed_since(&before),
+        FileTree::of(scene).changed_since(&before),
         <[PathBuf; 0]>::default(),
         "{name}"
     );
 }
 
-/// No tool changes the document, each says why, and everything stays as it is.
+/// Checks that each tool refuses to change the document with the expected message, and that nothing changes.
 fn is_refused(scene: &Scene, server: &mut Server, path: &str, said: &str) {
     let name = scene.state.name;
-    let before = Things::of(scene);
+    let before = FileTree::of(scene);
     let exists = scene.get(path).is_some();
     for (tool, request) in changes(path) {
-        // What is not there is missed before anything else.
+        // A missing document leads to a different refusal.
         if !exists && tool != "write_markdown" {
             continue;
         }
@@ -154,17 +154,17 @@ fn is_refused(scene: &Scene, server: &mut Server, path: &str, said: &str) {
             refusal.message.contains(said),
             "{name}: {path}: {tool}: {refusal:?}"
         );
-        let mut changed = Things::of(scene).changed_since(&before);
+        let mut changed = FileTree::of(scene).changed_since(&before);
         if refusal.name == "BUSY" {
-            // Who holds a lock is seen only after the objects were written.
+            // The server detects a held lock only after it wrote the objects.
             changed.retain(|path| !path.components().any(|part| part.as_os_str() == "objects"));
         }
         assert_eq!(changed, <[PathBuf; 0]>::default(), "{name}: {path}: {tool}");
     }
 }
 
-/// Makes one change and holds it against the disk: one commit that touches the document alone, one log entry that agrees
-/// with it, and nothing else anywhere. Returns what there is then, and the commit.
+/// Makes one change and compares it with the disk: one commit that changes the document alone, one matching log entry, and
+/// no other difference. Returns the new state, and the commit.
 fn change(
     scene: &Scene,
     server: &mut Server,
@@ -222,11 +222,11 @@ fn change(
     (after, commit)
 }
 
-/// What a change may touch.
+/// The files that a change may touch.
 struct Allowed {
-    /// Where the library is in the repository.
+    /// The library's path in the repository.
     prefix: String,
-    /// Where the library is below `$T`.
+    /// The library's path below `$T`.
     library: PathBuf,
     files: Vec<PathBuf>,
     folders: Vec<PathBuf>,
@@ -270,8 +270,8 @@ impl Allowed {
     }
 }
 
-/// A person commits what they had, switches branches, and packs; nothing of ours is undone by that. Of what they had, only
-/// what was `untracked` is left.
+/// Checks that a person can commit their work, switch branches, and pack, without losing the server's changes. Afterwards
+/// only the `untracked` files are uncommitted.
 fn goes_on(scene: &Scene, untracked: &[String], last: &[(&str, String)]) {
     let name = scene.state.name;
     let [_, touched, _, _, status] = scene.parts([

@@ -1,13 +1,13 @@
-//! A repository that several users of the system share: what we make there, the others can change, as with git.
+//! A repository that several users share: they can change the files that the server creates, as with git.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use serde_json::json;
 
-use super::{State, picture::Things, scene::Scene};
+use super::{State, picture::FileTree, scene::Scene};
 use crate::support::edit;
 
-/// How the repository is shared, and the modes of a new folder, of the index, and of an object there.
+/// The repository's sharing, and the modes of a new folder, of the index, and of an object in it.
 const SHARING: [(&str, [u32; 3]); 4] = [
     ("group", [0o2770, 0o660, 0o440]),
     ("all", [0o2775, 0o664, 0o444]),
@@ -21,7 +21,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn what_is_made_in_a_shared_repository_is_shared() {
+fn the_server_shares_new_files_of_a_shared_repository() {
     for (how, [folder, file, object]) in SHARING {
         let mut scene = Scene::of(State::served("shared", ""));
         scene.shell(
@@ -34,7 +34,7 @@ fn what_is_made_in_a_shared_repository_is_shared() {
         );
         let state = State::served("shared", "").within("umask 077");
         scene.state = state;
-        let before = Things::of(&scene);
+        let before = FileTree::of(&scene);
         let mut server = scene.serve();
         for _ in 0..2 {
             server
@@ -47,7 +47,7 @@ fn what_is_made_in_a_shared_repository_is_shared() {
         server.close();
         let git = scene.library().join(".git");
         assert_eq!(mode(&git), folder, "{how}: what git made");
-        for made in Things::of(&scene).changed_since(&before) {
+        for made in FileTree::of(&scene).changed_since(&before) {
             let path = scene.top().join(&made);
             if !path.starts_with(&git) || path == git {
                 continue;
