@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Maximum number of candidates per schema.
-const MOST: usize = 400;
+const MAX_CANDIDATES: usize = 400;
 
 /// Returns a value that satisfies `inside` and not `outside`.
 pub(crate) fn between(side: Side, inside: &Value, outside: &Value, tools: [&Tool; 2]) -> Option<Value> {
@@ -89,7 +89,7 @@ impl Maker {
             let schemas = schema[keyword].as_array().into_iter().flatten();
             made.extend(schemas.flat_map(|schema| self.candidates(schema, name)));
         }
-        made.truncate(MOST);
+        made.truncate(MAX_CANDIDATES);
         made
     }
 

@@ -33,7 +33,7 @@ pub struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    /// Begins to speak with the server behind `target`, which serves the library at `root`, for somebody who approves of
+    /// Opens a session with the server behind `target`, which serves the library at `root`, for a person who approves
     /// everything.
     ///
     /// # Errors

@@ -49,11 +49,11 @@ pub enum Reach {
     Lines,
     /// Over HTTP at this URL, in which `{port}` is a port that is free.
     Http(String),
-    /// Over HTTP; somebody else runs it.
+    /// Over HTTP; the server is external.
     Running(Running),
 }
 
-/// A server that somebody else runs, over one folder. Clones are the same one.
+/// An external server over one folder. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Running {
     url: Url,
@@ -98,7 +98,7 @@ impl Launch {
         !matches!(self.reach, Reach::Lines)
     }
 
-    /// The server that somebody else runs, if it is one.
+    /// The external server, if it is one.
     pub fn running(&self) -> Option<&Running> {
         match &self.reach {
             Reach::Running(running) => Some(running),
@@ -142,7 +142,7 @@ impl Launch {
         command
     }
 
-    /// The command that serves the library at `root`, and the URL that it is to serve if it speaks HTTP. None if somebody
+    /// The command that serves the library at `root`, and the URL that it is to serve if it speaks HTTP. `None` if the server is external:
     /// else runs it.
     ///
     /// # Errors
@@ -209,9 +209,9 @@ impl Launch {
     }
 }
 
-/// Why something can't be tried with a server that somebody else runs.
+/// Returns why a check needs a server that the suite starts.
 pub fn not_ours() -> Stop {
-    Stop::NotTestable("somebody else runs the server; give its command to have this tried".to_owned())
+    Stop::NotTestable("the suite did not start the server; give its command to try this".to_owned())
 }
 
 impl Running {
@@ -306,7 +306,7 @@ impl Running {
     }
 }
 
-/// The folder of a server that somebody else runs, as long as it is ours. It is left empty.
+/// The folder of an external server, while the suite uses it. It is left empty.
 #[derive(Debug)]
 pub(crate) struct OperatorFolder(Running);
 

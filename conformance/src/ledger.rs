@@ -19,7 +19,7 @@ const INDEX_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 /// Files by their path: mode and bytes (of a symbolic link: its target; of what is no file: none).
 pub type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
-/// Files, history and cleanliness of a library. Two ledgers that are equal show a library that nobody touched.
+/// Files, history and cleanliness of a library. Equal ledgers show an unchanged library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
     /// Every file below the root outside of `.git`.
@@ -91,7 +91,7 @@ impl Ledger {
     }
 }
 
-/// Runs git in `root`, apart from the user's and the system's configuration; returns its output. An index that somebody else
+/// Runs git in `root`, apart from the user's and the system's configuration; returns its output. An index that another process
 /// holds is waited for, as a person would.
 ///
 /// # Errors
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_that_nobody_writes_has_no_bytes() {
+    fn a_pipe_without_a_writer_has_no_bytes() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe.md");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();

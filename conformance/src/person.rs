@@ -15,7 +15,7 @@ pub enum Person {
     Declines,
     /// They close the question without an answer.
     Cancels,
-    /// There is nobody: the client says that it can't ask.
+    /// The client declares that it can't ask.
     Absent,
 }
 
@@ -28,7 +28,7 @@ impl Person {
         }
     }
 
-    /// The answer to a question; `None` where nobody can be asked.
+    /// Returns the answer to a question; `None` if no person can be asked.
     pub fn answer(self) -> Option<Value> {
         match self {
             Self::Accepts => Some(json!({ "action": "accept", "content": {} })),

@@ -61,7 +61,7 @@ pub fn probe(subject: &Subject) -> Result<ServerInfo, String> {
         let prepared = subject.launch.prepare(&scene.library());
         let started = prepared.and_then(|prepared| match prepared {
             Some((command, _)) => Server::start(command, subject),
-            None => Err(std::io::Error::other("somebody else runs it")),
+            None => Err(std::io::Error::other("the server is external")),
         });
         started.map_err(|error| not_started(program, &error))
     };
@@ -143,9 +143,10 @@ fn over_http(subject: &Subject, scene: &Scene<'_>) -> Result<ServerInfo, String>
 }
 
 fn not_reached(subject: &Subject, why: &str) -> String {
-    let hint = match subject.launch.verbose || subject.launch.running().is_some() {
-        true => "",
-        false => "\n  `--verbose` shows what it writes to standard error",
+    let hint = if subject.launch.verbose || subject.launch.running().is_some() {
+        ""
+    } else {
+        "\n  `--verbose` shows what it writes to standard error"
     };
     let words = subject.launch.words().join(" ");
     format!("`{words}` does not speak MCP over HTTP: {why}{hint}")
@@ -356,7 +357,7 @@ fn follow(stdout: ChildStdout) -> Receiver<String> {
     lines
 }
 
-/// Hands on each line, whatever bytes it has, until nobody wants more.
+/// Forwards each line, with any bytes, until the receiver is gone.
 fn read(from: impl std::io::Read, mut to: impl FnMut(String) -> bool) {
     let mut from = BufReader::new(from);
     let mut line = Vec::new();

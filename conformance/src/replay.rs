@@ -24,7 +24,7 @@ pub struct Saved {
     pub contract: String,
     /// The check's id.
     pub check: String,
-    /// What the check stated then. A check that states something else is another one.
+    /// The statement of the check then. A check with a different statement is a different check.
     pub states: String,
     /// The protocol revision that was spoken.
     pub revision: String,
@@ -108,7 +108,7 @@ impl Saved {
     /// The check and the era of the case.
     ///
     /// # Errors
-    /// When there is no such check any more, or it is another one now.
+    /// If the check no longer exists, or has changed.
     pub fn check(&self) -> Result<(&'static Check, Era), String> {
         let id = &self.check;
         let check = checks::find(id)

@@ -28,14 +28,14 @@ use crate::{
 };
 
 /// What the secret file outside of the library holds.
-pub const SECRET: &str = "canary: nobody may read this\n";
+pub const SECRET: &str = "canary: this must not be read\n";
 
 /// A library, its surroundings, and what has been done so far.
 #[derive(Debug)]
 pub struct Scene<'a> {
     subject: &'a Subject,
     folder: Folder,
-    /// Whether a server that somebody else runs has begun anew.
+    /// Whether an external server has been reset.
     is_reset: AtomicBool,
     trace: Trace,
 }
@@ -45,7 +45,7 @@ pub struct Scene<'a> {
 enum Folder {
     /// In a folder of its own.
     Own(TempDir),
-    /// Where a server that somebody else runs has it.
+    /// Its path on an external server.
     Given(OperatorFolder),
 }
 

@@ -1,4 +1,4 @@
-//! What must hold of a library when nobody is at work in it: folder, index, HEAD and log agree, and nothing is left over.
+//! The invariants of a library at rest: folder, index, HEAD and log agree, and nothing is left over.
 //!
 //! What a contract does not promise is not asked for: where mutations need no commit, none is missed. Nor is it of a server
 //! that never makes one, which is said where commits are what is judged.
@@ -181,7 +181,7 @@ pub fn ensure_files(found: &Files, expected: &Files) -> Judgement {
             (Some((_, expected)), Some((_, found))) if expected == found => {
                 format!("`{shown}` has another mode")
             }
-            _ => format!("`{shown}` has changed, and nobody was to change it"),
+            _ => format!("`{shown}` has changed, although no call changes it"),
         };
         let bytes = |files: &Files| files.get(path).map(|(_, bytes)| bytes.clone());
         let (expected, found) = (bytes(expected), bytes(found));
@@ -235,7 +235,7 @@ mod tests {
         assert!(judged(&["a", "b", "c"], 2));
         assert!(!judged(&["a", "b"], 2), "an entry is missing");
         assert!(!judged(&["a", "b", "b"], 2), "an entry is there twice");
-        assert!(!judged(&["a", "b", "c"], 1), "nobody's entry");
+        assert!(!judged(&["a", "b", "c"], 1), "an entry of no call");
         assert!(ensure_tells(&ids(&["a", "b"]), &ids(&["b"])).is_ok());
         assert!(ensure_tells(&ids(&["a", "b"]), &ids(&["c"])).is_err());
     }

@@ -205,7 +205,7 @@ fn each_tool_answers_as_its_contract_says() {
 }
 
 #[test]
-fn whoever_calls_too_often_waits() {
+fn a_caller_beyond_the_limit_waits() {
     let service = Service::new(Plain, Arc::new(Memory::default()));
     let call = |who: &str, tool, arguments| {
         let context = CallContext {

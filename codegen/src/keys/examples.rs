@@ -51,7 +51,7 @@ impl Key for Examples {
         }
     }
 
-    /// Keeps the examples of requests; those of responses are judged when code is generated, and nobody asks for them later.
+    /// Keeps the examples of requests; those of responses are checked during generation and not needed later.
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
         let examples = tool.spec.examples.iter().filter_map(|example| {
             let (name, valid) = (&example.name, example.valid);

@@ -136,7 +136,7 @@ fn unplain(path: &str) -> Option<&'static str> {
     })
 }
 
-/// A path that might be named must remain so. Globs are compared as they are written: what another one allows can't be
+/// Compares policies: a permitted path must stay permitted. Globs are compared as text: what a different glob permits can't be
 /// told from it.
 fn policies(changes: &mut Changes<'_>, old: Option<&PathPolicy>, new: Option<&PathPolicy>) {
     let (old, new) = match (old, new) {

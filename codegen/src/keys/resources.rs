@@ -153,7 +153,7 @@ fn signature(resource: &Resource) -> TokenStream {
         #docs
         fn #read(&self, cx: &ReadCx<'_>) -> impl Future<Output = Result<#response, ToolError>> + Send;
 
-        /// A text that is another one once that resource reads otherwise. Cheap: it is asked for often.
+        /// Returns a version tag, which changes whenever the resource's content does. Cheap: it is asked for often.
         fn #version(&self, cx: &ReadCx<'_>) -> impl Future<Output = Result<String, ToolError>> + Send;
     }
 }

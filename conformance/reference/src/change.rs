@@ -1,6 +1,6 @@
 //! The one way to change a document: one change is one commit of one path on top of the last one.
 //!
-//! Git's objects are made first; nobody sees them. Then, under the locks that git itself takes, the document is exchanged
+//! Git's objects are made first; nothing refers to them yet. Then, under the locks that git itself takes, the document is exchanged
 //! and the branch moved, which is the commit point, and the index follows. An error before that point undoes the exchange.
 
 use std::{ffi::OsString, fs, os::unix::fs::PermissionsExt, path::Path, time::SystemTime};
@@ -73,6 +73,14 @@ struct Exchange {
 #[derive(Debug)]
 pub(super) struct Later(Scratch, Step, String);
 
+/// The result of recording a person's bytes.
+enum Recorded {
+    /// The last commit, if there is one.
+    Head(Option<String>),
+    /// Another process was faster.
+    Overtaken,
+}
+
 impl Library {
     /// Changes the document at `path` to what `plan` makes of its bytes, if it has `base` as its id.
     pub(super) fn change(
@@ -99,7 +107,7 @@ impl Library {
         .into())
     }
 
-    /// `None` where somebody else was faster.
+    /// `None` if another process was faster.
     fn attempt(
         &self,
         path: &str,
@@ -131,7 +139,7 @@ impl Library {
         if before.is_none() {
             self.folder.check_twins(path)?;
         }
-        let Some(head) = self.record_persons(&branch, path, before.as_ref())? else {
+        let Recorded::Head(head) = self.record_persons(&branch, path, before.as_ref())? else {
             return Ok(None);
         };
         let mode = before.as_ref().map_or(0o644, |(found, _)| found.mode);
@@ -158,17 +166,16 @@ impl Library {
         }))
     }
 
-    /// Records what a person staged or saved of this document without committing it, so that it can't be lost. The last
-    /// commit, or `None` where somebody else was faster.
+    /// Records what a person staged or saved of this document without committing it, so that it can't be lost.
     fn record_persons(
         &self,
         branch: &str,
         path: &str,
         found: Option<&(DocumentSnapshot, Entry)>,
-    ) -> Result<Option<Option<String>>, Failure> {
+    ) -> Result<Recorded, Failure> {
         let mut head = self.head();
         if is(Mutant::LosesDirtyFile) {
-            return Ok(Some(head));
+            return Ok(Recorded::Head(head));
         }
         let mut committed = self.entry(path);
         for entry in [self.staged(path), found.map(|(_, saved)| saved.clone())]
@@ -189,14 +196,14 @@ impl Library {
                 exchange: None,
             };
             let Some(commit) = self.publish(step)? else {
-                return Ok(None);
+                return Ok(Recorded::Overtaken);
             };
             head = Some(commit);
         }
-        Ok(Some(head))
+        Ok(Recorded::Head(head))
     }
 
-    /// Makes a commit and lets it be seen. `None` where somebody else was faster.
+    /// Makes a commit and publishes it. `None` if another process was faster.
     fn publish(&self, step: Step) -> Result<Option<String>, Failure> {
         let scratch = self.scratch()?;
         let commit = match self.commit(&scratch, &step) {

@@ -227,7 +227,7 @@ impl Folder {
         for folder in folders.iter().rev() {
             let (parent, name) = folder.rsplit_once('/').unwrap_or((".", folder));
             if let Ok(parent) = self.folder_of(parent) {
-                // Somebody may have put something in it.
+                // Another process may have put something in it.
                 let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
             }
         }

@@ -36,7 +36,7 @@ pub(super) fn serve(root: &Path, address: SocketAddr) -> io::Result<()> {
     thread::scope(|scope| {
         for stream in listener.incoming() {
             let (stream, sessions) = (stream?, &sessions);
-            // Who hangs up has lost the answer, and nothing else.
+            // A client that disconnects loses the answer, and nothing else.
             scope.spawn(move || drop(answer(root, sessions, &stream)));
         }
         Ok(())
@@ -207,9 +207,10 @@ impl Server<'_> {
         if mutant::is(Mutant::HttpSessionStays) {
             return Answer::of(200, None);
         }
-        match self.sessions().open.remove(id) {
-            true => Answer::of(200, None),
-            false => Answer::refusal(404, None, INVALID_REQUEST, "there is no such session"),
+        if self.sessions().open.remove(id) {
+            Answer::of(200, None)
+        } else {
+            Answer::refusal(404, None, INVALID_REQUEST, "there is no such session")
         }
     }
 
@@ -309,7 +310,7 @@ impl Server<'_> {
         }
     }
 
-    /// The answer of a session; a mutant's may be somebody else's.
+    /// The answer of a session; a mutant's may be another client's.
     fn told(&self, mut session: Session<'_>, request: &Request, message: &Value) -> Option<Value> {
         let answer = session.answer(&request.body)?;
         if mutant::is(Mutant::HttpMixesClients) && message["method"] == "tools/call" {

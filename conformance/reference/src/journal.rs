@@ -218,7 +218,7 @@ impl Library {
         })
     }
 
-    /// Takes git's own lock of a file, and waits a while where somebody else has it.
+    /// Takes git's own lock of a file; waits a while if another process has it.
     pub(super) fn take(&self, file: &Path) -> Result<GitLock, Failure> {
         let (lock, since) = (lock_of(file), Instant::now());
         let folder = lock.parent().unwrap_or(file);

@@ -52,7 +52,7 @@ pub fn serve(root: &Path, http: Option<SocketAddr>) -> Result<(), Box<dyn Error>
         http::serve(root, address)?;
         return Ok(());
     }
-    // Nobody else would end us where the other end of our input stays open.
+    // Nothing else ends the server while the other end of its input stays open.
     let signal = Some(rustix::process::Signal::TERM);
     rustix::process::set_parent_process_death_signal(signal)?;
     wire::serve(&library, io::stdin().lock(), io::stdout().lock())?;

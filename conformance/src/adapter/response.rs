@@ -18,9 +18,9 @@ pub(super) struct Mapping {
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) from: From,
-    /// Of a list: what each item has, by pointer into the contract's item, as pointers into the server's.
+    /// For a list: the values of each item, by pointer into the contract's item, as pointers into the server's.
     pub(super) each: Vec<(String, String)>,
-    /// Of a list: the last item first.
+    /// For a list: reverses its order.
     pub(super) reversed: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{check::Bench, judgement::Stop, scene::Scene};
 
-/// Where the document lies that nobody is at work at.
+/// Path of a document that is not being edited.
 pub(super) const DOCUMENT: &str = "notes/plan.md";
 
 /// What is committed. The contract's examples speak of some of these documents.

@@ -1,4 +1,4 @@
-//! The server under test, as every subcommand that starts one is told of it.
+//! The options for the server under test, shared by all subcommands that start one.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

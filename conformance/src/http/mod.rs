@@ -199,9 +199,10 @@ impl Framing {
             return Ok(Self::Length(0));
         }
         if let Some((_, coding)) = header("Transfer-Encoding") {
-            return match coding.eq_ignore_ascii_case("chunked") {
-                true => Ok(Self::Chunks),
-                false => Err(malformed("Transfer-Encoding", coding)),
+            return if coding.eq_ignore_ascii_case("chunked") {
+                Ok(Self::Chunks)
+            } else {
+                Err(malformed("Transfer-Encoding", coding))
             };
         }
         match header("Content-Length") {

@@ -8,10 +8,12 @@ pub fn badge(report: &Report) -> String {
     let (held, all) = (report.guarantees(Some(Standing::Holds)), report.guarantees.len());
     let (name, value) = (crate::report::visible::cut(contract, 40), format!("{held}/{all}"));
     let is_untested = !report.is_passed() && report.count(Standing::Broken) == 0;
-    let colour = match held == all && report.is_passed() {
-        true => "#2a7d4f",
-        false if report.is_passed() || is_untested => "#8a6a1f",
-        false => "#b3382c",
+    let colour = if held == all && report.is_passed() {
+        "#2a7d4f"
+    } else if report.is_passed() || is_untested {
+        "#8a6a1f"
+    } else {
+        "#b3382c"
     };
     let (left, right) = (width(&name) + 16, width(&value) + 16);
     let (wide, middle, end) = (left + right, left * 5, left * 10 + right * 5);

@@ -233,7 +233,7 @@ fn plain(text: &str) -> String {
     all
 }
 
-/// The same as code, where nobody is called by name and nothing is a link.
+/// Returns the text as code, in which mentions and links have no effect.
 fn code(text: &str) -> String {
     format!("<code>{}</code>", plain(text))
 }

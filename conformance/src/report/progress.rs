@@ -110,7 +110,7 @@ impl Observer for Progress {
         self.clear();
         if !self.quiet {
             let mut out = anstream::stdout().lock();
-            // The report tells the same again to whoever asked for it in a file.
+            // A report in a file repeats this.
             let _ = write!(out, "{}", terminal::check(report)).and_then(|()| out.flush());
         }
     }

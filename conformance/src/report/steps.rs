@@ -7,13 +7,13 @@ use crate::trace::Event;
 /// A step of a witness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Who acts.
+    /// The actor.
     pub by: By,
     /// What, in a line; it may be long.
     pub what: String,
 }
 
-/// Who acts in a step.
+/// The actor of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// A person, or the tester.

@@ -1,6 +1,6 @@
 //! A report for a terminal: a line for each check, the failures with their witnesses, the guarantees, and a summary.
 //!
-//! The text has colours always; whoever prints it strips them where they are not wanted (`anstream`).
+//! The text always has colours; the printer strips them where they are not wanted (`anstream`).
 
 use std::{fmt::Write as _, path::Path};
 

@@ -34,7 +34,7 @@ enum When {
     Cloning(usize),
 }
 
-/// Makes an `io_uring`, through which calls can be made that nobody sees.
+/// Creates an `io_uring`, through which calls can be made that ptrace does not see.
 pub(super) const IO_URING_SETUP: i64 = libc::SYS_io_uring_setup;
 
 const FICLONE: u64 = 0x4004_9409;

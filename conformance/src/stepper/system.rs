@@ -54,7 +54,7 @@ pub(super) fn follow_children(process: pid_t) -> io::Result<()> {
     succeeded(unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, process, NOTHING, options) })
 }
 
-/// Waits for what the calling thread traces, and for nobody else's children.
+/// Waits for the tracees of the calling thread only.
 ///
 /// # Errors
 /// `ECHILD` when there is none left.

@@ -23,7 +23,7 @@ pub(super) fn start(
     let (sender, started) = mpsc::channel();
     thread::spawn(move || match spawn(command, &shared) {
         Ok(pipes) => {
-            // Whoever waits for the pipes is in the last line of this function.
+            // The reader of the pipes waits in the last line of this function.
             let _ = sender.send(Ok(pipes));
             Tracer { folders, shared }.run();
         }

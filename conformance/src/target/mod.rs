@@ -70,7 +70,7 @@ pub enum WireError {
 /// A server, and the client's side of a conversation with it.
 #[derive(Debug)]
 pub struct Target {
-    /// None where somebody else started it, or another target.
+    /// `None` for an external server, or if another target started it.
     process: Option<Process>,
     wire: Wire,
     incoming: Receiver<Heard>,
@@ -153,7 +153,7 @@ impl Target {
         Ok(Ok((Self::at(url, era, Some(process)), stepper)))
     }
 
-    /// A conversation with a server that somebody else runs, once it answers.
+    /// Opens a conversation with an external server, once it answers.
     ///
     /// # Errors
     /// When it does not within `patience`.
@@ -375,7 +375,7 @@ impl Target {
     }
 
     /// Closes the server's standard input and waits for its exit; how it exited. One that speaks HTTP has its session ended,
-    /// and is asked to end and made to, unless somebody else runs it: how it exits is its own affair.
+    /// and is asked to end and made to, unless it is external.
     ///
     /// # Errors
     /// When it does not exit in time; it is killed then.
@@ -433,7 +433,7 @@ impl Drop for Target {
     }
 }
 
-/// A port that nobody listens at, and that is given to nobody else soon.
+/// Returns a free port, which is not reused soon.
 ///
 /// # Errors
 /// When there is none.
@@ -467,7 +467,7 @@ fn wait_until_up(url: &Url, process: &mut Process, patience: Duration) -> Result
     Ok(())
 }
 
-/// Whether somebody answers there, whatever they say: a port that is open may be that of somebody in between.
+/// Returns whether a server answers there at all: an open port may be that of a proxy.
 fn is_up(url: &Url, patience: Duration) -> io::Result<()> {
     Request::new("OPTIONS").send(url, patience).map(drop)
 }

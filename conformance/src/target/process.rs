@@ -80,7 +80,7 @@ impl Process {
 
     /// Ends it, whatever it is at.
     pub(super) fn kill(&mut self) {
-        // It may have ended by itself; there is nobody to tell either way.
+        // It may have ended by itself; the error does not matter.
         match self {
             Self::Plain(child) => {
                 let _ = child.kill();
@@ -105,7 +105,7 @@ fn signal_group(id: u32, signal: Signal) {
     }
 }
 
-/// Somebody who ends a group of processes when we are gone, even if we are killed: it waits for the end of a pipe that we
+/// A process that ends a group of processes when the suite is gone, even if it is killed: it waits for the end of a pipe that we
 /// hold.
 #[derive(Debug)]
 pub(super) struct Watcher {
@@ -132,7 +132,7 @@ impl Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        // Whoever drops it has ended the group, whose number may soon be another's.
+        // The group has ended when this is dropped; its id may be reused soon.
         let _ = self.pipe.write_all(b"over\n");
         let _ = self.shell.wait();
     }

@@ -215,11 +215,11 @@ impl Exchange {
             Ok(why) => self.refusal(&why),
             Err(error) => Err(error),
         };
-        // Nobody listens any more where the connection was given up.
+        // The receiver is gone if the connection was given up.
         let _ = self.wire.heard.send(why);
     }
 
-    /// Sends what is no request. What comes back is handed on if the server took it; if not, there is nobody to tell.
+    /// Sends a message that is not a request. The response is forwarded if the server accepted it; otherwise it is dropped.
     fn deliver(&self, request: &Request) -> Result<(), WireError> {
         let sent = request.send(&self.wire.shared.url, self.patience);
         let mut response = sent.map_err(|error| self.error(error))?;

@@ -123,7 +123,7 @@ fn a_server_ends_with_the_suite() {
     tester.wait().unwrap();
     let child = fs::read_to_string(place.path("child")).unwrap();
     let status = PathBuf::from(format!("/proc/{}/cmdline", child.trim()));
-    // One that nobody has waited for has no command line any more.
+    // A zombie has no command line.
     until(|| !fs::read(&status).is_ok_and(|line| line.starts_with(b"sleep")));
 }
 

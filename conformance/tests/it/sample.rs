@@ -87,11 +87,11 @@ pub(crate) fn failing() -> Report {
     );
     fail(
         &mut checks[9],
-        "a file that nobody asked for is left behind",
+        "an unexpected file is left behind",
         vec![difference(None, Some("half of i"))],
         vec![Event::Did("the server is killed at its 17th system call".into())],
     );
-    checks[9].reason = Some("a file that nobody asked for is left behind".into());
+    checks[9].reason = Some("an unexpected file is left behind".into());
     settle(report)
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn troubled() -> Report {
     settle(report)
 }
 
-/// Everything that a server can say is an attack on whoever reads the report.
+/// Every text from the server is an attack on the reader of the report.
 pub(crate) fn hostile() -> Report {
     const ATTACK: &str = "</code><script>alert(1)</script>\u{1b}[2J\u{202e}]]> `` ``` | @all <!-- & \"quoted' [x](javascript:1)\n# head\u{0}";
     let mut report = passing();

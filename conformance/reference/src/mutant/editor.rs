@@ -79,7 +79,7 @@ pub(super) const EDITOR: &[Specimen] = &[
     specimen(
         Mutant::GoneIsTheFirst,
         "gone-is-the-first",
-        "an id of nobody is the first section's",
+        "an unknown id means the first section",
         &["outline/gone-id"],
     ),
     specimen(

@@ -97,7 +97,7 @@ pub(super) const MEMORY: &[Specimen] = &[
     specimen(
         Mutant::AsksNobody,
         "asks-nobody",
-        "nobody is asked",
+        "no person is asked",
         &["approval/declined"],
     ),
     specimen(

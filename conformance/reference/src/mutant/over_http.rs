@@ -42,8 +42,8 @@ pub const HTTP_ZOO: &[Specimen] = &[
     specimen(
         Mutant::HttpAnyVersion,
         "http-any-version",
-        "a revision in the headers that nobody has is taken",
-        "a header that nobody reads",
+        "an unknown revision in the headers is accepted",
+        "a header that is never read",
         &["http/revision-header"],
     ),
     specimen(

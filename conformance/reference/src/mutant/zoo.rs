@@ -237,7 +237,7 @@ pub(super) const ZOO: &[Specimen] = &[
         Mutant::RunsHooks,
         "runs-hooks",
         "the repository's hooks run when the server commits",
-        "`git commit` in a folder that somebody else has set up",
+        "`git commit` in a folder with foreign configuration",
         &["paths/hostile-config"],
     ),
     specimen(
@@ -265,7 +265,7 @@ pub(super) const ZOO: &[Specimen] = &[
         Mutant::DiesOnBadLine,
         "dies-on-bad-line",
         "a line that is not JSON ends the server",
-        "an exception that nobody catches",
+        "an uncaught exception",
         &["wire/bad-lines"],
     ),
     specimen(
@@ -349,7 +349,7 @@ pub(super) const ZOO: &[Specimen] = &[
         Mutant::WrongOutputShape,
         "wrong-output-shape",
         "numbers are answered as text",
-        "results that nobody checks against the schema",
+        "results that are never checked against the schema",
         &["wire/output-schema"],
     ),
     specimen(
@@ -362,7 +362,7 @@ pub(super) const ZOO: &[Specimen] = &[
     specimen(
         Mutant::AnyRevision,
         "any-revision",
-        "every revision is spoken, also those that nobody has",
+        "every revision is accepted, including unknown ones",
         "a version that is echoed",
         &["wire/handshake"],
     ),
@@ -482,7 +482,7 @@ pub(super) const ZOO: &[Specimen] = &[
         Mutant::IgnoresBase,
         "ignores-base",
         "a base is told and never compared",
-        "a condition that is read by nobody",
+        "a condition that is never read",
         &["preview/stale", "concurrent/lost-update"],
     ),
     specimen(

@@ -78,7 +78,7 @@ fn a_server_that_an_operator_runs_is_judged_in_its_folder() {
     for text in [
         "pass       http/clients-apart",
         "pass       mutation/one-commit",
-        "somebody else runs the server",
+        "the suite did not start the server",
         "--library served/library --reset 'if",
     ] {
         assert!(all.contains(text), "no {text:?} in\n{all}");

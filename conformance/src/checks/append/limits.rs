@@ -52,7 +52,7 @@ struct Size {
     way: AppendEffect,
     /// What it is made of.
     letter: String,
-    /// Of the entry's line or the text, or of the file.
+    /// The limit of the entry's line or the text, or of the file.
     bytes: usize,
     is_allowed: bool,
 }

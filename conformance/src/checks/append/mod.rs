@@ -90,9 +90,10 @@ impl AppendEffect {
 
     /// As [`call`](Self::call), with a word that can be told from others.
     fn call_of(self, subject: &Subject, word: &str) -> Result<Call, Stop> {
-        let what = match self.adds_lines(subject)? {
-            true => json!({ "word": word }),
-            false => format!("- {word}\n").into(),
+        let what = if self.adds_lines(subject)? {
+            json!({ "word": word })
+        } else {
+            format!("- {word}\n").into()
         };
         self.call(subject, &what)
     }

@@ -35,7 +35,7 @@ pub(super) const CHECK: Check = Check {
 #[serde(rename_all = "kebab-case")]
 enum Step {
     Append(AppendEffect),
-    /// Of what is too large by far.
+    /// Size far beyond the limit.
     AppendTooMuch(AppendEffect),
     /// A person adds a line, with its end or without.
     EditLine(AppendEffect, bool),
@@ -99,9 +99,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
             Step::AppendTooMuch(way) => {
                 let much = "x".repeat(200_000);
-                let what = match way.adds_lines(bench.subject)? {
-                    true => json!({ "text": much }),
-                    false => much.into(),
+                let what = if way.adds_lines(bench.subject)? {
+                    json!({ "text": much })
+                } else {
+                    much.into()
                 };
                 let moment = Moment::of(&scene)?;
                 refused(

@@ -1,4 +1,4 @@
-//! What is no approval: a no, a question that was closed, nobody to ask, and what only looks like a yes.
+//! Answers that are not approvals: declined, dismissed, no one to ask, and look-alikes of a yes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ pub(super) const DECLINED: Check = Check {
     id: "approval/declined",
     severity: Severity::Must,
     guarantees: &["requires-approval", "refusals-write-nothing"],
-    states: "A call that a person declines or dismisses, or that nobody can be asked about, is refused, \
+    states: "A call that a person declines or dismisses, or for which no person can be asked, is refused, \
             and nothing changes.",
     explains: "Every call that needs approval is made by a client whose person says no, one whose person closes the question, \
                one that can't ask, and one that ends while the question is open. Each must be refused with every byte, commit \
@@ -44,7 +44,7 @@ pub(super) const ODD: Check = Check {
 struct Ending {
     /// Its number.
     call: usize,
-    /// Whoever is asked; `None` if the client ends first.
+    /// The person who is asked; `None` if the client ends first.
     person: Option<Person>,
 }
 
@@ -56,7 +56,7 @@ fn declined_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         for (name, person) in [
             ("declined", Some(Person::Declines)),
             ("closed", Some(Person::Cancels)),
-            ("nobody to ask", Some(Person::Absent)),
+            ("no person to ask", Some(Person::Absent)),
             ("the client ends", None),
         ] {
             let ending = Ending { call: number, person };
@@ -81,12 +81,15 @@ fn declined(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start_for(person)?;
     let reply = client.make(call)?;
     if let Reply::Done(_) = reply {
-        return Err(fail("the call was done, and nobody had approved of it"));
+        return Err(fail("the call was done without approval"));
     }
     let was_asked = !client.questions.is_empty();
-    ensure(was_asked != (person == Person::Absent), || match was_asked {
-        true => "the client can't ask, and was asked to".into(),
-        false => "the call was refused, and the person was not asked".into(),
+    ensure(was_asked != (person == Person::Absent), || {
+        if was_asked {
+            "the client can't ask, and was asked to".into()
+        } else {
+            "the call was refused, and the person was not asked".into()
+        }
     })?;
     before.same(&Moment::of(&scene)?)
 }
@@ -170,7 +173,7 @@ fn odd(bench: &Bench<'_>, case: &Case) -> Judgement {
         },
     };
     ensure(Refusal::of(&message).is_some(), || {
-        "the call was done, and nobody had approved of it".into()
+        "the call was done without approval".into()
     })?;
     before.same(&Moment::of(&scene)?)?;
     client.request("tools/list", json!({}))?;

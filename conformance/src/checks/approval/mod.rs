@@ -60,7 +60,7 @@ enum Waiting {
 /// Makes a call up to where the person is asked; the question's parameters come along.
 ///
 /// # Errors
-/// When nobody is asked.
+/// If no person is asked.
 fn ask(client: &mut Client<'_>, subject: &Subject, call: &Call) -> Result<(Waiting, Value), Stop> {
     let params = client.params(call.tool, &call.arguments, Map::new())?;
     let id = client.target.post("tools/call", params.clone())?;
@@ -80,7 +80,7 @@ fn ask(client: &mut Client<'_>, subject: &Subject, call: &Call) -> Result<(Waiti
             return Ok((Waiting::Answered { params, pending }, asked));
         }
         return Err(match subject.adapter.reply(call.tool, &message) {
-            Reply::Done(_) => fail("the call was done, and nobody was asked"),
+            Reply::Done(_) => fail("the call was done, and no person was asked"),
             Reply::Refused(refusal) => fail(format!(
                 "the call was refused, and the person was not asked: {}",
                 refusal.message

@@ -106,7 +106,7 @@ fn in_session(
     let (second, _) = ask(client, bench.subject, &calls.other)?;
     let message = answer(client, &second, &Person::Declines.answer().unwrap_or_default())?;
     ensure(Refusal::of(&message).is_some(), || {
-        "a call that was declined was done while another one waited".into()
+        "a declined call was done while another call waited".into()
     })?;
     ensure_times(scene, &calls.other, 0)?;
     ensure_times(scene, &calls.call, 0)?;

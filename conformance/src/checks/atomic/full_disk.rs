@@ -27,7 +27,7 @@ const SIZE: &str = "16m";
 const FREE_BYTES: [usize; 5] = [0, 4096, 12 * 1024, 40 * 1024, 120 * 1024];
 /// How many bytes a mutation writes.
 const CONTENT_BYTES: usize = 100 * 1024;
-/// The file that takes all the room, where nobody looks for documents.
+/// The file that fills the disk, outside of the documents.
 const FILLER: &str = ".git/filler";
 
 #[derive(Debug, Serialize, Deserialize)]

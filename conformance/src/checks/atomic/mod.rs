@@ -86,7 +86,7 @@ pub(super) const CHECKS: &[Check] = &[
             "commit-per-edit",
         ],
         states: "An acknowledged change survives a kill and a restart, with its commit and its log entry.",
-        explains: "The server is killed as soon as it has answered, and another one is started, again and again. Each \
+        explains: "The server is killed as soon as it has answered, and a new one is started, again and again. Each \
                    finds all that was acknowledged, and starting changes nothing.",
         cases: killed::lives,
         judge: killed::after_answers,

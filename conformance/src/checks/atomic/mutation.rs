@@ -51,7 +51,7 @@ pub(super) enum Mutation {
     AppendText,
     /// A section before the first.
     Insert,
-    /// Of such an insertion.
+    /// The path of such an insertion.
     Undo,
 }
 
@@ -267,10 +267,11 @@ pub(super) fn is_made(call: &Call, before: &Files, after: &Files) -> Result<bool
         return Ok(false);
     }
     let is_undo = call.tool.effect(&call.arguments).map(|effect| effect.kind) == Some(EffectKind::Undo);
-    let judged = match is_undo {
-        // Nothing but an insertion was made before.
-        true => ensure(after == Some(DOCUMENTS[0].1.as_bytes()), String::new),
-        false => semantics::allowed(call, before, after),
+    let judged = if is_undo {
+        // The only change before is an insertion.
+        ensure(after == Some(DOCUMENTS[0].1.as_bytes()), String::new)
+    } else {
+        semantics::allowed(call, before, after)
     };
     match judged {
         Ok(()) => Ok(true),

@@ -149,9 +149,10 @@ fn plain(path: &Path) -> String {
         let words = part.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
         let words = words.map(|word| {
             let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            match is_id(bare) {
-                true => format!("*{}", &word[bare.len()..]),
-                false => word.to_owned(),
+            if is_id(bare) {
+                format!("*{}", &word[bare.len()..])
+            } else {
+                word.to_owned()
             }
         });
         words.collect::<String>()

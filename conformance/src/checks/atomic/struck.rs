@@ -77,7 +77,7 @@ pub(super) fn judge_at_once(
         let is_of_call = path.to_str() == Some(&call.path());
         let found = files.get(path);
         ensure(is_of_call || found == Some(expected), || {
-            format!("`{}` has changed, and nobody was to change it", path.display())
+            format!("`{}` has changed, although no call changes it", path.display())
         })?;
     }
     match reply {

@@ -1,4 +1,4 @@
-//! Somebody reads a document from the disk while the server overwrites it.
+//! A program reads a document from the disk while the server overwrites it.
 
 use std::{
     fs,
@@ -139,10 +139,10 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (reads, torn) = read.map_err(|_| Stop::Harness("the reader panicked".into()))?;
     bench
         .trace
-        .did(format!("somebody reads the document {reads} times meanwhile"));
+        .did(format!("a program reads the document {reads} times meanwhile"));
     if let Some(torn) = torn {
         return Err(fail(format!(
-            "somebody who read `{DOCUMENT}` while it was overwritten found {torn} instead of one of the two versions \
+            "a program that read `{DOCUMENT}` while it was overwritten found {torn} instead of one of the two versions \
              of {bytes} bytes"
         )));
     }

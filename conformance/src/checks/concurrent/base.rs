@@ -1,4 +1,4 @@
-//! Somebody reads a document and writes it back, while another one has changed it: under a base, that is refused.
+//! A client reads a document and writes it back while another client has changed it: with a base, that is refused.
 
 use std::{sync::Barrier, thread};
 

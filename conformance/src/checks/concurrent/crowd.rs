@@ -22,7 +22,7 @@ const NEW: &str = "notes/new.md";
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Crowd {
     servers: usize,
-    /// Of each server.
+    /// The calls of each server.
     edits: usize,
     what: Activity,
     /// Whether they are clients of one server instead.
@@ -274,7 +274,7 @@ fn ensure_list(edits: &[Edit], path: &str, text: &str) -> Judgement {
     let is_line = |line: &&&str| line.starts_with("- ");
     let others = lines(text).iter().skip(1).filter(|line| !is_line(line)).count();
     ensure(lines(text).len() == done + 1 && others == 0, || {
-        format!("`{path}` has lines that nobody wrote, or lacks its heading")
+        format!("`{path}` has lines that no call wrote, or lacks its heading")
     })
     .map_err(|stop| stop.showing(path, None, Some(text.as_bytes())))
 }
@@ -282,9 +282,10 @@ fn ensure_list(edits: &[Edit], path: &str, text: &str) -> Judgement {
 fn ensure_parts(edits: &[Edit], text: &str) -> Judgement {
     edits::ensure_in_text(edits, PARTS, text)?;
     let parts = edits.iter().enumerate().flat_map(|(part, edit)| {
-        let line = match edit.is_done() {
-            true => format!("- {}", edit.token),
-            false => format!("- none {part}"),
+        let line = if edit.is_done() {
+            format!("- {}", edit.token)
+        } else {
+            format!("- none {part}")
         };
         [heading(part), line]
     });
@@ -300,9 +301,10 @@ fn ensure_one_of(edits: &[Edit], text: &str) -> Judgement {
     if edits.iter().any(|edit| edit.is_done() && content(edit) == text) {
         return Ok(());
     }
-    let what = match edits.iter().any(|edit| content(edit) == text) {
-        true => "what a refused call brought",
-        false => "what no call brought",
+    let what = if edits.iter().any(|edit| content(edit) == text) {
+        "what a refused call brought"
+    } else {
+        "what no call brought"
     };
     Err(
         fail(format!("`{NEW}` was created by several, and holds {what}")).showing(

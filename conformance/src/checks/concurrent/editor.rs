@@ -25,7 +25,7 @@ use crate::{
 };
 
 const NOTE: &str = "note.md";
-/// A save that left the file half written for longer than this is not held against anybody: whoever replaces the file
+/// A save that left the file half written for longer than this is not counted as a failure: a server that replaces the file
 /// meanwhile can't know that more is to come.
 const MAX_SAVE_TIME: Duration = Duration::from_millis(3);
 /// How long the editor waits for an answer to some edit before it saves again.
@@ -37,7 +37,7 @@ struct PersonAtEditor {
     style: Style,
     saves: usize,
     servers: usize,
-    /// Of each server, one after the other.
+    /// The calls of each server, in order.
     edits: usize,
 }
 
@@ -224,7 +224,7 @@ struct Save {
 }
 
 impl Save {
-    /// Whether nobody has it any more, though it was the others who replaced it.
+    /// Whether the save is lost, although others replaced the file.
     fn is_lost(&self, versions: &HashSet<Vec<u8>>) -> bool {
         let is_overwritten = match &self.replaced_by_next {
             Some(replaced) => *replaced == self.content,
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_save_that_nobody_has_is_lost() {
+    fn a_save_in_no_version_is_lost() {
         let folder = tempfile::TempDir::new().unwrap();
         for style in [Style::InPlace, Style::Rename] {
             let path = folder.path().join("a.md");
@@ -310,7 +310,7 @@ mod tests {
             for content in ["one", "two"] {
                 editor.save(content).unwrap();
             }
-            fs::write(&path, "somebody else's").unwrap();
+            fs::write(&path, "another program's").unwrap();
             editor.save("three").unwrap();
             for save in &mut editor.saves {
                 save.is_prompt = true;

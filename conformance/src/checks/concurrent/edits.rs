@@ -121,7 +121,7 @@ pub(super) fn make_last(bench: &Bench<'_>, scene: &Scene<'_>, path: &str) -> Res
     last.make(&mut client)?;
     match &last.reply {
         Some(Reply::Refused(refusal)) => Err(fail(format!(
-            "an edit was refused when nobody else was at work any more: {}",
+            "an edit was refused although no other client was active: {}",
             refusal.message
         ))),
         _ => Ok(last),

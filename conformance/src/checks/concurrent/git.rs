@@ -47,7 +47,7 @@ struct PersonAtGit {
 enum Habit {
     /// `git commit --all` of a document of the person's own.
     CommitAll,
-    /// `git commit` of that document only, with another one staged all the time.
+    /// `git commit` of that document only, while another document stays staged.
     CommitOne,
     /// `git add` of a document that grows.
     Add,

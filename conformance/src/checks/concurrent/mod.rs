@@ -89,7 +89,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "Clients that read a document while others overwrite it get the old or the new version, \
             complete.",
         explains: "A document of 100 KB is overwritten with one of two versions 20 times, and read meanwhile, through the \
-                   same server or another one. Each reading must succeed, and be one of both to the last byte.",
+                   same server or of a second one. Each reading must succeed, and be one of both to the last byte.",
         cases: reads::cases,
         judge: reads::judge,
         shrink: reads::shrink,

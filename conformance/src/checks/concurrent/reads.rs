@@ -144,9 +144,10 @@ fn judge_mixed(
         };
         let (_, call) = sent.swap_remove(at);
         let reply = bench.subject.adapter.reply(call.tool, &message);
-        match std::ptr::eq(call, read) {
-            true => ensure_whole(read, &reply, texts)?,
-            false => written.push(reply),
+        if std::ptr::eq(call, read) {
+            ensure_whole(read, &reply, texts)?
+        } else {
+            written.push(reply)
         }
     }
     ensure_some_done(&written)

@@ -36,7 +36,7 @@ pub(super) const NOTIFICATIONS: Check = Check {
     guarantees: &[],
     states: "A notification is answered with 202 and no body or, if it is refused, with an error status.",
     explains: "There is nothing to say to a notification, and clients wait for what they are told to expect. Known and unknown \
-               ones are posted; in sessions also a response that nobody asked for.",
+               ones are posted; in sessions also an unsolicited response.",
     cases: notes,
     judge: notification,
     shrink: as_small_as_can_be,
@@ -129,7 +129,7 @@ fn notes(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let note = |method: &str| json!({ "jsonrpc": "2.0", "method": method, "params": {} });
     let mut notes = vec![
         (
-            "a notification that nobody knows",
+            "an unknown notification",
             note("notifications/conformance-unknown"),
         ),
         (
@@ -138,12 +138,12 @@ fn notes(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         ),
     ];
     if bench.subject.era == Era::Session {
-        let response = json!({ "jsonrpc": "2.0", "id": "nobody", "result": {} });
+        let response = json!({ "jsonrpc": "2.0", "id": "unknown", "result": {} });
         notes.push((
             "that the session has begun, again",
             note("notifications/initialized"),
         ));
-        notes.push(("a response to nobody", response));
+        notes.push(("an unsolicited response", response));
     } else {
         for (_, note) in &mut notes {
             crate::client::prepare(Era::Stateless, &mut note["params"], &json!({}));

@@ -1,4 +1,4 @@
-//! Who is served, and headers that say what the body says.
+//! Origins, and headers that repeat the body.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -45,8 +45,8 @@ pub(super) const REVISION: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "An unsupported revision in `MCP-Protocol-Version` is refused with 400.",
-    explains: "What a message means is a matter of the revision. Calls are sent with revisions that nobody has, in a session \
-               that was opened with another one, or (2026-07-28) in header and body alike; then the error must be -32022. \
+    explains: "What a message means is a matter of the revision. Calls are sent with unknown revisions, in a session \
+               that was opened with a different one, or (2026-07-28) in header and body alike; then the error must be -32022. \
                Nothing on the disk may change.",
     cases: |_| {
         let revisions = ["1999-01-01", "2199-12-31", "latest"];
@@ -220,7 +220,7 @@ fn agree(bench: &Bench<'_>, case: &Case) -> Judgement {
         )
     })?;
     ensure_harmless(&scene, &mut talk, &before)?;
-    // That it is the headers' doing, and not that of whoever refuses everything.
+    // Confirms that the headers are the reason: the server does not refuse everything.
     let list = message(&mut talk, "tools/list", json!({}))?;
     let said = send(&talk, &post(&talk, &list)?)?;
     ensure(said.is_served(), || {

@@ -119,9 +119,10 @@ impl HttpAnswer {
             body.join(" ")
         };
         let end = body.floor_char_boundary(300);
-        match body.is_empty() {
-            true => format!("{} and no body", self.title),
-            false => format!("{} and {}", self.title, &body[..end]),
+        if body.is_empty() {
+            format!("{} and no body", self.title)
+        } else {
+            format!("{} and {}", self.title, &body[..end])
         }
     }
 }

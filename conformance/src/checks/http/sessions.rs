@@ -19,7 +19,7 @@ pub(super) const ENDS: Check = Check {
     states: "Requests in an ended session are answered with 404. A session's id consists of visible \
             ASCII.",
     explains: "A session is opened and ended with DELETE, which a server may refuse (then this does not apply); then a call is \
-               made in it. With 404 a client knows that it has to open another one. Nothing on the disk may change.",
+               made in it. With 404 a client knows that it has to open a new one. Nothing on the disk may change.",
     cases: |_| Ok(Case::only()),
     judge: ends,
     shrink: as_small_as_can_be,
@@ -109,7 +109,7 @@ fn unknown(bench: &Bench<'_>, _: &Case) -> Judgement {
     let said = send(&talk, &request)?;
     ensure(said.status == 404, || {
         format!(
-            "a call in a session that nobody opened was answered with {} instead of 404",
+            "a call in an unknown session was answered with {} instead of 404",
             said.shown()
         )
     })?;

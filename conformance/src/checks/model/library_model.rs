@@ -205,7 +205,7 @@ impl LibraryModel {
                 continue;
             }
             let name = changed.to_string_lossy();
-            let stop = fail(format!("`{name}` was changed, which nobody asked for"));
+            let stop = fail(format!("`{name}` was changed without a call"));
             return Err(stop.showing(&name, self.document(&name), bytes(now, &name)));
         }
         Ok(())

@@ -282,7 +282,7 @@ impl Play<'_> {
                 });
                 holds.map_err(|stop| stop.showing(path, Some(bytes), Some(read.as_bytes())))
             }
-            // Of bytes that are no text, a response can't have all.
+            // A response can't hold bytes that are not UTF-8.
             Reply::Refused(refusal) => ensure(str::from_utf8(bytes).is_err(), || {
                 format!("the reading was refused: {}", refusal.message)
             }),

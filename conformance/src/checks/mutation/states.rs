@@ -1,4 +1,4 @@
-//! Repositories that somebody is in the middle of something with, or holds a lock of.
+//! Repositories in the middle of an operation, or with a lock.
 
 use serde_json::json;
 use tabellion_runtime::spec::EffectKind;

@@ -33,7 +33,7 @@ struct Words {
     id: String,
     heading: String,
     position: String,
-    /// Of a section that is read.
+    /// The content of a section that is read.
     content: &'static str,
     /// The tool that lists all.
     list: &'static str,

@@ -36,7 +36,7 @@ pub(super) const GONE: Check = Check {
     states: "The id of a deleted or unknown section is an error in every call, and never means another \
             section.",
     explains: "A section is deleted, by a call or by a person, and others like it take its place. Reading, updating, moving and \
-               deleting by its id must be refused then, also after a restart, and so must ids of nobody; not a byte may \
+               deleting by its id must be refused then, also after a restart, and so must unknown ids; not a byte may \
                change. Once the deletion is undone, the id is that section's again.",
     cases: |_| Ok(["by a call", "by a person"].map(|by| Case::new(by, by)).into()),
     judge: gone,
@@ -83,7 +83,7 @@ impl IdHistory {
         for (id, text) in &found {
             let was = self.now.iter().any(|(old, _)| old == id);
             ensure(was || !self.ever.contains(id) || after.contains("do of"), || {
-                format!("after {after}, the section of {text:?} has an id that another one had: {id}")
+                format!("after {after}, the section of {text:?} has an id that another section had: {id}")
             })?;
         }
         self.ever.extend(ids);
@@ -184,16 +184,16 @@ fn gone(bench: &Bench<'_>, case: &Case) -> Judgement {
         let odd = odd.into_iter().filter(|it| !known.ever.contains(*it));
         for id in [id.as_str()].into_iter().chain(odd).collect::<Vec<_>>() {
             ensure(editor.read(id)?.is_none(), || {
-                format!("the id {id:?} is nobody's, and a section was read by it")
+                format!("the id {id:?} is unknown, and a section was read by it")
             })?;
             let replies = [
-                editor.update(id, "for nobody\n")?,
+                editor.update(id, "for no section\n")?,
                 editor.relocate(id, 0)?,
                 editor.delete(id)?,
             ];
             let is_refused = replies.iter().all(|reply| matches!(reply, Reply::Refused(_)));
             ensure(is_refused, || {
-                format!("the id {id:?} is nobody's, and a section was changed by it")
+                format!("the id {id:?} is unknown, and a section was changed by it")
             })?;
         }
         before.same(&Moment::of(&scene)?)?;

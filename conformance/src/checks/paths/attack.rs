@@ -76,7 +76,7 @@ pub(super) const GIT_INTERNALS: Check = table(
 );
 
 /// A phrase of the secret.
-const TOLD: &str = "nobody may read this";
+const TOLD: &str = "this must not be read";
 /// A word of the secret, to search for.
 const SEARCHED: &str = "canary";
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";

@@ -145,7 +145,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     });
     ensure(found.is_none(), || {
         format!(
-            "the commit's message has the trailer {:?}, which nobody set",
+            "the commit's message has the trailer {:?}, which no caller set",
             found.cloned().unwrap_or_default()
         )
     })?;

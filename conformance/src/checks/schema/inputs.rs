@@ -158,7 +158,7 @@ fn library<'a>(bench: &Bench<'a>, tool: &'static ToolSpec) -> Result<Scene<'a>, 
         let path = tool
             .path
             .and_then(|at| example.pointer(at)?.as_str().map(String::from));
-        // Of other paths it can't be said whether they are meant to be documents or folders.
+        // Other paths may be documents or folders.
         let document = path.filter(|path| path.ends_with(".md"));
         document.map(|path| scene.put(&path, text)).transpose()?;
     }

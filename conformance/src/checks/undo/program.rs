@@ -115,12 +115,13 @@ fn same(expected: &State, found: &State, when: &str) -> Judgement {
     if expected == found {
         return Ok(());
     }
-    let what = match expected.0 == found.0 {
-        true => format!(
+    let what = if expected.0 == found.0 {
+        format!(
             "{when} the sections are {:?} instead of {:?}",
             found.1, expected.1
-        ),
-        false => format!("{when} the document is not what it should be"),
+        )
+    } else {
+        format!("{when} the document is not what it should be")
     };
     Err(fail(what).showing(DOCUMENT, expected.0.as_deref(), found.0.as_deref()))
 }
@@ -130,7 +131,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = bench.scene(&[(DOCUMENT, TEXT)])?;
     let mut editor = Editor::start(bench.subject, &scene)?;
     let mut other = match bench.subject.launch.running() {
-        // Somebody else's is the only one.
+        // The other client's change is the only one.
         Some(_) => None,
         None => Some(Editor::start(bench.subject, &scene)?),
     };

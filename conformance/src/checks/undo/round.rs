@@ -45,7 +45,7 @@ pub(super) const CLEARED: Check = Check {
     severity: Severity::Must,
     guarantees: &["edit-clears-redo"],
     states: "After an edit there is nothing to redo, whatever was undone before.",
-    explains: "A change is undone and another one is made. A redo must be refused then, and the document stay as it is; the \
+    explains: "A change is undone and a different one is made. A redo must be refused then, and the document stay as it is; the \
                other change can be undone, and after that done again.",
     cases: samples::cases,
     judge: |bench, case| judge(bench, case, Aspect::Cleared),

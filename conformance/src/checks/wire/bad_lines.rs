@@ -77,8 +77,8 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         &format!("[{good},{}]", with(json!({ "jsonrpc": "2.0", "id": 2 }))),
         r#"{"jsonrpc":"2.0","id":1}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
-        r#"{"jsonrpc":"2.0","id":"nobody","result":{}}"#,
-        r#"{"jsonrpc":"2.0","id":"nobody","error":{"code":1,"message":"x"}}"#,
+        r#"{"jsonrpc":"2.0","id":"unknown","result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":"unknown","error":{"code":1,"message":"x"}}"#,
     ];
     let refusable = refusable.map(|line| line.as_bytes().to_vec());
     // Some parsers take what they can read and stumble over the rest.

@@ -19,7 +19,7 @@ pub(super) const CHECK: Check = Check {
     states: "Client and server agree on a revision as MCP prescribes, whichever the client requests, \
             and tools can then be listed.",
     explains: "Sessions (2025-11-25 and older): `initialize` is sent with current, older and unknown revisions. The server \
-               must answer with the revision asked for or another one that it has, never with one that nobody has, and \
+               must answer with the requested revision or one that it supports, never with an unknown one, and \
                must list its tools in the session. Without sessions (2026-07-28): `server/discover` must name the \
                revision, requests must be answered without anything before them, requests of an unknown revision must be \
                refused with -32022 and the revisions that there are, and requests without a revision with -32602.",
@@ -44,7 +44,7 @@ enum Opening {
     Without(Vec<String>),
 }
 
-/// Nobody speaks these.
+/// Unknown revisions.
 const UNKNOWN: [&str; 3] = ["1999-01-01", "2199-12-31", "latest"];
 const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";

@@ -66,14 +66,14 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         Compared::SecondServer => list(&mut Talk::open(bench.subject, &scene)?)?,
     };
     ensure(first == second, || {
-        "the list of tools is another one the second time".into()
+        "the list of tools differs the second time".into()
     })
 }
 
 /// All pages of the list.
 fn list(talk: &mut Talk<'_>) -> Result<Vec<Value>, Stop> {
     let (mut tools, mut params) = (Vec::new(), json!({}));
-    // More pages than tools that anybody has would be a list without an end.
+    // A list with more pages than any server has tools does not end.
     for page in 0..1_000 {
         let asked = id(talk.heard.len() * 1_000 + page);
         let answer = talk.ask(&asked, "tools/list", params)?;

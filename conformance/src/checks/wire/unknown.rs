@@ -1,4 +1,4 @@
-//! Methods that nobody has.
+//! Unknown methods.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -16,7 +16,7 @@ pub(super) const CHECK: Check = Check {
     guarantees: &[],
     states: "A request with an unknown method is answered with -32601; an unknown notification is not \
             answered.",
-    explains: "JSON-RPC names the code. A notification has no id, so that an answer to it would be somebody else's.",
+    explains: "JSON-RPC names the code. A notification has no id, so an answer to it would be taken for the answer to another request.",
     cases,
     judge,
     shrink: as_small_as_can_be,

@@ -1,7 +1,7 @@
 //! One page, complete in itself, that shows how servers stand side by side.
 //!
 //! It asks the network for nothing and runs nothing: its policy allows its own style and nothing else. All text is
-//! escaped, whoever wrote it.
+//! escaped, whatever its origin.
 
 mod failure;
 mod tables;

@@ -117,9 +117,10 @@ fn shown(comparison: &Comparison<'_>, server: usize, cell: &[(usize, &CheckRepor
 
 fn open(html: &mut String, first: &str, comparison: &Comparison<'_>, with_scores: bool) {
     // What scrolls must be reachable by keys.
-    let attributes = match comparison.reports.len() > MAX_NARROW_COLUMNS {
-        true => "class=\"table wide\" tabindex=\"0\"",
-        false => "class=\"table\"",
+    let attributes = if comparison.reports.len() > MAX_NARROW_COLUMNS {
+        "class=\"table wide\" tabindex=\"0\""
+    } else {
+        "class=\"table\""
     };
     let _ = write!(
         html,

@@ -119,11 +119,18 @@ pub(crate) fn all() -> Vec<Case> {
     cases
 }
 
+/// A name, the preparation, the mounted folder if there is one, and two documents with their content afterwards.
+type TwoDocuments = (
+    &'static str,
+    fn(&Library),
+    Option<&'static str>,
+    [(&'static str, Option<&'static str>); 2],
+);
+
 /// Two documents in one commit. A document without content is deleted. The first one always changes: `tabellion/ifBase` is
 /// compared with it.
 fn of_two_documents() -> impl Iterator<Item = Case> {
-    type Documents = [(&'static str, Option<&'static str>); 2];
-    let cases: [(&str, fn(&Library), Option<&str>, Documents); 8] = [
+    let cases: [TwoDocuments; 8] = [
         (
             "two: overwrite",
             in_use,
