@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use data_encoding::HEXLOWER;
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -179,5 +180,5 @@ fn digest(sources: &Sources, folder: &str, tools: &[String]) -> String {
                 .unwrap_or_default(),
         );
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&hash.finalize())
 }

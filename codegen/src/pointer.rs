@@ -1,25 +1,13 @@
-//! JSON pointers (RFC 6901), in values and in schemas.
+//! JSON pointers in schemas.
 
 use serde_json::Value;
-
-/// Returns `pointer` extended by one token.
-pub(crate) fn push(pointer: &str, token: &str) -> String {
-    format!("{pointer}/{}", token.replace('~', "~0").replace('/', "~1"))
-}
+pub(crate) use tabellion_runtime::pointer::{push, tokens};
 
 /// Returns `pointer` extended by several tokens.
 pub(crate) fn walk(pointer: &str, tokens: &[String]) -> String {
     tokens
         .iter()
         .fold(pointer.to_string(), |pointer, token| push(&pointer, token))
-}
-
-/// Returns the tokens of `pointer`, unescaped.
-pub(crate) fn tokens(pointer: &str) -> impl Iterator<Item = String> + '_ {
-    pointer
-        .split('/')
-        .skip(1)
-        .map(|token| token.replace("~1", "/").replace("~0", "~"))
 }
 
 /// The subschema of the values that a pointer refers to.

@@ -1,7 +1,6 @@
 //! Bytes of a document in a saved case: as text where they are text, else in hexadecimal digits.
 
-use std::fmt::Write as _;
-
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::Value;
 
@@ -32,11 +31,7 @@ impl Serialize for Bytes {
         match str::from_utf8(&self.0) {
             Ok(text) => serializer.serialize_str(text),
             Err(_) => {
-                let mut digits = String::with_capacity(2 * self.0.len());
-                self.0.iter().for_each(|byte| {
-                    // Writing to a text does not fail.
-                    let _ = write!(digits, "{byte:02x}");
-                });
+                let digits = HEXLOWER.encode(&self.0);
                 serde_json::json!({ "hex": digits }).serialize(serializer)
             }
         }
@@ -49,18 +44,10 @@ impl<'de> Deserialize<'de> for Bytes {
         if let Some(text) = value.as_str() {
             return Ok(text.into());
         }
-        let digits = value["hex"]
-            .as_str()
-            .filter(|digits| digits.is_ascii() && digits.len() % 2 == 0);
-        let digits =
-            digits.ok_or_else(|| D::Error::custom("neither text nor an even number of hex digits"))?;
-        let pairs = (0..digits.len())
-            .step_by(2)
-            .map(|at| u8::from_str_radix(&digits[at..at + 2], 16));
-        pairs
-            .collect::<Result<_, _>>()
-            .map(Self)
-            .map_err(D::Error::custom)
+        let digits = value["hex"].as_str();
+        let digits = digits.ok_or_else(|| D::Error::custom("neither text nor hexadecimal digits"))?;
+        let bytes = HEXLOWER_PERMISSIVE.decode(digits.as_bytes());
+        bytes.map(Self).map_err(D::Error::custom)
     }
 }
 

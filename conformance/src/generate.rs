@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use tabellion_runtime::ToolSpec;
+use tabellion_runtime::{ToolSpec, pointer};
 
 #[cfg(test)]
 mod tests;
@@ -143,7 +143,7 @@ impl Maker<'_> {
 
     fn vary_members(&mut self, base: &Value, at: &str, schema: &Value) {
         for (name, member) in members(schema) {
-            let at = format!("{at}/{}", escaped(&name));
+            let at = pointer::push(at, &name);
             if base.pointer(&at).is_some() {
                 self.add(&format!("without `{at}`"), without(base, &at));
                 self.vary(base, &at, &member);
@@ -160,7 +160,7 @@ impl Maker<'_> {
         let known = members(schema).first().map(|(name, _)| name.to_uppercase());
         let unknown = [UNKNOWN, "__proto__", "constructor", ""].map(String::from);
         for name in unknown.into_iter().chain(known) {
-            let at = format!("{at}/{}", escaped(&name));
+            let at = pointer::push(at, &name);
             if self.tried.insert(at.clone()) {
                 self.add(&format!("with `{at}`"), with(base, &at, json!("x")));
             }
@@ -300,10 +300,10 @@ fn members(schema: &Value) -> Vec<(String, Value)> {
 
 fn with(base: &Value, at: &str, value: Value) -> Value {
     let mut changed = base.clone();
-    let (parent, name) = at.rsplit_once('/').unwrap_or(("", at));
+    let (parent, name) = pointer::split_last(at).unwrap_or_default();
     match changed.pointer_mut(parent) {
         Some(Value::Object(members)) => {
-            members.insert(unescaped(name), value);
+            members.insert(name, value);
         }
         Some(Value::Array(_)) => {
             if let Some(place) = changed.pointer_mut(at) {
@@ -317,9 +317,9 @@ fn with(base: &Value, at: &str, value: Value) -> Value {
 
 fn without(base: &Value, at: &str) -> Value {
     let mut changed = base.clone();
-    let (parent, name) = at.rsplit_once('/').unwrap_or(("", at));
+    let (parent, name) = pointer::split_last(at).unwrap_or_default();
     if let Some(Value::Object(members)) = changed.pointer_mut(parent) {
-        members.shift_remove(&unescaped(name));
+        members.shift_remove(&name);
     }
     changed
 }
@@ -331,12 +331,4 @@ fn said(at: &str, value: &Value) -> String {
         return format!("`{at}` is {start}… ({} bytes)", text.len());
     }
     format!("`{at}` is {text}")
-}
-
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
-
-fn unescaped(name: &str) -> String {
-    name.replace("~1", "/").replace("~0", "~")
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tabellion_runtime::{
-    ToolSpec,
+    ToolSpec, pointer,
     spec::{Effect, EffectKind},
 };
 
@@ -103,10 +103,9 @@ pub fn set(value: &mut Value, pointer: &str, text: &str) {
 
 /// Puts `new` where `pointer` points to, if the way there exists.
 pub fn put(value: &mut Value, pointer: &str, new: Value) {
-    let Some((parent, name)) = pointer.rsplit_once('/') else {
+    let Some((parent, name)) = pointer::split_last(pointer) else {
         return;
     };
-    let name = name.replace("~1", "/").replace("~0", "~");
     if let Some(Value::Object(parent)) = value.pointer_mut(parent) {
         parent.insert(name, new);
     }

@@ -87,8 +87,7 @@ fn members<'a>(change: &'a Value, key: &str) -> impl Iterator<Item = (&'a String
 fn edit(files: &mut BTreeMap<String, String>, place: &str, value: Option<&Value>) {
     let (file, pointer) = place.split_once('#').unwrap();
     let mut document: Value = serde_json::from_str(&files[file]).unwrap();
-    let (parent, last) = pointer.rsplit_once('/').unwrap();
-    let last = last.replace("~1", "/").replace("~0", "~");
+    let (parent, last) = tabellion_runtime::pointer::split_last(pointer).unwrap();
     let parent = document
         .pointer_mut(parent)
         .unwrap_or_else(|| panic!("nothing at {place}"));

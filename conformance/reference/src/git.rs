@@ -9,6 +9,7 @@ use std::{
     thread,
 };
 
+use data_encoding::HEXLOWER;
 use sha1::{Digest, Sha1};
 use tabellion_runtime::{Failure, FailureKind};
 
@@ -189,5 +190,5 @@ impl Git {
 pub(super) fn id_of(bytes: &[u8]) -> String {
     let mut hash = Sha1::new_with_prefix(format!("blob {}\0", bytes.len()));
     hash.update(bytes);
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&hash.finalize())
 }

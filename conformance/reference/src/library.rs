@@ -6,9 +6,10 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime},
 };
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 use tabellion_runtime::{Failure, FailureKind};
 
@@ -234,39 +235,7 @@ fn cut(line: &str) -> &str {
     &line[..line.floor_char_boundary(500)]
 }
 
-/// A moment, as RFC 3339 has it, to the millisecond.
+/// Returns `time` in RFC 3339, to the millisecond.
 pub(super) fn rfc3339(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    // Years begin in March, so that the leap day is the last.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let (day, month) = (
-        day - (153 * month + 2) / 5 + 1,
-        if month < 10 { month + 3 } else { month - 9 },
-    );
-    let year = year + 400 * era + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    let millisecond = since.subsec_millis();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_the_calendars() {
-        for (seconds, expected) in [
-            (0, "1970-01-01T00:00:00.000Z"),
-            (951_782_399, "2000-02-28T23:59:59.000Z"),
-            (951_782_400, "2000-02-29T00:00:00.000Z"),
-            (4_107_542_400, "2100-03-01T00:00:00.000Z"),
-        ] {
-            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
-        }
-    }
+    DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Millis, true)
 }

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use serde_json::Value;
-use tabellion_runtime::{ToolSpec, spec::EffectKind};
+use tabellion_runtime::{ToolSpec, pointer, spec::EffectKind};
 
 use super::{
     doing,
@@ -548,12 +548,7 @@ fn find(value: &Value, at: &str) -> Option<String> {
         Value::String(text) if text == DOCUMENT => Some(at.to_owned()),
         Value::Object(members) => {
             let mut members = members.iter();
-            members.find_map(|(name, value)| {
-                find(
-                    value,
-                    &format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")),
-                )
-            })
+            members.find_map(|(name, value)| find(value, &pointer::push(at, name)))
         }
         Value::Array(items) => items
             .iter()

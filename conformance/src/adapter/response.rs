@@ -2,6 +2,7 @@
 
 use regex::Regex;
 use serde_json::{Map, Value};
+use tabellion_runtime::pointer;
 
 use crate::reply::{self, Refusal, Reply, Success};
 
@@ -128,13 +129,8 @@ impl Source {
 
 /// Puts `value` where `pointer` points to; makes the objects on the way.
 fn put(object: &mut Value, pointer: &str, value: Value) {
-    let Some(path) = pointer.strip_prefix('/') else {
-        *object = value;
-        return;
-    };
     let mut at = object;
-    for name in path.split('/') {
-        let name = name.replace("~1", "/").replace("~0", "~");
+    for name in pointer::tokens(pointer) {
         if !at.is_object() {
             *at = Value::Object(Map::new());
         }

@@ -1,6 +1,7 @@
 //! Whether a pointer leads anywhere in what a schema describes.
 
 use serde_json::Value;
+use tabellion_runtime::pointer;
 
 /// The schema of what a pointer leads to in what `schema` describes.
 ///
@@ -11,8 +12,7 @@ pub(super) fn below<'a>(schema: &'a Value, pointer: &str) -> Result<&'a Value, S
         return Err(format!("`{pointer}` is no JSON pointer: write it like `/a/b`"));
     }
     let mut at = schema;
-    for name in pointer.split('/').skip(1) {
-        let name = name.replace("~1", "/").replace("~0", "~");
+    for name in pointer::tokens(pointer) {
         let below = at["properties"].get(&name);
         let Some(next) = below.or_else(|| at.get("items")) else {
             let known = at["properties"].as_object();

@@ -1,134 +1,74 @@
 //! A report for tools that read JUnit's XML.
 //!
-//! A suite for each family and revision, a case for each check. What makes the run fail is a failure; the tester's own
-//! trouble is an error; what does not apply, is known to fail or only recommended is skipped, with the reason.
+//! A suite for each family and revision, a case for each check. What makes the run fail is a failure; the suite's own trouble
+//! is an error; checks that do not apply, are known to fail or only recommended are skipped, with the reason.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use crate::report::{CheckReport, Report, Standing, terminal, visible};
 
-/// The XML document.
+/// Returns the XML document.
 pub fn junit(report: &Report) -> String {
-    let mut families: Vec<(&str, &str)> = Vec::new();
+    let mut suites: Vec<TestSuite> = Vec::new();
     for check in &report.checks {
-        let family = (check.revision.as_str(), check.family.as_str());
-        if !families.contains(&family) {
-            families.push(family);
-        }
+        let name = format!("{} {}", check.family, check.revision);
+        let known = suites.iter().position(|suite| suite.name.as_str() == name);
+        let suite = known.unwrap_or_else(|| {
+            suites.push(TestSuite::new(&name));
+            suites.len() - 1
+        });
+        suites[suite].add_test_case(case(report, check));
     }
-    let all: Vec<_> = report.checks.iter().collect();
-    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    for suite in &mut suites {
+        suite.set_time(suite.test_cases.iter().filter_map(|case| case.time).sum());
+    }
     let name = format!("{} with {}", report.server.name, report.contract);
-    let _ = writeln!(xml, "<testsuites name=\"{}\" {}>", attribute(&name), counts(&all));
-    for (revision, family) in families {
-        let mut checks = all.clone();
-        checks.retain(|check| (check.revision.as_str(), check.family.as_str()) == (revision, family));
-        let name = format!("{family} {revision}");
-        let _ = writeln!(
-            xml,
-            "  <testsuite name=\"{}\" {}>",
-            attribute(&name),
-            counts(&checks)
-        );
-        checks.iter().for_each(|check| case(&mut xml, report, check));
-        xml.push_str("  </testsuite>\n");
-    }
-    xml.push_str("</testsuites>\n");
-    xml
+    let mut document = quick_junit::Report::new(visible::lines(&name));
+    document.set_time(suites.iter().filter_map(|suite| suite.time).sum());
+    document.add_test_suites(suites);
+    document.to_string().expect("visible text is XML")
 }
 
-/// How a check is counted.
-#[derive(PartialEq)]
-enum Kind {
-    Passed,
-    Failure,
-    Error,
-    Skipped,
-}
-
-fn kind(check: &CheckReport) -> Kind {
-    match check.standing() {
-        Standing::Holds => Kind::Passed,
-        Standing::Broken | Standing::Untested | Standing::Unexpected => Kind::Failure,
-        Standing::Trouble => Kind::Error,
-        Standing::NotApplicable | Standing::Advice | Standing::Known => Kind::Skipped,
-    }
-}
-
-fn counts(checks: &[&CheckReport]) -> String {
-    let count = |of: &Kind| checks.iter().filter(|check| kind(check) == *of).count();
-    let seconds: f64 = checks.iter().map(|check| check.seconds).sum();
-    format!(
-        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{seconds:.3}\"",
-        checks.len(),
-        count(&Kind::Failure),
-        count(&Kind::Error),
-        count(&Kind::Skipped)
-    )
-}
-
-fn case(xml: &mut String, report: &Report, check: &CheckReport) {
-    let name = format!("{} ({})", check.id, check.revision);
-    let contract = report.contract.split(' ').next().unwrap_or_default();
-    let class = format!("{contract}.{}", check.family);
-    let _ = write!(
-        xml,
-        "    <testcase name=\"{}\" classname=\"{}\" time=\"{:.3}\"",
-        attribute(&name),
-        attribute(&class),
-        check.seconds
-    );
+fn case(report: &Report, check: &CheckReport) -> TestCase {
     let reason = check.reason.as_deref().unwrap_or("no reason is given");
-    let message = match (check.standing(), &check.known) {
-        (Standing::Known, Some(why)) => format!("known to fail: {why}"),
-        (Standing::Unexpected, _) => "passes, but is listed as a known failure".to_owned(),
-        (Standing::Advice, _) => format!("recommended, not required: {reason}"),
-        (Standing::Untested, _) => format!("not testable: {reason}"),
-        _ => reason.to_owned(),
+    let skipped = |message: String| {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(attribute(&message));
+        status
     };
-    let element = match kind(check) {
-        Kind::Passed => {
-            xml.push_str("/>\n");
-            return;
-        }
-        Kind::Skipped => {
-            let _ = writeln!(xml, "><skipped message=\"{}\"/></testcase>", attribute(&message));
-            return;
-        }
-        Kind::Failure => "failure",
-        Kind::Error => "error",
+    let failed = |kind, message: &str| {
+        let mut status = TestCaseStatus::non_success(kind);
+        let details = anstream::adapter::strip_str(&terminal::failure(check)).to_string();
+        status.set_message(attribute(message));
+        status.set_description(visible::lines(&details));
+        status
     };
-    let details = anstream::adapter::strip_str(&terminal::failure(check)).to_string();
-    let _ = writeln!(
-        xml,
-        ">\n      <{element} message=\"{}\">{}</{element}>\n    </testcase>",
-        attribute(&message),
-        escape(&details)
-    );
+    let status = match check.standing() {
+        Standing::Holds => TestCaseStatus::success(),
+        Standing::Broken => failed(NonSuccessKind::Failure, reason),
+        Standing::Untested => failed(NonSuccessKind::Failure, &format!("not testable: {reason}")),
+        Standing::Unexpected => failed(
+            NonSuccessKind::Failure,
+            "passes, but is listed as a known failure",
+        ),
+        Standing::Trouble => failed(NonSuccessKind::Error, reason),
+        Standing::NotApplicable => skipped(reason.to_owned()),
+        Standing::Advice => skipped(format!("recommended, not required: {reason}")),
+        Standing::Known => skipped(match &check.known {
+            Some(why) => format!("known to fail: {why}"),
+            None => reason.to_owned(),
+        }),
+    };
+    let mut case = TestCase::new(format!("{} ({})", check.id, check.revision), status);
+    let contract = report.contract.split(' ').next().unwrap_or_default();
+    case.set_classname(format!("{contract}.{}", check.family));
+    case.set_time(Duration::from_secs_f64(check.seconds));
+    case
 }
 
-/// Text for an attribute.
+/// Returns text for an attribute, in which parsers replace line breaks by spaces.
 fn attribute(text: &str) -> String {
-    escape(text).replace('\n', "&#10;")
-}
-
-/// Text for an element. What XML can't hold is shown as an escape.
-fn escape(text: &str) -> Cow<'_, str> {
-    let shown = visible::lines(text);
-    if !shown.contains(['&', '<', '>', '"', '\'', '\t']) {
-        return shown;
-    }
-    let mut all = String::with_capacity(shown.len() + 16);
-    for it in shown.chars() {
-        match it {
-            '&' => all.push_str("&amp;"),
-            '<' => all.push_str("&lt;"),
-            '>' => all.push_str("&gt;"),
-            '"' => all.push_str("&quot;"),
-            '\'' => all.push_str("&apos;"),
-            '\t' => all.push_str("&#9;"),
-            it => all.push(it),
-        }
-    }
-    all.into()
+    visible::lines(text).replace('\n', " ")
 }

@@ -3,6 +3,7 @@
 //! The runtime works out the change, ends its session, and waits for the [`Approver`]. Then it begins a session and works
 //! the change out again: what would be published must be what was shown, byte for byte, else the caller is told to repeat.
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -64,11 +65,7 @@ pub(crate) fn digest<G: Ground>(
         digest.update(part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
         digest.update(part.unwrap_or_default());
     }
-    Ok(digest
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(HEXLOWER.encode(&digest.finalize()))
 }
 
 /// The failure for a declined call.

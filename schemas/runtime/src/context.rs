@@ -8,6 +8,7 @@ use crate::{
     approver::Approver,
     caller::{Caller, Progress, Waiting},
     ids::{ContentId, IdempotencyKey, Precondition},
+    pointer,
     schema::Violation,
 };
 
@@ -118,7 +119,7 @@ impl CallContext {
             };
             violations.push(Violation {
                 rule: "meta".into(),
-                pointer: format!("/_meta/{}", key.replace('~', "~0").replace('/', "~1")),
+                pointer: pointer::push("/_meta", key),
                 message: format!("`{}` {problem}", key.escape_debug()),
             });
         }

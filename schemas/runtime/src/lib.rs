@@ -22,6 +22,7 @@ pub mod future;
 pub mod ground;
 pub mod ids;
 mod mutation;
+pub mod pointer;
 pub mod policy;
 pub mod rates;
 pub mod resources_and_prompts;

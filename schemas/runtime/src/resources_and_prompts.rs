@@ -12,6 +12,7 @@ use crate::{
     failure::{ContractError, Failure},
     future::BoxFuture,
     ground::{Documents, Ground},
+    pointer,
     schema::Violation,
     spec::{ContractSpec, PromptSpec, ResourceSpec},
     store::Store,
@@ -154,7 +155,7 @@ fn violations(prompt: &PromptSpec, arguments: &Value) -> Vec<Violation> {
             )
         });
     let wrong = members.iter().filter_map(|(name, value)| {
-        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        let pointer = pointer::push("", name);
         if prompt.argument(name).is_none() {
             let message = format!("`{}` is not known here", name.escape_debug());
             Some(said("additionalProperties", pointer, message))

@@ -10,6 +10,8 @@ use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::pointer;
+
 /// Maximum number of violations that are reported for one value.
 const MAX_VIOLATIONS: usize = 8;
 
@@ -118,7 +120,7 @@ impl Schema {
         if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind()
             && let [name] = unexpected.as_slice()
         {
-            pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+            pointer = pointer::push(&pointer, name);
         }
         match rule {
             Some(rule) => Violation {

@@ -123,7 +123,7 @@ pub trait SafeMarkdownEditor: Send + Sync + 'static {
         cx: &ReadCx<'_>,
     ) -> impl Future<Output = Result<DocumentResource, ToolError>> + Send;
 
-    /// A text that is another one once that resource reads otherwise. Cheap: it is asked for often.
+    /// Returns a version tag, which changes whenever the resource's content does. Cheap: it is asked for often.
     fn document_version(
         &self,
         cx: &ReadCx<'_>,
@@ -135,7 +135,7 @@ pub trait SafeMarkdownEditor: Send + Sync + 'static {
         cx: &ReadCx<'_>,
     ) -> impl Future<Output = Result<HistoryResource, ToolError>> + Send;
 
-    /// A text that is another one once that resource reads otherwise. Cheap: it is asked for often.
+    /// Returns a version tag, which changes whenever the resource's content does. Cheap: it is asked for often.
     fn history_version(
         &self,
         cx: &ReadCx<'_>,
@@ -147,7 +147,7 @@ pub trait SafeMarkdownEditor: Send + Sync + 'static {
         cx: &ReadCx<'_>,
     ) -> impl Future<Output = Result<MetadataResource, ToolError>> + Send;
 
-    /// A text that is another one once that resource reads otherwise. Cheap: it is asked for often.
+    /// Returns a version tag, which changes whenever the resource's content does. Cheap: it is asked for often.
     fn metadata_version(
         &self,
         cx: &ReadCx<'_>,
