@@ -73,7 +73,7 @@ pub trait Notes: Send + Sync + 'static {
         cx: &ReadCx<'_>,
     ) -> impl Future<Output = Result<TodayResource, ToolError>> + Send;
 
-    /// A text that is another one once that resource reads otherwise. Cheap: it is asked for often.
+    /// Returns a version tag, which changes whenever the resource's content does. Cheap: it is asked for often.
     fn today_version(
         &self,
         cx: &ReadCx<'_>,
