@@ -65,7 +65,7 @@ pub(super) fn unreadable(error: &FileError) -> Failure {
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space and try again",
-        io::ErrorKind::PermissionDenied => "; give the server's user write permission there",
+        io::ErrorKind::PermissionDenied => "; give the server's user access to it",
         io::ErrorKind::ReadOnlyFilesystem => "; mount it writable and try again",
         io::ErrorKind::FileTooLarge => {
             "; write less, or start the server with a higher limit on file sizes (`ulimit -f`)"

@@ -168,25 +168,20 @@ fn missing_permissions_refuse_changes() {
         return eprintln!("SKIPPED, no permission was tried: only root can run a server as another user");
     }
     let hindrances = [
-        ("notes", 0o555, "IO_ERROR", "give the server's user the right"),
-        (".git", 0o555, "IO_ERROR", "give the server's user the right"),
-        (
-            ".git/objects",
-            0o555,
-            "IO_ERROR",
-            "give the server's user the right",
-        ),
+        ("notes", 0o555, "IO_ERROR", "give the server's user access"),
+        (".git", 0o555, "IO_ERROR", "give the server's user access"),
+        (".git/objects", 0o555, "IO_ERROR", "give the server's user access"),
         (
             ".git/tabellion",
             0o555,
             "IO_ERROR",
-            "give the server's user the right",
+            "give the server's user access",
         ),
         (
             ".git/refs/heads",
             0o555,
             "IO_ERROR",
-            "give the server's user the right",
+            "give the server's user access",
         ),
         ("notes/a.md", 0o444, "REFUSED", "chmod u+w"),
     ];

@@ -31,7 +31,7 @@ const ON_THE_WAY: &[State] = &[
     State::served("a merge in another working tree", "git worktree add -q -b side ../linked; git commit -q --allow-empty -m m
          git -C ../linked commit -q --allow-empty -m s; git -C ../linked merge -q --no-commit --no-ff main"),
     State::refused("branch that stands for another", "git symbolic-ref refs/heads/alias refs/heads/main
-         git symbolic-ref HEAD refs/heads/alias", &[("notes/a.md", "stands for another")]),
+         git symbolic-ref HEAD refs/heads/alias", &[("notes/a.md", "is a symbolic reference")]),
 ];
 
 /// A merge of two sides of `notes/a.md`.
