@@ -1,4 +1,4 @@
-//! What a server costs: time to begin, memory, and a model's tokens. None of it breaks a guarantee.
+//! Budgets: start-up time, memory and tokens. Exceeding one breaks no guarantee.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -27,8 +27,8 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Should,
         guarantees: &[],
         states: "On a library of 2,000 files the first list of tools arrives within a second.",
-        explains: "Clients start servers when a person is waiting. The time from the start of the process to the first answer \
-                   to `tools/list` is taken, the best of three.",
+        explains: "Clients start servers while a person waits. The check measures the time from the start of the \
+                   process to the first answer to `tools/list` and takes the best of three attempts.",
         cases: |_| Ok(Case::only()),
         judge: handshake,
         shrink: as_small_as_can_be,
@@ -38,7 +38,7 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Should,
         guarantees: &[],
         states: "The list of tools has at most 20,000 tokens.",
-        explains: "It stands in the context of every conversation. A token is reckoned as four bytes.",
+        explains: "The list is part of the context of every conversation. A token is estimated as four bytes.",
         cases: |_| Ok(Case::only()),
         judge: list_tokens,
         shrink: as_small_as_can_be,
@@ -48,11 +48,11 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Should,
         guarantees: &[],
         states: "When every document matches, a search answers within 25,000 tokens, and so does the log.",
-        explains: "A model that looks for something can't know how much it will find. Every document of a library of 500 \
-                   (5,000 in the full profile) holds what the examples look for; for the log, some dozens of mutations are \
-                   made. Answers to questions for all documents \
-                   (a list of files) or for a given one are as long as what was asked for, so they are left out. A token \
-                   is reckoned as four bytes of the text that a model reads.",
+        explains: "A model that searches can't know how much it will find. Every document of a library of 500 (5,000 \
+                   in the full profile) contains the text that the examples search for; for the log, some dozens of \
+                   mutations are made. Answers about all documents (a list of files) or about a given one are as \
+                   long as requested and are not measured. A token is estimated as four bytes of the text that a \
+                   model reads.",
         cases: large_answers,
         judge: largest_answer,
         shrink: as_small_as_can_be,
@@ -62,8 +62,8 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Should,
         guarantees: &[],
         states: "Idle on a library of 2,000 files, the server and its children use at most 200 MB of memory.",
-        explains: "Every client starts its own server. After the list of tools and a read the resident memory of the process and \
-                   all below it is summed, as Linux reports it.",
+        explains: "Every client starts its own server. After the list of tools and a read, the check sums the \
+                   resident memory of the process and its descendants, as reported by Linux.",
         cases: |_| Ok(Case::only()),
         judge: memory,
         shrink: as_small_as_can_be,
@@ -75,9 +75,9 @@ const MAX_LIST_TOKENS: usize = 20_000;
 const MAX_ANSWER_TOKENS: usize = 25_000;
 const MAX_MEMORY_MB: u64 = 200;
 
-/// How many documents are in a library where every call must be quick.
+/// Number of documents in a library where every call must be fast.
 const DOCUMENT_COUNT: usize = 2_000;
-/// A document that every library has.
+/// Path of a document in every library.
 const DOCUMENT: &str = "notes/0/plan.md";
 
 fn handshake(bench: &Bench<'_>, _: &Case) -> Judgement {
@@ -91,7 +91,7 @@ fn handshake(bench: &Bench<'_>, _: &Case) -> Judgement {
     }
     ensure(best <= MAX_HANDSHAKE_TIME, || {
         format!(
-            "the first list of tools took {:.1} s, the best of three",
+            "the first list of tools took {:.1} s in the best of three attempts",
             best.as_secs_f64()
         )
     })
@@ -103,13 +103,13 @@ fn list_tokens(bench: &Bench<'_>, _: &Case) -> Judgement {
     let answer = talk.ask(&json!(1), "tools/list", json!({}))?;
     let tokens = answer["result"]["tools"].to_string().len() / 4;
     ensure(tokens <= MAX_LIST_TOKENS, || {
-        format!("the list of tools has some {tokens} tokens")
+        format!("the list of tools has about {tokens} tokens")
     })
 }
 
-/// A question whose answer may be long.
+/// A call whose answer can be long.
 #[derive(Debug, Serialize, Deserialize)]
-struct Question {
+struct LargeQuery {
     tool: String,
     arguments: Value,
 }
@@ -122,7 +122,7 @@ fn large_answers(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             .contract
             .log
             .is_some_and(|log| log.tool == tool.name);
-        if !is_log && looked_for(tool).is_none() {
+        if !is_log && search_text(tool).is_none() {
             continue;
         }
         let Some(arguments) = examples(tool).next() else {
@@ -131,15 +131,14 @@ fn large_answers(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         let tool = tool.name.to_owned();
         cases.push(Case::new(
             format!("an answer of {tool}"),
-            Question { tool, arguments },
+            LargeQuery { tool, arguments },
         ));
     }
     Ok(cases)
 }
 
-/// What a tool is to look for in all documents: the text that it must be given, where that is no path, and it neither reads
-/// nor previews one document.
-fn looked_for(tool: &'static ToolSpec) -> Option<String> {
+/// Returns the text that a tool searches all documents for, by its example; `None` unless the tool is a search.
+fn search_text(tool: &'static ToolSpec) -> Option<String> {
     let required = tool.input.wire()["required"]
         .as_array()
         .cloned()
@@ -155,10 +154,10 @@ fn looked_for(tool: &'static ToolSpec) -> Option<String> {
 }
 
 fn largest_answer(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let question: Question = case.read()?;
-    let tool = bench.subject.contract.tool(&question.tool);
+    let query: LargeQuery = case.read()?;
+    let tool = bench.subject.contract.tool(&query.tool);
     let tool = tool.ok_or_else(|| Stop::NotApplicable("the contract has no such tool".into()))?;
-    let found = looked_for(tool);
+    let found = search_text(tool);
     let text = found.as_deref().unwrap_or("Nothing of interest.");
     let documents = if found.is_some() {
         bench.pick(500, 5_000)
@@ -174,8 +173,8 @@ fn largest_answer(bench: &Bench<'_>, case: &Case) -> Judgement {
     if found.is_none() {
         mutate(bench, &scene, &mut talk)?;
     }
-    let params = talk.params(&scene, tool, &question.arguments)?;
-    let answer = talk.ask(&json!("question"), "tools/call", params)?;
+    let params = talk.params(&scene, tool, &query.arguments)?;
+    let answer = talk.ask(&json!("query"), "tools/call", params)?;
     let text = reply::text(&answer["result"]);
     let structured = answer["result"].get("structuredContent").map(ToString::to_string);
     let tokens = if text.is_empty() {
@@ -185,13 +184,13 @@ fn largest_answer(bench: &Bench<'_>, case: &Case) -> Judgement {
     } / 4;
     ensure(tokens <= MAX_ANSWER_TOKENS, || {
         format!(
-            "one answer of `{}` has some {tokens} tokens, on {documents} documents",
+            "an answer of `{}` has about {tokens} tokens with {documents} documents",
             tool.name
         )
     })
 }
 
-/// Makes entries for the log.
+/// Creates log entries by mutations.
 fn mutate(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<(), Stop> {
     for number in 0..bench.pick(60, 300) {
         let content = format!("# Plan {number}\n");
@@ -229,11 +228,11 @@ fn memory(bench: &Bench<'_>, _: &Case) -> Judgement {
         resident.ok_or_else(|| Stop::NotTestable("this machine does not report memory in /proc".into()))?;
     let megabytes = resident / 1024;
     ensure(megabytes <= MAX_MEMORY_MB, || {
-        format!("at rest the server uses {megabytes} MB of memory")
+        format!("the idle server uses {megabytes} MB of memory")
     })
 }
 
-/// The resident memory of a process and of all below it, in kB.
+/// Returns the resident memory of a process and its descendants, in kB.
 fn resident_kb(root: u32) -> Option<u64> {
     let status = |id: u32| fs::read_to_string(format!("/proc/{id}/status")).ok();
     let field = |status: &str, name: &str| -> Option<u64> {
@@ -252,7 +251,7 @@ fn resident_kb(root: u32) -> Option<u64> {
     let (mut sum, mut todo) = (field(&status(root)?, "VmRSS:")?, vec![root]);
     while let Some(id) = todo.pop() {
         for child in children.remove(&u64::from(id)).into_iter().flatten() {
-            // It may have ended meanwhile.
+            // The process may have ended meanwhile.
             sum += status(child)
                 .and_then(|status| field(&status, "VmRSS:"))
                 .unwrap_or(0);
@@ -262,8 +261,9 @@ fn resident_kb(root: u32) -> Option<u64> {
     Some(sum)
 }
 
-/// A library of so many documents with this text, in folders of a hundred. Those of two folders are alike, so that git has
-/// less to store. In memory unless they are many.
+/// Creates a library of `documents` documents that contain `text`, 100 per folder.
+///
+/// All folders have the same contents, so that git stores each document once. A small library is kept in memory.
 fn library<'a>(bench: &Bench<'a>, documents: usize, text: &str) -> Result<Scene<'a>, Stop> {
     let first = [(DOCUMENT, format!("# Plan\n\n{text}"))];
     let scene = if documents > DOCUMENT_COUNT {
@@ -272,7 +272,7 @@ fn library<'a>(bench: &Bench<'a>, documents: usize, text: &str) -> Result<Scene<
         Scene::in_memory(bench.subject, &bench.trace, &first)?
     };
     bench.trace.did(format!(
-        "a person writes {documents} documents that hold {text:?}"
+        "a person writes {documents} documents that contain {text:?}"
     ));
     for number in 1..documents {
         let path = scene.path(&format!("notes/{}/{number}.md", number / 100));

@@ -1,4 +1,4 @@
-//! What is not to change stays as it was, byte for byte; what is written is what is read.
+//! Bytes: an edit changes no byte outside of its place, and reads and writes are exact.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -26,11 +26,11 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Must,
         guarantees: &["no-implicit-edits"],
         states: "A change in one place leaves every byte outside it unchanged.",
-        explains: "Texts are appended to documents and take the place of sections in them: documents with CRLF, CR alone and \
-                   mixed line endings, a byte order mark, front matter of odd quoting, lines of 200 KB, trailing blanks, \
-                   tabs, and characters that look like line endings. A server may refuse the oddest, but not change a byte \
-                   that it was not asked to.",
-        cases: |bench| table::cases(bench, bench.pick(&SOME[..], &CHANGES[..]), |_| true),
+        explains: "Texts are appended to documents and replace sections in them. The documents have CRLF, CR or \
+                   mixed line endings, a byte order mark, unusually quoted front matter, lines of 200 KB, trailing \
+                   blanks, tabs, and characters that resemble line endings. A server may refuse the most unusual \
+                   ones, but must not change a byte outside of the edit.",
+        cases: |bench| table::cases(bench, bench.pick(&QUICK_KINDS[..], &CHANGES[..]), |_| true),
         judge: untouched,
         shrink: table::shrink,
     },
@@ -38,10 +38,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "bytes/write-exact",
         severity: Severity::Must,
         guarantees: &["no-implicit-edits"],
-        states: "A document contains exactly what was written, and reading returns exactly that.",
-        explains: "Every text of the tables is written, over another document and as a new one. What lies in the folder must be \
-                   the text, byte for byte, and so must what is read then.",
-        cases: |bench| each_document(bench, EffectKind::Write),
+        states: "A document contains exactly what was written, and a read returns exactly that.",
+        explains: "Every text of the tables is written, over an existing document and as a new one. The file must \
+                   equal the text byte for byte, and a read must return it.",
+        cases: |bench| all_documents(bench, EffectKind::Write),
         judge: write_exact,
         shrink: one_document,
     },
@@ -50,8 +50,9 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Must,
         guarantees: &[],
         states: "Reading returns exactly the bytes of the file.",
-        explains: "Every document of the table is read, committed and then changed by a person, and compared byte for byte.",
-        cases: |bench| each_document(bench, EffectKind::Read),
+        explains: "Every document of the table is read, first as committed and then as changed by a person, and \
+                   compared byte for byte.",
+        cases: |bench| all_documents(bench, EffectKind::Read),
         judge: read_exact,
         shrink: one_document,
     },
@@ -60,10 +61,10 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Must,
         guarantees: &["no-implicit-edits"],
         states: "A document that is not UTF-8 is refused or handled exactly; its bytes never become question marks.",
-        explains: "Documents in Latin-1, UTF-16 and with broken characters are read and changed. A server that reads them as \
-                   text puts U+FFFD in their place and writes that back, to every such character of the document. A change \
-                   must be refused, with nothing changed, or leave the rest as it was; a reading must not say what is not \
-                   there.",
+        explains: "Documents in Latin-1, in UTF-16 and with invalid UTF-8 sequences are read and changed. A server \
+                   that decodes them lossily replaces every invalid sequence with U+FFFD and writes that back. A \
+                   change must be refused without effect, or must keep the rest of the document; a read must not \
+                   return text that the document does not contain.",
         cases: invalid_cases,
         judge: invalid_utf8,
         shrink: as_small_as_can_be,
@@ -73,18 +74,19 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Should,
         guarantees: &["no-implicit-edits"],
         states: "A document keeps its file mode.",
-        explains: "Documents that only their owner may read, or that can be executed, are changed. Mode and, in git, the \
-                   executable bit must stay.",
+        explains: "Documents that only their owner can read, or that are executable, are changed. The mode and git's \
+                   executable bit must not change.",
         cases: mode_cases,
         judge: mode,
         shrink: as_small_as_can_be,
     },
 ];
 
-/// The kinds of changes that the quick profile tries.
-const SOME: [EffectKind; 2] = [EffectKind::Append, EffectKind::ReplaceSection];
+/// Kinds of changes in the quick profile.
+const QUICK_KINDS: [EffectKind; 2] = [EffectKind::Append, EffectKind::ReplaceSection];
 
-fn lacking() -> Stop {
+/// Returns the verdict for a server without the tool.
+fn missing_tool() -> Stop {
     Stop::NotApplicable("the server has no such tool".into())
 }
 
@@ -98,11 +100,11 @@ fn untouched(bench: &Bench<'_>, case: &Case) -> Judgement {
         let call = bench
             .subject
             .request(row.kind(), table::with(document, &content.text));
-        let reply = client.make(&call.ok_or_else(lacking)?)?;
+        let reply = client.make(&call.ok_or_else(missing_tool)?)?;
         let (before, after) = (document.text(), scene.read(path));
         if let Reply::Refused(refusal) = reply {
             ensure(after.as_deref() == Some(before.as_bytes()), || {
-                format!("a call was refused, and changed `{path}` ({})", document.name)
+                format!("a call was refused, but changed `{path}` ({})", document.name)
             })?;
             ensure(document.odd || content.odd, || {
                 let why = refusal.message;
@@ -119,8 +121,8 @@ fn untouched(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(())
 }
 
-/// One case of all documents.
-fn each_document(bench: &Bench<'_>, kind: EffectKind) -> Result<Vec<Case>, Stop> {
+/// Returns one case with all documents, if the server has a tool of this kind.
+fn all_documents(bench: &Bench<'_>, kind: EffectKind) -> Result<Vec<Case>, Stop> {
     if bench.subject.tool_with(kind).is_none() {
         return Ok(Vec::new());
     }
@@ -128,22 +130,24 @@ fn each_document(bench: &Bench<'_>, kind: EffectKind) -> Result<Vec<Case>, Stop>
     Ok(vec![Case::new("all documents", names)])
 }
 
+/// Returns a case for each document alone.
 fn one_document(case: &Case) -> Vec<Case> {
     let names: Vec<String> = case.read().unwrap_or_default();
     let names = names.iter().filter(|_| names.len() > 1);
     names.map(|name| Case::new(name, [name])).collect()
 }
 
-fn named(case: &Case) -> Result<Vec<&'static Document>, Stop> {
+/// Returns the documents that the case names.
+fn documents_of(case: &Case) -> Result<Vec<&'static Document>, Stop> {
     let names: Vec<String> = case.read()?;
-    let known = |name: &String| {
+    let find = |name: &String| {
         let found = documents::named(name);
         found.ok_or_else(|| Stop::Harness(format!("there is no document `{name}`")))
     };
-    names.iter().map(known).collect()
+    names.iter().map(find).collect()
 }
 
-/// What the server says that a document holds; `None` if it refuses, or can't read.
+/// Returns a document's content as read through the server; `None` if the server refuses or has no tool that reads.
 fn read(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Option<String>, Stop> {
     let with = With {
         path,
@@ -155,7 +159,7 @@ fn read(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Option
     let call = bench
         .subject
         .request(EffectKind::Read, with)
-        .ok_or_else(lacking)?;
+        .ok_or_else(missing_tool)?;
     match client.make(&call)? {
         Reply::Done(done) => Ok(Some(semantics::content_read(effect, &done.response)?.to_owned())),
         Reply::Refused(_) => Ok(None),
@@ -163,7 +167,7 @@ fn read(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Option
 }
 
 fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let documents = named(case)?;
+    let documents = documents_of(case)?;
     let reads = bench.subject.tool_with(EffectKind::Read).is_some();
     let old: Vec<_> = documents
         .iter()
@@ -190,20 +194,20 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
             let call = bench
                 .subject
                 .request(EffectKind::Write, with)
-                .ok_or_else(lacking)?;
+                .ok_or_else(missing_tool)?;
             if let Reply::Refused(refusal) = client.make(&call)? {
                 let why = refusal.message;
-                ensure(odd, || format!("writing `{path}` ({name}) was refused: {why}"))?;
+                ensure(odd, || format!("a write of `{path}` ({name}) was refused: {why}"))?;
                 continue;
             }
             let found = scene.read(path);
             if found.as_deref() != Some(text.as_bytes()) {
-                let failure = fail(format!("`{path}` is not what was written ({name})"));
+                let failure = fail(format!("`{path}` does not contain what was written ({name})"));
                 return Err(failure.showing(path, Some(text.as_bytes()), found.as_deref()));
             }
-            let said = read(bench, &mut client, path)?;
-            ensure(!reads || said.as_deref() == Some(&text), || {
-                format!("`{path}` is not read as what was written ({name})")
+            let content = read(bench, &mut client, path)?;
+            ensure(!reads || content.as_deref() == Some(&text), || {
+                format!("a read of `{path}` does not return what was written ({name})")
             })?;
         }
     }
@@ -211,7 +215,7 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let documents = named(case)?;
+    let documents = documents_of(case)?;
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
     for dirty in [false, true] {
@@ -225,24 +229,29 @@ fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
             if dirty || is_only {
                 scene.put(path, &text)?;
             }
-            let said = read(bench, &mut client, path)?;
-            if said.as_deref() != Some(&text) {
-                let failure = fail(format!("`{path}` ({}) is not read as it is", document.name));
-                let said = said.as_deref().map(str::as_bytes);
-                return Err(failure.showing(path, Some(text.as_bytes()), said));
+            let content = read(bench, &mut client, path)?;
+            if content.as_deref() != Some(&text) {
+                let failure = fail(format!(
+                    "a read of `{path}` ({}) does not return the file's bytes",
+                    document.name
+                ));
+                let content = content.as_deref().map(str::as_bytes);
+                return Err(failure.showing(path, Some(text.as_bytes()), content));
             }
         }
     }
     Ok(())
 }
 
-/// A document that is no UTF-8, and the effect that is tried on it.
+/// A document that is not UTF-8, and the kind of effect applied to it.
 #[derive(Debug, Serialize, Deserialize)]
-struct Invalid {
+struct InvalidDocument {
+    /// Index in [`KINDS`].
     kind: usize,
     bytes: Bytes,
 }
 
+/// Kinds of effects on documents that are not UTF-8.
 const KINDS: [EffectKind; 6] = [
     EffectKind::Read,
     EffectKind::Append,
@@ -261,12 +270,12 @@ fn invalid_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let broken = |part: &[u8]| [b"# A\n\n## Scope\n\nAll.\n\n## Later\n\n", part, b"\nmore\n"].concat();
     let documents = [
         ("Latin-1", latin),
-        ("UTF-16, little end first", wide([0xff, 0xfe], u16::to_le_bytes)),
-        ("UTF-16, big end first", wide([0xfe, 0xff], u16::to_be_bytes)),
-        ("a character that is cut off", broken(b"\xf0\x9f\x99")),
+        ("UTF-16, little-endian", wide([0xff, 0xfe], u16::to_le_bytes)),
+        ("UTF-16, big-endian", wide([0xfe, 0xff], u16::to_be_bytes)),
+        ("a truncated character", broken(b"\xf0\x9f\x99")),
         ("half of a surrogate pair", broken(b"\xed\xa0\x80")),
-        ("a long form", broken(b"\xc0\xaf")),
-        ("a byte that never is", broken(b"\xff")),
+        ("an overlong encoding", broken(b"\xc0\xaf")),
+        ("a byte that UTF-8 never uses", broken(b"\xff")),
     ];
     let mut cases = Vec::new();
     for (number, kind) in KINDS.into_iter().enumerate() {
@@ -278,7 +287,7 @@ fn invalid_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             let bytes = Bytes(bytes.clone());
             cases.push(Case::new(
                 format!("{kind:?}: {name}"),
-                Invalid { kind: number, bytes },
+                InvalidDocument { kind: number, bytes },
             ));
         }
     }
@@ -286,7 +295,7 @@ fn invalid_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 fn invalid_utf8(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Invalid { kind, bytes } = case.read()?;
+    let InvalidDocument { kind, bytes } = case.read()?;
     let (kind, path, content) = (KINDS[kind], "notes/plan.md", "## Scope\n\nless\n");
     let scene = bench.scene(&[(path, &bytes)])?;
     let with = With {
@@ -294,7 +303,7 @@ fn invalid_utf8(bench: &Bench<'_>, case: &Case) -> Judgement {
         content,
         target: "## Scope",
     };
-    let call = bench.subject.request(kind, with).ok_or_else(lacking)?;
+    let call = bench.subject.request(kind, with).ok_or_else(missing_tool)?;
     let mut client = scene.start()?;
     let before = Moment::of(&scene)?;
     let reply = client.make(&call)?;
@@ -303,17 +312,17 @@ fn invalid_utf8(bench: &Bench<'_>, case: &Case) -> Judgement {
         return before.same(&Moment::of(&scene)?);
     };
     if kind == EffectKind::Read {
-        let (_, effect) = bench.subject.tool_with(kind).ok_or_else(lacking)?;
-        let said = semantics::content_read(effect, &done.response)?;
-        let failure = fail("a document that is no UTF-8 was read as a text that it does not hold");
-        return Err(failure.showing(path, Some(&bytes.0), Some(said.as_bytes())));
+        let (_, effect) = bench.subject.tool_with(kind).ok_or_else(missing_tool)?;
+        let content = semantics::content_read(effect, &done.response)?;
+        let failure = fail("a document that is not UTF-8 was read as text that it does not contain");
+        return Err(failure.showing(path, Some(&bytes.0), Some(content.as_bytes())));
     }
     let after = after.unwrap_or_default();
     let wrong = |what: &str| Err(fail(what).showing(path, Some(&bytes.0), Some(&after)));
     if after.windows(3).any(|window| window == "\u{fffd}".as_bytes()) {
-        return wrong("bytes that are no UTF-8 were written back as U+FFFD");
+        return wrong("bytes that are not UTF-8 were written back as U+FFFD");
     }
-    // Wherever the text went: what it did not replace is still there, in front of it or behind.
+    // Wherever the new text is, the bytes that it did not replace must precede and follow it.
     let same = |(old, new): &(&u8, &u8)| old == new;
     let start = bytes.0.iter().zip(&after).take_while(same).count();
     let end = bytes
@@ -323,20 +332,21 @@ fn invalid_utf8(bench: &Bench<'_>, case: &Case) -> Judgement {
         .zip(after.iter().rev())
         .take_while(same)
         .count();
-    let most_gone = if kind == EffectKind::ReplaceSection {
+    let max_replaced = if kind == EffectKind::ReplaceSection {
         "## Scope\n\nAll.\n\n".len()
     } else {
         0
     };
-    if start + end + most_gone < bytes.0.len() {
-        return wrong("bytes outside of the change are not what they were");
+    if start + end + max_replaced < bytes.0.len() {
+        return wrong("bytes outside of the change have changed");
     }
     Ok(())
 }
 
-/// A mode, and the effect that is tried on a document that has it.
+/// A file mode, and the effect applied to a document with it.
 #[derive(Debug, Serialize, Deserialize)]
-struct WithMode {
+struct ModeCase {
+    /// Index in [`CHANGES`].
     effect: usize,
     mode: u32,
 }
@@ -352,7 +362,7 @@ fn mode_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         for mode in [0o600, 0o640, 0o644, 0o755, 0o700] {
             cases.push(Case::new(
                 format!("{kind:?}: {mode:o}"),
-                WithMode { effect, mode },
+                ModeCase { effect, mode },
             ));
         }
     }
@@ -360,10 +370,10 @@ fn mode_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 fn mode(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let WithMode { effect, mode } = case.read()?;
+    let ModeCase { effect, mode } = case.read()?;
     let path = "notes/plan.md";
     let scene = bench.scene(&[(path, "# Plan\n\n## Scope\n\nAll.\n")])?;
-    scene.trace(format!("a person gives `{path}` the mode {mode:o}"));
+    scene.trace(format!("a person sets the mode of `{path}` to {mode:o}"));
     fs::set_permissions(scene.path(path), fs::Permissions::from_mode(mode))?;
     scene.commit_all("a mode")?;
     let entry = || scene.git(&["ls-tree", "HEAD", path]);
@@ -374,15 +384,20 @@ fn mode(bench: &Bench<'_>, case: &Case) -> Judgement {
         content: "## Scope\n\nless\n",
         target: "## Scope",
     };
-    let call = bench.subject.request(CHANGES[effect], with).ok_or_else(lacking)?;
+    let call = bench
+        .subject
+        .request(CHANGES[effect], with)
+        .ok_or_else(missing_tool)?;
     let mut client = scene.start()?;
     if let Reply::Refused(refusal) = client.make(&call)? {
         return Err(fail(format!("a valid call was refused: {}", refusal.message)));
     }
     let found = fs::metadata(scene.path(path))?.permissions().mode() & 0o7777;
-    ensure(found == mode, || format!("the mode {mode:o} became {found:o}"))?;
+    ensure(found == mode, || {
+        format!("the mode {mode:o} changed to {found:o}")
+    })?;
     let after = in_git(entry()?);
     ensure(before == after, || {
-        format!("the mode in git became {after:?}, from {before:?}")
+        format!("the mode in git changed from {before:?} to {after:?}")
     })
 }

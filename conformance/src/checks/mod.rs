@@ -1,7 +1,7 @@
 //! All checks, by family.
 //!
-//! A check names no tool: it asks the contract which tool has which effect. This module does not compile while a guarantee
-//! of one of the [`CONTRACTS`] has no check.
+//! A check names no tool: it asks the contract which tool has which effect. This module does not compile if a guarantee of
+//! one of the [`CONTRACTS`] has no check.
 
 mod append;
 mod approval;
@@ -31,7 +31,7 @@ use crate::{
     contracts::CONTRACTS,
 };
 
-/// The checks, in the order in which they run.
+/// The families of checks, in the order in which they run.
 pub const FAMILIES: &[&[Check]] = &[
     wire::CHECKS,
     http::CHECKS,
@@ -52,12 +52,12 @@ pub const FAMILIES: &[&[Check]] = &[
     budget::CHECKS,
 ];
 
-/// All checks, in the order in which they run.
+/// Returns all checks, in the order in which they run.
 pub fn all() -> impl Iterator<Item = &'static Check> {
     FAMILIES.iter().copied().flatten()
 }
 
-/// The checks that judge a contract: each is about one of its guarantees, or about every contract.
+/// Returns the checks for a contract: those of its guarantees, and those of no guarantee.
 pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Check> {
     all().filter(move |check| {
         let mut guarantees = contract.guarantees.iter();
@@ -65,12 +65,12 @@ pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Chec
     })
 }
 
-/// The check with this id.
+/// Returns the check with this id.
 pub fn find(id: &str) -> Option<&'static Check> {
     all().find(|check| check.id == id)
 }
 
-/// A hint at the ids that are most like `wanted`, or nothing.
+/// Returns a hint for an unknown id: the most similar ids, or how to list them.
 pub fn did_you_mean(wanted: &str) -> String {
     let ids: Vec<_> = all().map(|check| check.id).collect();
     let near = similar::get_close_matches(wanted, &ids, 3, 0.6);
@@ -81,7 +81,7 @@ pub fn did_you_mean(wanted: &str) -> String {
     }
 }
 
-/// A guarantee that no check can break is none.
+// A guarantee without a check would be an empty promise.
 const _: () = {
     let mut contract = 0;
     while contract < CONTRACTS.len() {
@@ -90,7 +90,7 @@ const _: () = {
         while guarantee < guarantees.len() {
             assert!(
                 is_checked(guarantees[guarantee].id),
-                "a contract declares a guarantee that no check must hold: write one in `conformance/src/checks`"
+                "a contract declares a guarantee without a check of severity `Must`: write one in `conformance/src/checks`"
             );
             guarantee += 1;
         }
@@ -98,19 +98,19 @@ const _: () = {
     }
 };
 
-/// Whether a check that must pass is about this guarantee. Constant evaluation has no iterators.
+/// Returns true if a check of severity `Must` covers this guarantee. Constant evaluation has no iterators.
 const fn is_checked(guarantee: &str) -> bool {
     let mut family = 0;
     while family < FAMILIES.len() {
         let mut check = 0;
         while check < FAMILIES[family].len() {
             let it = &FAMILIES[family][check];
-            let mut about = 0;
-            while about < it.guarantees.len() {
-                if matches!(it.severity, Severity::Must) && is_same(it.guarantees[about], guarantee) {
+            let mut index = 0;
+            while index < it.guarantees.len() {
+                if matches!(it.severity, Severity::Must) && is_same(it.guarantees[index], guarantee) {
                     return true;
                 }
-                about += 1;
+                index += 1;
             }
             check += 1;
         }
@@ -119,6 +119,7 @@ const fn is_checked(guarantee: &str) -> bool {
     false
 }
 
+/// Returns true if the texts are equal. `==` on `str` is not constant.
 const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut at = 0;
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_unique_and_say_their_family() {
+    fn ids_are_unique_and_begin_with_a_family() {
         let ids: HashSet<_> = all().map(|check| check.id).collect();
         assert_eq!(ids.len(), all().count());
         for check in all() {

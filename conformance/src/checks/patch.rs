@@ -1,4 +1,4 @@
-//! What a unified diff makes of a document, which is for git to say.
+//! Applies unified diffs with git.
 
 use std::{fs, io, path::Path};
 
@@ -6,11 +6,11 @@ use tempfile::TempDir;
 
 use crate::ledger::git;
 
-/// What `git apply` makes of the document at `path` in the library at `root`, which holds `before`; inside, what git says if it
-/// does not apply.
+/// Returns what `git apply` makes of `before`, the document at `path` in the library at `root`; the inner error is git's
+/// message if the diff does not apply.
 ///
 /// # Errors
-/// When the disk fails.
+/// If the disk fails.
 pub(super) fn applied(
     root: &Path,
     path: &str,
@@ -26,25 +26,25 @@ pub(super) fn applied(
     fs::create_dir_all(document.parent().unwrap_or(Path::new("/")))?;
     fs::write(&document, before)?;
     fs::write(&patch, diff)?;
-    // Its own repository, so that one around the folder for temporary files does not count.
+    // A repository of its own: git would otherwise find one above the temporary folder.
     git(&tree, &["init", "--quiet"])?;
     let apply = |level: usize| {
         let level = format!("-p{level}");
         git(&tree, &["apply", "--whitespace=nowarn", &level, "../patch"])
     };
-    // A diff may name the file with or without `a/` and `b/` before it, or from the disk's root on.
+    // A diff can name the file with or without the prefixes `a/` and `b/`, or by its absolute path.
     let levels = [1, 0, root.components().count()];
-    let mut complaints = Vec::new();
+    let mut errors = Vec::new();
     for level in levels {
         match apply(level) {
             Ok(_) => return Ok(fs::read(&document).map_err(|error| error.to_string())),
-            Err(said) => complaints.push(said.to_string()),
+            Err(error) => errors.push(error.to_string()),
         }
     }
-    // What git says of the file under the name that it knows tells more than that it knows none.
-    let knows = |complaint: &&String| !complaint.contains("No such file");
-    let telling = complaints.iter().find(knows).or(complaints.first());
-    Ok(Err(telling.cloned().unwrap_or_default()))
+    // The error at the right level says more than "No such file" at the others.
+    let is_specific = |error: &&String| !error.contains("No such file");
+    let error = errors.iter().find(is_specific).or(errors.first());
+    Ok(Err(error.cloned().unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diff_makes_what_it_says_or_does_not_apply() {
+    fn a_diff_applies_at_every_level_or_returns_gits_message() {
         let diff =
             "--- a/a b.md\t\n+++ b/a b.md\t\n@@ -1,2 +1,2 @@\n x\r\n-y\n+z\n\\ No newline at end of file\n";
         let applied =

@@ -1,11 +1,11 @@
-//! A library that a person is at work in: with changes that are staged, changes that are not, and new files.
+//! A library with a person's uncommitted work: staged changes, unstaged changes and new files.
 
 use crate::{check::Bench, judgement::Stop, scene::Scene};
 
-/// Path of a document that is not being edited.
+/// Path of a document without uncommitted changes.
 pub(super) const DOCUMENT: &str = "notes/plan.md";
 
-/// What is committed. The contract's examples speak of some of these documents.
+/// Committed documents. The contract's examples name some of them.
 const DOCUMENTS: &[(&str, &str)] = &[
     (
         DOCUMENT,
@@ -21,7 +21,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ("other/plan.md", "# Other plan\n\n## Scope\n\nbudget\n"),
 ];
 
-/// Such a library.
+/// Creates a library with a person's uncommitted work.
 pub(super) fn at_work<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
     let scene = bench.scene(DOCUMENTS)?;
     scene.put("notes/staged.md", "# Staged\n\nnew\n")?;

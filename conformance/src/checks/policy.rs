@@ -1,7 +1,7 @@
-//! Tools that may be asked for some paths only: what the contract denies is refused even where it allows it.
+//! Path policies: a tool reads the paths that the contract allows, and none that it denies.
 //!
-//! Paths are made from the contract's own globs: `docs/**` is a folder to read from, `**/secrets*` a name that must not be
-//! read from anywhere, and what is almost such a name may be.
+//! Paths are derived from the contract's globs: `docs/**` is a readable folder, `**/secrets*` a name that is denied in every
+//! folder. Names that almost match a denied one must be readable.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -25,62 +25,63 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Must,
         guarantees: &["paths-judged"],
         states: "Allowed paths are read; denied paths, and paths that are not allowed, are not.",
-        explains: "Files are put where the contract allows reading, at any depth, and where it denies it: by a name at the \
-                   end of the path or in the middle of it, in small and in large letters, also below allowed folders. Names \
-                   that almost match are among them, and paths that leave an allowed folder again. Of a refused file \
-                   nothing may be told; an allowed one must be told whole.",
+        explains: "Files are created in allowed folders at any depth, and under denied names: at the end or in the \
+                   middle of the path, in lower and upper case, also below allowed folders. Some names almost match, \
+                   and some paths leave an allowed folder again. The answer must contain nothing of a refused file \
+                   and the whole text of an allowed one.",
         cases: path_cases,
         judge,
-        shrink: one_try,
+        shrink: one_read,
     },
     Check {
         id: "policy/links",
         severity: Severity::Must,
         guarantees: &["paths-judged"],
         states: "No link in an allowed folder leads to a file that may not be read.",
-        explains: "A file or a folder in an allowed one is a symbolic link to a denied file, to one that is not allowed, to one \
-                   outside of the library, or to git's own files. Nothing of it may be told.",
+        explains: "A file or a folder in an allowed folder is a symbolic link to a denied file, to a file that is \
+                   not allowed, to one outside of the library, or to git's own files. The answer must contain \
+                   nothing of the target.",
         cases: link_cases,
         judge,
-        shrink: one_try,
+        shrink: one_read,
     },
     Check {
         id: "policy/no-file",
         severity: Severity::Must,
         guarantees: &["paths-judged"],
-        states: "A missing file is reported as missing, and a file that is not text is refused rather than \
-            altered.",
-        explains: "A missing file is no error but an answer; a folder, and a file that is no UTF-8, are refused: a reader that \
-                   puts other characters in the place of bytes tells what is not there.",
+        states: "A missing file is reported as missing, and a file that is not text is refused rather than altered.",
+        explains: "A missing file is an answer, not an error. A folder and a file that is not UTF-8 are refused: a \
+                   server that replaces invalid bytes returns text that the file does not contain.",
         cases: other_cases,
         judge,
-        shrink: one_try,
+        shrink: one_read,
     },
 ];
 
-/// What must become of a reading.
+/// The required result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ReadOutcome {
-    /// The whole text is told.
-    Told,
-    /// It is refused.
+    /// The answer contains the whole text.
+    #[serde(rename = "told")]
+    Returned,
+    /// The call is refused.
     Refused,
-    /// The answer says that there is no such file.
+    /// The answer reports that the file does not exist.
     Missing,
 }
 
-/// What lies at a path.
+/// The contents of a path before the read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Lies {
-    /// A file with a text that no other has.
+enum Fixture {
+    /// A file with a unique text.
     File,
     /// A file with these bytes.
     Holding(Bytes),
     Folder,
     Nothing,
-    /// A link: where it lies and what it leads to, which has a file or is there already.
+    /// A symbolic link from `at` to `to`; `file` is created first if given.
     Link {
         at: String,
         to: String,
@@ -88,22 +89,23 @@ enum Lies {
     },
 }
 
-/// A path that is read.
+/// A path to read, and the required result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct PathRead {
     path: String,
-    lies: Lies,
+    #[serde(rename = "lies")]
+    fixture: Fixture,
     expected: ReadOutcome,
 }
 
-/// The tool whose paths the contract judges.
+/// Returns the first reading tool with a path policy, and the policy.
 pub(super) fn tool(subject: &Subject) -> Result<(&'static ToolSpec, &'static PathPolicy), Stop> {
     let mut tools = subject.tools().filter(|tool| !tool.mutating);
     let found = tools.find_map(|tool| Some((tool, tool.paths.as_ref()?)));
-    found.ok_or_else(|| Stop::NotApplicable("the server has no tool whose paths are judged".into()))
+    found.ok_or_else(|| Stop::NotApplicable("the server has no tool with a path policy".into()))
 }
 
-/// A path that may be read.
+/// Returns a path that may be read.
 pub(super) fn sample(policy: &PathPolicy) -> String {
     let folder = folders(policy).next();
     folder.map_or_else(
@@ -112,46 +114,46 @@ pub(super) fn sample(policy: &PathPolicy) -> String {
     )
 }
 
-/// The call that reads a file.
+/// Returns the call that reads a file.
 pub(super) fn call(tool: &'static ToolSpec, path: &str) -> Result<Call, Stop> {
-    request::about(tool, path).ok_or_else(|| Stop::Harness("the contract has no example of a reading".into()))
+    request::about(tool, path).ok_or_else(|| Stop::Harness("the contract has no example of a read".into()))
 }
 
-/// Whether a response has this text, and all of it, somewhere.
-pub(super) fn tells(response: &Value, text: &str) -> bool {
+/// Returns true if a string anywhere in the response equals `text`.
+pub(super) fn contains_text(response: &Value, text: &str) -> bool {
     match response {
         Value::String(found) => found == text,
-        Value::Array(values) => values.iter().any(|value| tells(value, text)),
-        Value::Object(members) => members.values().any(|value| tells(value, text)),
+        Value::Array(values) => values.iter().any(|value| contains_text(value, text)),
+        Value::Object(members) => members.values().any(|value| contains_text(value, text)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
-/// The folders that are allowed with all below.
+/// Returns the folders that are allowed with everything below them.
 fn folders(policy: &PathPolicy) -> impl Iterator<Item = &'static str> {
     let folders = policy.allow.iter().filter_map(|glob| glob.strip_suffix("/**"));
     folders.filter(|folder| !folder.contains('*'))
 }
 
-/// The files that are allowed by name.
+/// Returns the files that are allowed by name.
 fn files(policy: &PathPolicy) -> impl Iterator<Item = &'static str> {
     policy.allow.iter().copied().filter(|glob| !glob.contains('*'))
 }
 
-/// Names that are denied wherever they stand, each with one that almost is.
+/// Returns names that are denied in every folder, each with a similar name that is allowed.
 fn denied(policy: &PathPolicy) -> Vec<(String, String)> {
     let names = policy.deny.iter().filter_map(|glob| glob.strip_prefix("**/"));
     let names = names.filter(|name| !name.contains('/'));
     let pairs = names.flat_map(|name| {
         let bare = name.replace('*', "");
-        let is_open = |at: bool| {
-            if at {
+        let has_wildcard = |at_start: bool| {
+            if at_start {
                 name.starts_with('*')
             } else {
                 name.ends_with('*')
             }
         };
-        match (is_open(true), is_open(false)) {
+        match (has_wildcard(true), has_wildcard(false)) {
             (false, true) => vec![
                 (bare.clone(), format!("x{bare}")),
                 (format!("{bare}.local"), format!("x{bare}.local")),
@@ -167,28 +169,32 @@ fn denied(policy: &PathPolicy) -> Vec<(String, String)> {
 fn path_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let (_, policy) = tool(bench.subject)?;
     let of = |path: String, expected| {
-        // A file of git's name would make git take the folder for a repository.
-        let is_gits = path
+        // A file named `.git` would make git treat the folder as a repository.
+        let is_git = path
             .split('/')
             .any(|segment| segment.eq_ignore_ascii_case(".git"));
-        let lies = if is_gits { Lies::Nothing } else { Lies::File };
-        PathRead { path, lies, expected }
+        let fixture = if is_git { Fixture::Nothing } else { Fixture::File };
+        PathRead {
+            path,
+            fixture,
+            expected,
+        }
     };
     let mut cases = Vec::new();
     for folder in folders(policy) {
-        let mut tries: Vec<_> = ["a.md", "deep/er/a.md", "data.json", "no-extension"]
-            .map(|name| of(format!("{folder}/{name}"), ReadOutcome::Told))
+        let mut reads: Vec<_> = ["a.md", "deep/er/a.md", "data.json", "no-extension"]
+            .map(|name| of(format!("{folder}/{name}"), ReadOutcome::Returned))
             .into();
         for (name, almost) in denied(policy) {
-            tries.push(of(format!("{folder}/{almost}"), ReadOutcome::Told));
+            reads.push(of(format!("{folder}/{almost}"), ReadOutcome::Returned));
             for path in [
                 format!("{folder}/{name}"),
                 format!("{folder}/deep/{name}"),
                 format!("{folder}/folders/{name}/a.md"),
                 format!("{folder}/other/{}", name.to_uppercase()),
-                format!("{folder}/capitals/{}/deep/a.md", capital(&name)),
+                format!("{folder}/capitals/{}/deep/a.md", capitalized(&name)),
             ] {
-                tries.push(of(path, ReadOutcome::Refused));
+                reads.push(of(path, ReadOutcome::Refused));
             }
         }
         for path in [
@@ -196,40 +202,48 @@ fn path_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             format!("x{folder}/a.md"),
             format!("other/{folder}/a.md"),
         ] {
-            tries.push(of(path, ReadOutcome::Refused));
+            reads.push(of(path, ReadOutcome::Refused));
         }
         for path in [format!("{folder}/../other/secret.md"), format!("/{folder}/a.md")] {
-            let lies = Lies::Nothing;
+            let fixture = Fixture::Nothing;
             let expected = ReadOutcome::Refused;
-            tries.push(PathRead { path, lies, expected });
+            reads.push(PathRead {
+                path,
+                fixture,
+                expected,
+            });
         }
-        cases.push(Case::new(format!("below {folder}"), tries));
+        cases.push(Case::new(format!("below {folder}"), reads));
     }
-    let mut tries = Vec::new();
+    let mut reads = Vec::new();
     for file in files(policy) {
-        tries.push(of(file.into(), ReadOutcome::Told));
+        reads.push(of(file.into(), ReadOutcome::Returned));
         for path in [format!("{file}x"), format!("x{file}"), format!("other/{file}")] {
-            tries.push(of(path, ReadOutcome::Refused));
+            reads.push(of(path, ReadOutcome::Refused));
         }
     }
     for (name, _) in denied(policy) {
-        tries.push(of(name, ReadOutcome::Refused));
+        reads.push(of(name, ReadOutcome::Refused));
     }
     for path in ["other.md", "other/a.md", "src/main.rs", "notes/plan.md"] {
-        tries.push(of(path.into(), ReadOutcome::Refused));
+        reads.push(of(path.into(), ReadOutcome::Refused));
     }
     for path in ["../outside/secret.md", ".git/config", "."] {
-        let lies = Lies::Nothing;
+        let fixture = Fixture::Nothing;
         let expected = ReadOutcome::Refused;
         let path = path.into();
-        tries.push(PathRead { path, lies, expected });
+        reads.push(PathRead {
+            path,
+            fixture,
+            expected,
+        });
     }
-    cases.push(Case::new("at the root", tries));
+    cases.push(Case::new("at the root", reads));
     Ok(cases)
 }
 
-/// With a capital letter somewhere.
-fn capital(name: &str) -> String {
+/// Returns the name with its first lower-case letter in upper case.
+fn capitalized(name: &str) -> String {
     let at = name.find(|c: char| c.is_ascii_lowercase()).unwrap_or(0);
     format!(
         "{}{}{}",
@@ -246,14 +260,14 @@ fn link_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         let up = "../".repeat(folder.split('/').count());
         let link = |at: &str, to: String, file: Option<&str>, path: &str| PathRead {
             path: format!("{folder}/{path}"),
-            lies: Lies::Link {
+            fixture: Fixture::Link {
                 at: format!("{folder}/{at}"),
                 to,
                 file: file.map(String::from),
             },
             expected: ReadOutcome::Refused,
         };
-        let mut tries = vec![
+        let mut reads = vec![
             link(
                 "link.md",
                 format!("{up}other/a.md"),
@@ -272,9 +286,9 @@ fn link_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         ];
         if let Some((name, _)) = denied(policy).first() {
             let file = format!("{folder}/{name}");
-            tries.push(link("denied.md", name.clone(), Some(&file), "denied.md"));
+            reads.push(link("denied.md", name.clone(), Some(&file), "denied.md"));
         }
-        cases.push(Case::new(format!("links below {folder}"), tries));
+        cases.push(Case::new(format!("links below {folder}"), reads));
     }
     Ok(cases)
 }
@@ -283,16 +297,16 @@ fn other_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let (_, policy) = tool(bench.subject)?;
     let mut cases = Vec::new();
     for folder in folders(policy) {
-        let of = |name: &str, lies, expected| PathRead {
+        let of = |name: &str, fixture, expected| PathRead {
             path: format!("{folder}/{name}"),
-            lies,
+            fixture,
             expected,
         };
-        let holding = |bytes: &[u8]| Lies::Holding(Bytes(bytes.to_vec()));
-        let tries = vec![
-            of("missing.md", Lies::Nothing, ReadOutcome::Missing),
-            of("deep/er/missing.md", Lies::Nothing, ReadOutcome::Missing),
-            of("folder.md", Lies::Folder, ReadOutcome::Refused),
+        let holding = |bytes: &[u8]| Fixture::Holding(Bytes(bytes.to_vec()));
+        let reads = vec![
+            of("missing.md", Fixture::Nothing, ReadOutcome::Missing),
+            of("deep/er/missing.md", Fixture::Nothing, ReadOutcome::Missing),
+            of("folder.md", Fixture::Folder, ReadOutcome::Refused),
             of("latin-1.md", holding(b"gr\xf6\xdfe\n"), ReadOutcome::Refused),
             of("utf-16.md", holding(b"\xff\xfea\0b\0"), ReadOutcome::Refused),
             of(
@@ -300,40 +314,40 @@ fn other_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
                 holding(b"half a character \xe2\x82"),
                 ReadOutcome::Refused,
             ),
-            of("empty.md", holding(b""), ReadOutcome::Told),
+            of("empty.md", holding(b""), ReadOutcome::Returned),
             of(
                 "odd.md",
                 holding("\u{feff}a\r\nb\0\u{1f600}\n".as_bytes()),
-                ReadOutcome::Told,
+                ReadOutcome::Returned,
             ),
         ];
-        cases.push(Case::new(format!("below {folder}"), tries));
+        cases.push(Case::new(format!("below {folder}"), reads));
     }
     Ok(cases)
 }
 
-/// Each reading by itself.
-fn one_try(case: &Case) -> Vec<Case> {
-    let Ok(tries) = case.read::<Vec<PathRead>>() else {
+/// Returns a case for each read alone.
+fn one_read(case: &Case) -> Vec<Case> {
+    let Ok(reads) = case.read::<Vec<PathRead>>() else {
         return Vec::new();
     };
-    if tries.len() < 2 {
+    if reads.len() < 2 {
         return Vec::new();
     }
-    let all = tries.into_iter();
+    let all = reads.into_iter();
     all.map(|it| Case::new(it.path.clone(), [it])).collect()
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let tries: Vec<PathRead> = case.read()?;
+    let reads: Vec<PathRead> = case.read()?;
     let (tool, _) = tool(bench.subject)?;
     let scene = bench.scene(&[("other/secret.md", "a file that may not be read\n")])?;
-    for it in &tries {
-        put(&scene, it)?;
+    for it in &reads {
+        create(&scene, it)?;
     }
     let mut client = scene.start()?;
     let before = Moment::of(&scene)?;
-    for it in &tries {
+    for it in &reads {
         let call = call(tool, &it.path)?;
         let Some(message) = client.attempt(tool, &call.arguments)? else {
             continue;
@@ -342,19 +356,19 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let reply = bench.subject.adapter.reply(tool, &message);
         match (it.expected, &reply) {
             (ReadOutcome::Refused, Reply::Done(_)) => {
-                return Err(fail(format!("`{path}` was read, and must be refused")));
+                return Err(fail(format!("`{path}` was read, but must be refused")));
             }
-            (ReadOutcome::Told | ReadOutcome::Missing, Reply::Refused(refusal)) => {
+            (ReadOutcome::Returned | ReadOutcome::Missing, Reply::Refused(refusal)) => {
                 return Err(fail(format!("`{path}` was refused: {}", refusal.message)));
             }
-            (ReadOutcome::Told, Reply::Done(done)) => {
-                let text = match &it.lies {
-                    Lies::Holding(bytes) => String::from_utf8_lossy(bytes.as_ref()).into_owned(),
+            (ReadOutcome::Returned, Reply::Done(done)) => {
+                let text = match &it.fixture {
+                    Fixture::Holding(bytes) => String::from_utf8_lossy(bytes.as_ref()).into_owned(),
                     _ => text(path),
                 };
-                ensure(tells(&done.response, &text), || {
+                ensure(contains_text(&done.response, &text), || {
                     format!(
-                        "what was told of `{path}` is not what it holds: {}",
+                        "the answer does not contain the text of `{path}`: {}",
                         done.response
                     )
                 })?;
@@ -363,35 +377,38 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 let mut members = done.response.as_object().into_iter().flatten();
                 ensure(members.any(|(_, value)| *value == false), || {
                     format!(
-                        "`{path}` is missing, and the answer does not say so: {}",
+                        "`{path}` is missing, but the answer does not report it: {}",
                         done.response
                     )
                 })?;
             }
             (ReadOutcome::Refused, Reply::Refused(_)) => {}
         }
-        let told = message.to_string();
-        ensure(it.expected == ReadOutcome::Told || !told.contains(MARK), || {
-            format!("`{path}` was refused, and the answer tells what it holds")
-        })?;
+        let answer = message.to_string();
+        ensure(
+            it.expected == ReadOutcome::Returned || !answer.contains(MARKER),
+            || format!("`{path}` was refused, but the answer contains its text"),
+        )?;
     }
     before.same(&Moment::of(&scene)?)
 }
 
-/// What files that may not be read have in common.
-const MARK: &str = "what lies at";
+/// Phrase in the text of every created file.
+const MARKER: &str = "conformance text of";
 
+/// Returns the text of the file at `path`.
 fn text(path: &str) -> String {
-    format!("# A file\n\nThis is {MARK} {path}.\n")
+    format!("# A file\n\nThis is {MARKER} {path}.\n")
 }
 
-fn put(scene: &Scene<'_>, it: &PathRead) -> Result<(), Stop> {
-    match &it.lies {
-        Lies::File => scene.put(&it.path, text(&it.path)),
-        Lies::Holding(bytes) => scene.put(&it.path, bytes),
-        Lies::Folder => Ok(fs::create_dir_all(scene.path(&it.path))?),
-        Lies::Nothing => Ok(()),
-        Lies::Link { at, to, file } => {
+/// Creates the contents of a path.
+fn create(scene: &Scene<'_>, it: &PathRead) -> Result<(), Stop> {
+    match &it.fixture {
+        Fixture::File => scene.put(&it.path, text(&it.path)),
+        Fixture::Holding(bytes) => scene.put(&it.path, bytes),
+        Fixture::Folder => Ok(fs::create_dir_all(scene.path(&it.path))?),
+        Fixture::Nothing => Ok(()),
+        Fixture::Link { at, to, file } => {
             if let Some(file) = file {
                 scene.put(file, text(file))?;
             }
@@ -407,16 +424,16 @@ fn put(scene: &Scene<'_>, it: &PathRead) -> Result<(), Stop> {
 mod tests {
     use super::*;
 
-    /// The policy itself is tested where it is written; this holds the paths that are made from it against it.
+    /// The policy has tests of its own; this one compares the derived paths with it.
     #[test]
-    fn paths_are_made_as_the_policy_judges_them() {
+    fn derived_paths_agree_with_the_policy() {
         let policy = PathPolicy {
             allow: &["docs/**", ".claude/memory/**", "README.md"],
             deny: &["**/.env*", "**/secrets*", "**/*.key", "**/.git"],
         };
         for folder in folders(&policy) {
             for (name, almost) in denied(&policy) {
-                for name in [name.clone(), name.to_uppercase(), capital(&name)] {
+                for name in [name.clone(), name.to_uppercase(), capitalized(&name)] {
                     assert!(policy.judge(&format!("{folder}/{name}")).is_err(), "{name}");
                     assert!(policy.judge(&format!("{folder}/{name}/a.md")).is_err(), "{name}");
                 }
@@ -429,9 +446,9 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_told_only_where_it_is_whole() {
+    fn only_the_whole_text_counts_as_contained() {
         let response = serde_json::json!({ "content": "abc", "list": [{ "text": "def" }] });
-        assert!(tells(&response, "abc") && tells(&response, "def"));
-        assert!(!tells(&response, "ab") && !tells(&response, ""));
+        assert!(contains_text(&response, "abc") && contains_text(&response, "def"));
+        assert!(!contains_text(&response, "ab") && !contains_text(&response, ""));
     }
 }

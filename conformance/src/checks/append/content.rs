@@ -1,9 +1,9 @@
-//! One appending, to files of every kind.
+//! One append, to files of every kind.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{AppendEffect, accepted, judge as judge_added};
+use super::{AppendEffect, ensure_accepted, judge as judge_appended};
 use crate::{
     Bytes,
     check::{Bench, Case, Check, Severity},
@@ -22,29 +22,33 @@ pub(super) const CHECK: Check = Check {
         "one-entry-per-line",
         "commit-per-entry",
     ],
-    states: "After an append the file begins with all its old content, followed by the entry, once and \
-            on lines of its own.",
-    explains: "Entries and texts of all kinds (line breaks in them, odd characters, nested lists, members in no order) are \
-               appended to files that are missing, empty, without a final newline, with Windows' line endings, with a byte \
-               order mark, large, or no text at all. Every byte of before must be there; an entry must be one line of JSON, \
-               equal to what was given down to the order of its members, and never share its line. The commit must have the \
-               same bytes. Only a file that is no UTF-8 may be refused, and is then what it was.",
+    states: "After an append the file begins with all its old content, followed by the entry, once and on lines of \
+             its own.",
+    explains: "Entries and texts of all kinds (embedded line breaks, unusual characters, nested lists, unsorted \
+               members) are appended to files that are missing, empty, large, not UTF-8, without a final newline, \
+               with CRLF line endings or with a byte order mark. The file must keep every old byte. An entry must be \
+               one line of JSON, equal to the argument including the order of its members, and never share its line. \
+               The commit must contain the same bytes. Only a file that is not UTF-8 may be refused, and must then \
+               be unchanged.",
     cases,
     judge,
     shrink,
 };
 
-/// What is appended one after the other to a file.
+/// Appends to one file, in order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Appended {
-    way: AppendEffect,
-    /// What the file holds at first; `None` where there is none.
-    held: Option<Bytes>,
-    /// What comes.
-    what: Vec<Value>,
+struct Appends {
+    #[serde(rename = "way")]
+    effect: AppendEffect,
+    /// Initial content of the file; `None` if the file does not exist.
+    #[serde(rename = "held")]
+    initial: Option<Bytes>,
+    /// Texts or members of entries to append.
+    #[serde(rename = "what")]
+    contents: Vec<Value>,
 }
 
-/// Files, by what is special about them.
+/// Returns initial contents of files, with a name for each.
 fn files() -> Vec<(&'static str, Option<Vec<u8>>)> {
     let line = b"{\"timestamp\":\"2026-01-01T00:00:00Z\",\"event\":\"began\"}";
     let lines = |ending: &[u8], last: &[u8]| [line, ending, line, last].concat();
@@ -61,19 +65,20 @@ fn files() -> Vec<(&'static str, Option<Vec<u8>>)> {
         ),
         ("a blank line at the end", Some(lines(b"\n", b"\n\n"))),
         ("a newline", Some(b"\n".to_vec())),
-        ("a lonely carriage return at the end", Some(lines(b"\n", b"\r"))),
+        ("a single carriage return at the end", Some(lines(b"\n", b"\r"))),
         ("lines that are not JSON", Some(b"# Not JSON\n\n- {\n".to_vec())),
         ("NUL", Some(lines(b"\n", b"\0\n"))),
         ("many lines", Some(lines(b"\n", b"\n").repeat(3_000))),
-        (NO_TEXT, Some(lines(b"\n\xff\xfe\n", b"\n"))),
+        (NOT_UTF8, Some(lines(b"\n\xff\xfe\n", b"\n"))),
     ]
 }
 
-/// The file that a server may refuse.
-const NO_TEXT: &str = "bytes that are no UTF-8";
+/// Name of the content that a server may refuse.
+const NOT_UTF8: &str = "bytes that are not UTF-8";
 
-fn contents(adds_lines: bool) -> Vec<Value> {
-    if !adds_lines {
+/// Returns texts, or members of entries, to append.
+fn contents(appends_lines: bool) -> Vec<Value> {
+    if !appends_lines {
         let texts = [
             "- plain\n",
             "- no newline",
@@ -100,53 +105,64 @@ fn contents(adds_lines: bool) -> Vec<Value> {
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    let ways = AppendEffect::all(bench.subject)?;
-    for &way in &ways {
-        let all = contents(way.adds_lines(bench.subject)?);
-        for (number, (name, held)) in files().into_iter().enumerate() {
-            if !bench.pick(number % ways.len() == way.0 % ways.len(), true) {
+    let effects = AppendEffect::all(bench.subject)?;
+    for &effect in &effects {
+        let all = contents(effect.appends_lines(bench.subject)?);
+        for (number, (name, initial)) in files().into_iter().enumerate() {
+            if !bench.pick(number % effects.len() == effect.0 % effects.len(), true) {
                 continue;
             }
-            // Each file gets others in the quick profile, and one way, so that all come to some file.
+            // The quick profile combines each file with one effect and three contents.
             let some = (0..3).map(|at| all[(number * 3 + at) % all.len()].clone());
-            let what = bench.pick(some.collect(), all.clone());
-            let held = held.map(Bytes);
-            let path = way.call(bench.subject, &what[0])?.path();
-            cases.push(Case::new(format!("{path}: {name}"), Appended { way, held, what }));
+            let contents = bench.pick(some.collect(), all.clone());
+            let initial = initial.map(Bytes);
+            let path = effect.call(bench.subject, &contents[0])?.path();
+            cases.push(Case::new(
+                format!("{path}: {name}"),
+                Appends {
+                    effect,
+                    initial,
+                    contents,
+                },
+            ));
         }
     }
     Ok(cases)
 }
 
-/// One thing alone.
+/// Returns a case for each append alone.
 fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(appended) = case.read::<Appended>() else {
+    let Ok(appends) = case.read::<Appends>() else {
         return Vec::new();
     };
-    if appended.what.len() < 2 {
+    if appends.contents.len() < 2 {
         return Vec::new();
     }
-    let one = |what: &Value| Appended {
-        what: vec![what.clone()],
-        ..appended.clone()
+    let one = |content: &Value| Appends {
+        contents: vec![content.clone()],
+        ..appends.clone()
     };
-    let all = appended.what.iter();
-    all.map(|what| Case::new(format!("{}, only {what}", case.name), one(what)))
+    let all = appends.contents.iter();
+    all.map(|content| Case::new(format!("{}, only {content}", case.name), one(content)))
         .collect()
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Appended { way, held, what } = case.read()?;
-    let path = way.call(bench.subject, &what[0])?.path();
+    let Appends {
+        effect,
+        initial,
+        contents,
+    } = case.read()?;
+    let path = effect.call(bench.subject, &contents[0])?.path();
     let scene = bench.scene(&[("README.md", "# Library\n")])?;
-    if let Some(held) = &held {
-        scene.put(&path, held.as_ref())?;
+    if let Some(initial) = &initial {
+        scene.put(&path, initial.as_ref())?;
         scene.commit_all("a file")?;
     }
-    let may_refuse = held.is_some_and(|held| str::from_utf8(held.as_ref()).is_err());
+    let may_refuse = initial.is_some_and(|initial| str::from_utf8(initial.as_ref()).is_err());
     let mut client = scene.start()?;
-    for what in &what {
-        let call = way.call(bench.subject, what)?;
+    for content in &contents {
+        let call = effect.call(bench.subject, content)?;
         let (moment, before) = (Moment::of(&scene)?, scene.read(&path));
         let reply = client.make(&call)?;
         let after = scene.read(&path);
@@ -154,20 +170,25 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             moment.same(&Moment::of(&scene)?)?;
             continue;
         }
-        accepted(&reply, "a valid entry")?;
-        judge_added(&call, before.as_deref(), after.as_deref())?;
+        ensure_accepted(&reply, "a valid entry")?;
+        judge_appended(&call, before.as_deref(), after.as_deref())?;
         let later = Moment::of(&scene)?;
         moment.same_documents(&later, &[&path])?;
         moment.same_around(&later)?;
         if bench.subject.should_commit() {
-            one_commit(&scene.library(), &moment, &later, &path)?;
+            ensure_one_commit(&scene.library(), &moment, &later, &path)?;
         }
     }
     Ok(())
 }
 
-/// Fails unless there is one commit more, of this file, as it lies in the folder.
-pub(super) fn one_commit(root: &std::path::Path, before: &Moment, after: &Moment, path: &str) -> Judgement {
+/// Fails unless one commit was made, it changes only `path`, and the working tree is clean.
+pub(super) fn ensure_one_commit(
+    root: &std::path::Path,
+    before: &Moment,
+    after: &Moment,
+    path: &str,
+) -> Judgement {
     let (old, new) = (&before.view.library, &after.view.library);
     let commits = new.commits_since(old);
     ensure(commits.len() == 1, || {
@@ -175,7 +196,7 @@ pub(super) fn one_commit(root: &std::path::Path, before: &Moment, after: &Moment
     })?;
     let parent = new.commits.get(1);
     ensure(parent == old.commits.first(), || {
-        "the commit does not stand on the last one".into()
+        "the commit's parent is not the previous commit".into()
     })?;
     let changed = ledger::git(root, &["show", "--format=", "--name-only", "-z", "HEAD"])?;
     let changed: Vec<_> = changed.split_terminator('\0').map(str::trim).collect();

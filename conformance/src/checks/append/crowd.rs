@@ -1,10 +1,10 @@
-//! Many who append at the same time, each to its own server process.
+//! Concurrent appends through several server processes.
 
 use std::{sync::Barrier, thread};
 
 use serde::{Deserialize, Serialize};
 
-use super::{AppendEffect, accepted, added};
+use super::{AppendEffect, appended_value, ensure_accepted};
 use crate::{
     check::{Bench, Case, Check, Severity},
     client::Client,
@@ -21,72 +21,71 @@ pub(super) const CHECK: Check = Check {
         "one-entry-per-line",
         "commit-per-entry",
     ],
-    states: "Entries that several processes append at once all arrive, each once, whole and in the \
-            order of its process.",
-    explains: "Several servers over one library are each asked for appendings one after the other, all at the same time, to \
-               one file or to all of the contract's. Afterwards each acknowledged entry must be in its file exactly once; \
-               what was there at first is what the file begins with; those of one process stand in their order; there is one \
-               commit for each, and the repository is sound.",
+    states: "Entries that several processes append at once all arrive, each once, whole and in the order of its \
+             process.",
+    explains: "Several servers for one library each make a series of appends, all at the same time, to one file or \
+               to all of the contract's files. Afterwards the file must begin with its initial content and contain \
+               each acknowledged entry exactly once, those of one process in order. There must be one commit for \
+               each entry, and the repository must be intact.",
     cases,
     judge,
     shrink,
 };
 
-/// So many servers, so many appendings each.
+/// Number of servers, and of appends through each.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Crowd {
-    /// The only file; all of them, if not given.
-    way: Option<AppendEffect>,
+struct AppendCrowd {
+    /// The effect to use; all effects if `None`.
+    #[serde(rename = "way")]
+    effect: Option<AppendEffect>,
     servers: usize,
-    appendings: usize,
+    #[serde(rename = "appendings")]
+    appends: usize,
 }
 
-impl Crowd {
+impl AppendCrowd {
     fn case(self, bench: &Bench<'_>) -> Result<Case, Stop> {
-        let file = match self.way {
-            Some(way) => way.call_of(bench.subject, "x")?.path(),
+        let file = match self.effect {
+            Some(effect) => effect.call_with_word(bench.subject, "x")?.path(),
             None => "all files".into(),
         };
         Ok(Case::new(self.name(&file), self))
     }
 
     fn name(self, file: &str) -> String {
-        format!(
-            "{} servers, {} appendings each: {file}",
-            self.servers, self.appendings
-        )
+        format!("{} servers, {} appends each: {file}", self.servers, self.appends)
     }
 }
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let (servers, appendings) = bench.pick((3, 10), (6, 30));
-    let ways = AppendEffect::all(bench.subject)?;
-    let all = ways.into_iter().map(Some).chain([None]);
-    all.map(|way| {
-        let crowd = Crowd {
-            way,
+    let (servers, appends) = bench.pick((3, 10), (6, 30));
+    let effects = AppendEffect::all(bench.subject)?;
+    let all = effects.into_iter().map(Some).chain([None]);
+    all.map(|effect| {
+        let crowd = AppendCrowd {
+            effect,
             servers,
-            appendings,
+            appends,
         };
         crowd.case(bench)
     })
     .collect()
 }
 
-/// Fewer servers and fewer appendings. Chance has a say in what fails, so each is tried a few times.
+/// Returns cases with fewer servers and appends, several times each because the failure depends on timing.
 fn shrink(case: &Case) -> Vec<Case> {
     const ATTEMPTS: usize = 4;
-    let Ok(crowd) = case.read::<Crowd>() else {
+    let Ok(crowd) = case.read::<AppendCrowd>() else {
         return Vec::new();
     };
     let smaller = [(2, 1), (1, 2), (3, 1), (2, 2), (2, 5), (3, 3)];
     let smaller = smaller
         .into_iter()
-        .filter(|(servers, appendings)| servers * appendings < crowd.servers * crowd.appendings);
-    let cases = smaller.map(|(servers, appendings)| {
-        let crowd = Crowd {
+        .filter(|(servers, appends)| servers * appends < crowd.servers * crowd.appends);
+    let cases = smaller.map(|(servers, appends)| {
+        let crowd = AppendCrowd {
             servers,
-            appendings,
+            appends,
             ..crowd
         };
         Case::new(crowd.name("smaller"), crowd)
@@ -94,27 +93,28 @@ fn shrink(case: &Case) -> Vec<Case> {
     cases.flat_map(|case| vec![case; ATTEMPTS]).collect()
 }
 
-const HELD: &str = "{\"timestamp\":\"2026-01-01T00:00:00Z\",\"event\":\"began\"}\n";
+/// Initial content of each file.
+const INITIAL: &str = "{\"timestamp\":\"2026-01-01T00:00:00Z\",\"event\":\"began\"}\n";
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let crowd: Crowd = case.read()?;
-    let ways = match crowd.way {
-        Some(way) => vec![way],
+    let crowd: AppendCrowd = case.read()?;
+    let effects = match crowd.effect {
+        Some(effect) => vec![effect],
         None => AppendEffect::all(bench.subject)?,
     };
-    let paths: Vec<_> = ways
+    let paths: Vec<_> = effects
         .iter()
-        .map(|way| Ok(way.call_of(bench.subject, "x")?.path()))
+        .map(|effect| Ok(effect.call_with_word(bench.subject, "x")?.path()))
         .collect::<Result<_, Stop>>()?;
-    let documents: Vec<_> = paths.iter().map(|path| (path.as_str(), HELD)).collect();
+    let documents: Vec<_> = paths.iter().map(|path| (path.as_str(), INITIAL)).collect();
     let scene = bench.scene(&documents)?;
     let before = scene.view()?.library;
     let calls_of = |server: usize| {
         let call = |number: usize| {
-            let way = ways[(server + number) % ways.len()];
-            way.call_of(bench.subject, &word(server, number))
+            let effect = effects[(server + number) % effects.len()];
+            effect.call_with_word(bench.subject, &word(server, number))
         };
-        (0..crowd.appendings).map(call).collect::<Result<Vec<_>, Stop>>()
+        (0..crowd.appends).map(call).collect::<Result<Vec<_>, Stop>>()
     };
     let mut clients = Vec::new();
     for server in 0..crowd.servers {
@@ -124,11 +124,11 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let append = |(mut client, calls): (Client<'_>, Vec<_>)| -> Judgement {
         barrier.wait();
         for call in &calls {
-            accepted(&client.make(call)?, "one of many appendings")?;
+            ensure_accepted(&client.make(call)?, "one of many concurrent appends")?;
         }
         Ok(())
     };
-    let made: Vec<Judgement> = thread::scope(|scope| {
+    let results: Vec<Judgement> = thread::scope(|scope| {
         let all: Vec<_> = clients
             .into_iter()
             .map(|each| scope.spawn(|| append(each)))
@@ -140,7 +140,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             })
             .collect()
     });
-    made.into_iter().collect::<Judgement>()?;
+    results.into_iter().collect::<Judgement>()?;
 
     for path in &paths {
         let found = scene.read(path).unwrap_or_default();
@@ -148,7 +148,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         for server in 0..crowd.servers {
             for (number, call) in calls_of(server)?.iter().enumerate() {
                 if call.path() == *path {
-                    let line = match added(call) {
+                    let line = match appended_value(call) {
                         serde_json::Value::String(text) => text.trim_end().to_owned(),
                         entry => entry.to_string(),
                     };
@@ -159,13 +159,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         ensure_arrived(path, &found, &expected)?;
     }
     let after = scene.view()?.library;
-    let (commits, calls) = (
-        after.commits_since(&before).len(),
-        crowd.servers * crowd.appendings,
-    );
+    let (commits, calls) = (after.commits_since(&before).len(), crowd.servers * crowd.appends);
     if bench.subject.should_commit() {
         ensure(commits == calls, || {
-            format!("{calls} appendings were acknowledged, and {commits} commits made")
+            format!("{calls} appends were acknowledged, but {commits} commits were made")
         })?;
         ensure(after.status.is_empty(), || {
             format!("git finds changes that are not committed: {}", after.status)
@@ -174,43 +171,44 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     ledger::fsck(&scene.library()).map_err(|error| fail(format!("the repository is damaged: {error}")))
 }
 
+/// Returns the word that identifies an entry.
 fn word(server: usize, number: usize) -> String {
     format!("s{server}-e{number}")
 }
 
-/// Fails unless the file begins as it did, and then has each of these lines once, those of one server in order.
+/// Fails unless the file is its initial content followed by each expected line once, those of one server in order.
 fn ensure_arrived(path: &str, found: &[u8], expected: &[(usize, usize, String)]) -> Judgement {
     let shown = |what: String| {
-        Err(fail(format!("`{path}`: {what}")).showing(path, Some(HELD.as_bytes()), Some(found)))
+        Err(fail(format!("`{path}`: {what}")).showing(path, Some(INITIAL.as_bytes()), Some(found)))
     };
-    let Some(came) = found.strip_prefix(HELD.as_bytes()) else {
-        return shown("what was there at first is no longer what the file begins with".into());
+    let Some(added) = found.strip_prefix(INITIAL.as_bytes()) else {
+        return shown("the file does not begin with its initial content".into());
     };
-    let came = String::from_utf8_lossy(came);
-    let lines: Vec<_> = came.lines().collect();
-    let place = |line: &String| lines.iter().position(|it| it == line);
+    let added = String::from_utf8_lossy(added);
+    let lines: Vec<_> = added.lines().collect();
+    let position = |line: &String| lines.iter().position(|it| it == line);
     for (server, number, line) in expected {
         let times = lines.iter().filter(|it| *it == line).count();
         if times != 1 {
             let what = word(*server, *number);
-            return shown(format!("{what} was acknowledged, and is there {times} times"));
+            return shown(format!("{what} was acknowledged, but occurs {times} times"));
         }
         let later = expected
             .iter()
             .find(|(of, other, _)| of == server && other > number);
         if let Some((_, other, later)) = later
-            && place(later) < place(line)
+            && position(later) < position(line)
         {
             let what = (word(*server, *number), word(*server, *other));
             return shown(format!(
-                "{} stands before {}, which its process appended earlier",
+                "{} precedes {}, which its process appended earlier",
                 what.1, what.0
             ));
         }
     }
     if lines.len() != expected.len() {
         return shown(format!(
-            "{} lines came, of which {} were appended",
+            "{} lines were added, but {} appends were acknowledged",
             lines.len(),
             expected.len()
         ));
@@ -223,10 +221,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lost_doubled_mixed_or_out_of_order_shows() {
+    fn lost_duplicate_mixed_and_misordered_lines_are_detected() {
         let expected = [(0, 0, "a".into()), (0, 1, "b".into()), (1, 0, "c".into())];
         let judged =
-            |lines: &str| ensure_arrived("x", format!("{HELD}{lines}").as_bytes(), &expected).is_ok();
+            |lines: &str| ensure_arrived("x", format!("{INITIAL}{lines}").as_bytes(), &expected).is_ok();
         assert!(judged("a\nb\nc\n") && judged("c\na\nb\n") && judged("a\nc\nb\n"));
         for wrong in [
             "a\nb\n",

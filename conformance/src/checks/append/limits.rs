@@ -1,12 +1,12 @@
-//! Sizes: what may come and what may be read, at the limits and around them, in bytes and in characters.
+//! Size limits of entries and files: sizes at, below and above each limit, in bytes and in characters.
 //!
-//! A contract says such limits in words, as in "100KB max file size, max 5KB per entry". Whether KB are thousands of bytes
-//! or 1024 is the server's to choose: what is below both must pass, what is above both must not.
+//! A contract states its limits in prose, as in "100KB max file size, max 5KB per entry". A KB is 1000 or 1024 bytes:
+//! sizes within both readings must be accepted, sizes beyond both must be refused.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{AppendEffect, accepted, added, judge as judge_added, refused};
+use super::{AppendEffect, appended_value, ensure_accepted, ensure_refused, judge as judge_appended};
 use crate::{
     Subject,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
@@ -20,11 +20,11 @@ pub(super) const ENTRIES: Check = Check {
     id: "append/entry-size",
     severity: Severity::Must,
     guarantees: &[LIMITS],
-    states: "An entry of the largest permitted size is appended whole; a larger one is refused, and \
-            nothing changes.",
-    explains: "Entries and texts just below and just above the contract's limit for an entry are appended: of letters of one \
-               byte, of two and of four, so that bytes and characters can't be taken for each other, and of what JSON has \
-               to escape. What is taken must be there to the last byte; what is refused must have left nothing.",
+    states: "An entry of the largest permitted size is appended whole; a larger one is refused, and nothing changes.",
+    explains: "Entries and texts just below and just above the contract's limit for an entry are appended. They \
+               consist of one-byte, two-byte and four-byte characters, to distinguish bytes from characters, and of \
+               characters that JSON has to escape. An accepted entry must be complete; a refused one must leave no \
+               trace.",
     cases: entry_cases,
     judge: entries,
     shrink: as_small_as_can_be,
@@ -35,29 +35,30 @@ pub(super) const READ: Check = Check {
     severity: Severity::Must,
     guarantees: &[LIMITS],
     states: "A file of the largest permitted size is read whole; no part of a larger one is returned.",
-    explains: "Files just below and just above the contract's limit for files are read, of letters of one byte and of two. \
-               What is told must be all that the file holds, or the call must be refused.",
+    explains: "Files just below and just above the contract's limit for files are read. They consist of one-byte and \
+               two-byte characters. The answer must contain the whole file, or the call must be refused.",
     cases: read_cases,
     judge: read,
     shrink: as_small_as_can_be,
 };
 
-/// The guarantee whose words have the limits: of files, then of entries.
+/// Guarantee whose text states the limits: first of files, then of entries.
 const LIMITS: &str = "size-limits";
 
-/// A size that is tried.
+/// An entry or a file of a given size.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Size {
-    /// Not used for files.
-    way: AppendEffect,
-    /// What it is made of.
+    /// Effect that appends the entry; unused for files.
+    #[serde(rename = "way")]
+    effect: AppendEffect,
+    /// Character that the content repeats.
     letter: String,
-    /// The limit of the entry's line or the text, or of the file.
+    /// Size of the entry's line, the text or the file, in bytes.
     bytes: usize,
     is_allowed: bool,
 }
 
-/// The contract's limits in KB, in the order in which it says them.
+/// Returns the contract's limits in KB, in the order of its text.
 fn limits(subject: &Subject) -> Vec<usize> {
     let mut guarantees = subject.contract.guarantees.iter();
     let text = guarantees.find(|it| it.id == LIMITS).map_or("", |it| it.text);
@@ -67,21 +68,21 @@ fn limits(subject: &Subject) -> Vec<usize> {
     before.filter_map(|digits| digits?.parse().ok()).collect()
 }
 
-/// The limit of that number, as bytes that are within it and bytes that are not, whatever KB are.
-fn around(subject: &Subject, number: usize) -> Result<(usize, usize), Stop> {
+/// Returns the largest size certainly within a limit and the smallest certainly beyond it, in bytes.
+fn bounds(subject: &Subject, number: usize) -> Result<(usize, usize), Stop> {
     let limit = limits(subject).get(number).copied();
     let limit = limit.ok_or_else(|| Stop::NotApplicable("the contract has no such limit".into()))?;
     Ok((limit * 1000, limit * 1024 + 1))
 }
 
 fn entry_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let (within, beyond) = around(bench.subject, 1)?;
+    let (within, beyond) = bounds(bench.subject, 1)?;
     let mut cases = Vec::new();
-    let ways = AppendEffect::all(bench.subject)?;
-    for &way in &ways {
-        let path = way.call_of(bench.subject, "x")?.path();
-        for (number, letter) in ["x", "é", "\u{1f600}", "\"", "\n"].into_iter().enumerate() {
-            if !bench.pick(number % ways.len() == way.0 % ways.len(), true) {
+    let effects = AppendEffect::all(bench.subject)?;
+    for &effect in &effects {
+        let path = effect.call_with_word(bench.subject, "x")?.path();
+        for (number, character) in ["x", "é", "\u{1f600}", "\"", "\n"].into_iter().enumerate() {
+            if !bench.pick(number % effects.len() == effect.0 % effects.len(), true) {
                 continue;
             }
             let sizes = [
@@ -92,33 +93,38 @@ fn entry_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             ];
             for (bytes, is_allowed) in sizes {
                 let size = Size {
-                    way,
-                    letter: letter.into(),
+                    effect,
+                    letter: character.into(),
                     bytes,
                     is_allowed,
                 };
-                cases.push(Case::new(format!("{bytes} bytes of {letter} for {path}"), size));
+                cases.push(Case::new(
+                    format!("{bytes} bytes of {character} for {path}"),
+                    size,
+                ));
             }
         }
     }
     Ok(cases)
 }
 
-/// What is as large as that, when it is written down.
-fn sized(subject: &Subject, size: &Size) -> Result<Value, Stop> {
-    let (letter, bytes) = (&size.letter, size.bytes);
-    let fill = |bytes: usize, each: usize| letter.repeat(bytes / each) + &"x".repeat(bytes % each);
-    if !size.way.adds_lines(subject)? {
-        return Ok(fill(bytes, letter.len()).into());
+/// Returns a text or entry of that size as written to the file.
+fn content_of_size(subject: &Subject, size: &Size) -> Result<Value, Stop> {
+    let (character, bytes) = (&size.letter, size.bytes);
+    let fill = |bytes: usize, each: usize| character.repeat(bytes / each) + &"x".repeat(bytes % each);
+    if !size.effect.appends_lines(subject)? {
+        return Ok(fill(bytes, character.len()).into());
     }
-    let around = added(&size.way.call(subject, &json!({ "text": "" }))?).to_string();
-    let each = json!(letter).to_string().len() - 2;
-    Ok(json!({ "text": fill(bytes - around.len(), each) }))
+    let empty = appended_value(&size.effect.call(subject, &json!({ "text": "" }))?).to_string();
+    let each = json!(character).to_string().len() - 2;
+    Ok(json!({ "text": fill(bytes - empty.len(), each) }))
 }
 
 fn entries(bench: &Bench<'_>, case: &Case) -> Judgement {
     let size: Size = case.read()?;
-    let call = size.way.call(bench.subject, &sized(bench.subject, &size)?)?;
+    let call = size
+        .effect
+        .call(bench.subject, &content_of_size(bench.subject, &size)?)?;
     let path = call.path();
     let scene = bench.scene(&[(&*path, "{}\n")])?;
     let mut client = scene.start()?;
@@ -126,26 +132,26 @@ fn entries(bench: &Bench<'_>, case: &Case) -> Judgement {
     let reply = client.make(&call)?;
     let what = format!("an entry of {} bytes", size.bytes);
     if size.is_allowed {
-        accepted(&reply, &what)?;
-        judge_added(&call, Some(b"{}\n"), scene.read(&path).as_deref())
+        ensure_accepted(&reply, &what)?;
+        judge_appended(&call, Some(b"{}\n"), scene.read(&path).as_deref())
     } else {
-        refused(&reply, &what)?;
+        ensure_refused(&reply, &what)?;
         before.same(&Moment::of(&scene)?)
     }
 }
 
 fn read_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let (within, beyond) = around(bench.subject, 0)?;
+    let (within, beyond) = bounds(bench.subject, 0)?;
     let mut cases = Vec::new();
-    for letter in ["x", "é"] {
+    for character in ["x", "é"] {
         for (bytes, is_allowed) in [(within, true), (beyond, false), (beyond * 20, false)] {
             let size = Size {
-                way: AppendEffect(0),
-                letter: letter.into(),
+                effect: AppendEffect(0),
+                letter: character.into(),
                 bytes,
                 is_allowed,
             };
-            cases.push(Case::new(format!("a file of {bytes} bytes of {letter}"), size));
+            cases.push(Case::new(format!("a file of {bytes} bytes of {character}"), size));
         }
     }
     Ok(cases)
@@ -155,12 +161,12 @@ fn read(bench: &Bench<'_>, case: &Case) -> Judgement {
     let size: Size = case.read()?;
     let (tool, policy) = policy::tool(bench.subject)?;
     let path = policy::sample(policy);
-    let letter = &size.letter;
-    let text = letter.repeat(size.bytes / letter.len()) + &"x".repeat(size.bytes % letter.len());
+    let character = &size.letter;
+    let text = character.repeat(size.bytes / character.len()) + &"x".repeat(size.bytes % character.len());
     let scene = bench.scene(&[(&*path, &text)])?;
     let call = policy::call(tool, &path)?;
     match scene.start()?.make(&call)? {
-        Reply::Done(done) if size.is_allowed => ensure(policy::tells(&done.response, &text), || {
+        Reply::Done(done) if size.is_allowed => ensure(policy::contains_text(&done.response, &text), || {
             format!("a file of {} bytes was not read whole", size.bytes)
         }),
         Reply::Done(_) => Err(fail(format!("a file of {} bytes was read", size.bytes))),
@@ -175,23 +181,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limits_are_read_from_the_contracts_words() {
+    fn limits_are_parsed_from_the_contracts_text() {
         let subject = super::super::tests::subject();
         assert_eq!(limits(&subject), [100, 5]);
-        for way in AppendEffect::all(&subject).unwrap() {
-            for (letter, bytes) in [("x", 5000), ("é", 5001), ("\"", 4999), ("\u{1f600}", 5000)] {
+        for effect in AppendEffect::all(&subject).unwrap() {
+            for (character, bytes) in [("x", 5000), ("é", 5001), ("\"", 4999), ("\u{1f600}", 5000)] {
                 let size = Size {
-                    way,
-                    letter: letter.into(),
+                    effect,
+                    letter: character.into(),
                     bytes,
                     is_allowed: true,
                 };
-                let call = way.call(&subject, &sized(&subject, &size).unwrap()).unwrap();
-                let made = match added(&call) {
+                let call = effect
+                    .call(&subject, &content_of_size(&subject, &size).unwrap())
+                    .unwrap();
+                let made = match appended_value(&call) {
                     Value::String(text) => text,
                     entry => entry.to_string(),
                 };
-                assert_eq!(made.len(), bytes, "{letter}");
+                assert_eq!(made.len(), bytes, "{character}");
             }
         }
     }

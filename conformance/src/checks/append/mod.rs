@@ -1,7 +1,6 @@
-//! Tools that only add to the ends of files: what was there stays, what comes is there once and whole, and nothing else is
-//! taken.
+//! Append-only tools: the file keeps its content, each entry is appended once and whole, and no other file is accepted.
 //!
-//! Which files there are, and what an entry must have, stands in the contract; a check takes every effect that appends.
+//! The contract declares the files and the schema of an entry. Each check covers all effects that append.
 
 mod content;
 mod crowd;
@@ -37,15 +36,15 @@ pub(super) const CHECKS: &[Check] = &[
     crowd::CHECK,
 ];
 
-/// A way to add to a file: the number of an effect among those of the contract that do.
+/// Index of an effect among the contract's effects that append to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct AppendEffect(usize);
 
 impl AppendEffect {
-    /// All that the server has.
+    /// Returns all appending effects that the server supports.
     ///
     /// # Errors
-    /// When it has none.
+    /// If there are none.
     fn all(subject: &Subject) -> Result<Vec<Self>, Stop> {
         let all: Vec<_> = (0..effects(subject).len()).map(Self).collect();
         if all.is_empty() {
@@ -54,30 +53,31 @@ impl AppendEffect {
         Ok(all)
     }
 
-    fn of(self, subject: &Subject) -> Result<(&'static ToolSpec, &'static Effect), Stop> {
+    /// Returns the effect and its tool.
+    fn resolve(self, subject: &Subject) -> Result<(&'static ToolSpec, &'static Effect), Stop> {
         let found = effects(subject).get(self.0).copied();
         found.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))
     }
 
-    /// Whether what comes is an object, on a line of its own.
-    fn adds_lines(self, subject: &Subject) -> Result<bool, Stop> {
-        Ok(self.of(subject)?.1.kind == EffectKind::AppendLine)
+    /// Returns true if the effect appends JSON objects, one per line.
+    fn appends_lines(self, subject: &Subject) -> Result<bool, Stop> {
+        Ok(self.resolve(subject)?.1.kind == EffectKind::AppendLine)
     }
 
-    /// The call that adds `what`: a text, or members of an object that come after those of the contract's example.
+    /// Returns the call that appends `what`: a text, or an object whose members extend the contract's example.
     fn call(self, subject: &Subject, what: &Value) -> Result<Call, Stop> {
-        let (tool, effect) = self.of(subject)?;
+        let (tool, effect) = self.resolve(subject)?;
         let with = With {
             path: DOCUMENT,
             ..With::default()
         };
-        let lacking = || Stop::Harness("the contract has no example of an appending".into());
-        let mut call = with_effect(tool, effect, with).ok_or_else(lacking)?;
-        let at = effect.content.ok_or_else(lacking)?;
+        let no_example = || Stop::Harness("the contract has no example of an append".into());
+        let mut call = with_effect(tool, effect, with).ok_or_else(no_example)?;
+        let at = effect.content.ok_or_else(no_example)?;
         let what = match what {
             Value::Object(members) => {
                 let mut object = call.arguments.pointer(at).cloned().unwrap_or_default();
-                let object = object.as_object_mut().ok_or_else(lacking)?;
+                let object = object.as_object_mut().ok_or_else(no_example)?;
                 object.shift_remove("conformance");
                 object.extend(members.clone());
                 object.clone().into()
@@ -88,9 +88,9 @@ impl AppendEffect {
         Ok(call)
     }
 
-    /// As [`call`](Self::call), with a word that can be told from others.
-    fn call_of(self, subject: &Subject, word: &str) -> Result<Call, Stop> {
-        let what = if self.adds_lines(subject)? {
+    /// Returns the call that appends an entry containing `word`.
+    fn call_with_word(self, subject: &Subject, word: &str) -> Result<Call, Stop> {
+        let what = if self.appends_lines(subject)? {
             json!({ "word": word })
         } else {
             format!("- {word}\n").into()
@@ -99,16 +99,18 @@ impl AppendEffect {
     }
 }
 
+/// Returns the appending effects that the server supports, with their tools.
 fn effects(subject: &Subject) -> Vec<(&'static ToolSpec, &'static Effect)> {
-    let adds = |kind| matches!(kind, EffectKind::Append | EffectKind::AppendLine);
+    let appends = |kind| matches!(kind, EffectKind::Append | EffectKind::AppendLine);
     let tools = subject.tools();
     let all = tools.flat_map(|tool| tool.effects.iter().map(move |effect| (tool, effect)));
-    let known = all.filter(|(tool, effect)| adds(effect.kind) && subject.adapter.has(tool, Some(effect)));
-    known.collect()
+    let supported =
+        all.filter(|(tool, effect)| appends(effect.kind) && subject.adapter.has(tool, Some(effect)));
+    supported.collect()
 }
 
-/// What a call adds.
-fn added(call: &Call) -> Value {
+/// Returns the text or entry that a call appends.
+fn appended_value(call: &Call) -> Value {
     let effect = call.tool.effect(&call.arguments);
     let at = effect.and_then(|effect| effect.content);
     at.and_then(|at| call.arguments.pointer(at))
@@ -116,67 +118,69 @@ fn added(call: &Call) -> Value {
         .unwrap_or_default()
 }
 
-/// Fails unless a file that held `before` holds that and what `call` adds, and no more.
+/// Fails unless `after` is `before` followed by exactly the entry of `call`.
 fn judge(call: &Call, before: Option<&[u8]>, after: Option<&[u8]>) -> Judgement {
     let path = call.path();
     let wrong = |what: String| Err(fail(format!("`{path}`: {what}")).showing(&path, before, after));
-    let held = before.unwrap_or_default();
+    let old = before.unwrap_or_default();
     let Some(found) = after else {
-        return wrong("the call was acknowledged, and there is no file".into());
+        return wrong("the call was acknowledged, but the file does not exist".into());
     };
-    let Some(mut came) = found.strip_prefix(held) else {
-        return wrong("what was there before the call is no longer what the file begins with".into());
+    let Some(mut appended) = found.strip_prefix(old) else {
+        return wrong("the file does not begin with its content before the call".into());
     };
-    if !held.is_empty() && !held.ends_with(b"\n") {
-        let Some(rest) = after_ending(came) else {
-            return wrong("the last line had no end, and what came stands on it".into());
+    if !old.is_empty() && !old.ends_with(b"\n") {
+        let Some(rest) = strip_leading_newline(appended) else {
+            return wrong("the entry was appended to a last line without a line ending".into());
         };
-        came = rest;
+        appended = rest;
     }
-    match added(call) {
+    match appended_value(call) {
         Value::String(text) => {
-            let rest = came.strip_prefix(text.as_bytes());
-            let is_whole = rest.is_some_and(|rest| rest.is_empty() || after_ending(rest) == Some(b""));
+            let rest = appended.strip_prefix(text.as_bytes());
+            let is_whole =
+                rest.is_some_and(|rest| rest.is_empty() || strip_leading_newline(rest) == Some(b""));
             if !is_whole {
-                return wrong("what came is not the text, with at most a line ending after it".into());
+                return wrong("the appended bytes are not the text with at most one line ending".into());
             }
         }
         entry => {
-            let Some(line) = without_ending(came) else {
-                return wrong("the entry's line has no end".into());
+            let Some(line) = strip_trailing_newline(appended) else {
+                return wrong("the entry's line has no line ending".into());
             };
             if line.contains(&b'\n') || line.contains(&b'\r') {
-                return wrong("what came is more than one line".into());
+                return wrong("more than one line was appended".into());
             }
-            // As text, since the order of members counts.
+            // Compared as text because the order of members matters.
             let line = serde_json::from_slice::<Value>(line).map(|line| line.to_string());
             if line.ok() != Some(entry.to_string()) {
-                return wrong("the line that came is not the entry".into());
+                return wrong("the appended line is not the entry".into());
             }
         }
     }
     Ok(())
 }
 
-/// What comes after the line ending that `bytes` begin with.
-fn after_ending(bytes: &[u8]) -> Option<&[u8]> {
+/// Strips a leading line ending; returns `None` if there is none.
+fn strip_leading_newline(bytes: &[u8]) -> Option<&[u8]> {
     bytes.strip_prefix(b"\r\n").or_else(|| bytes.strip_prefix(b"\n"))
 }
 
-fn without_ending(bytes: &[u8]) -> Option<&[u8]> {
+/// Strips a trailing line ending; returns `None` if there is none.
+fn strip_trailing_newline(bytes: &[u8]) -> Option<&[u8]> {
     bytes.strip_suffix(b"\r\n").or_else(|| bytes.strip_suffix(b"\n"))
 }
 
-/// Fails if a call that must be accepted was not.
-fn accepted(reply: &Reply, what: &str) -> Judgement {
+/// Fails if a call that must be accepted was refused.
+fn ensure_accepted(reply: &Reply, what: &str) -> Judgement {
     match reply {
         Reply::Done(_) => Ok(()),
         Reply::Refused(refusal) => Err(fail(format!("{what} was refused: {}", refusal.message))),
     }
 }
 
-/// Fails if a call that must be refused was not.
-fn refused(reply: &Reply, what: &str) -> Judgement {
+/// Fails if a call that must be refused was accepted.
+fn ensure_refused(reply: &Reply, what: &str) -> Judgement {
     ensure(matches!(reply, Reply::Refused(_)), || {
         format!("{what} was accepted")
     })
@@ -193,16 +197,18 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_there_and_the_entry_pass() {
+    fn only_the_old_content_followed_by_the_entry_passes() {
         let subject = subject();
-        let way = |lines| {
+        let effect = |lines| {
             let mut all = AppendEffect::all(&subject).unwrap().into_iter();
-            all.find(|way| way.adds_lines(&subject).unwrap() == lines)
+            all.find(|effect| effect.appends_lines(&subject).unwrap() == lines)
                 .unwrap()
         };
-        let entry = way(true).call(&subject, &json!({ "b": 1, "a": "x\ny" })).unwrap();
-        let text = way(false).call(&subject, &json!("- new")).unwrap();
-        let line = added(&entry).to_string();
+        let entry = effect(true)
+            .call(&subject, &json!({ "b": 1, "a": "x\ny" }))
+            .unwrap();
+        let text = effect(false).call(&subject, &json!("- new")).unwrap();
+        let line = appended_value(&entry).to_string();
         let judged = |call: &Call, before: Option<&str>, after: &str| {
             judge(call, before.map(str::as_bytes), Some(after.as_bytes())).is_ok()
         };

@@ -1,9 +1,11 @@
-//! Random programs of appendings, refusals, a person's edits, commits and restarts.
+//! Random programs of appends, refused calls, a person's edits, commits and restarts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{AppendEffect, accepted, content::one_commit, judge as judge_added, refused};
+use super::{
+    AppendEffect, content::ensure_one_commit, ensure_accepted, ensure_refused, judge as judge_appended,
+};
 use crate::{
     check::{Bench, Case, Check, Severity, fewer_steps},
     judgement::{Judgement, Stop, ensure},
@@ -19,27 +21,27 @@ pub(super) const CHECK: Check = Check {
         "one-entry-per-line",
         "commit-per-entry",
     ],
-    states: "Whatever happens in between, an append adds exactly its entry to the file as it then is.",
-    explains: "Programs are made at random from the seed: appendings to all files, calls that must be refused, a person who \
-               edits a file, leaves its last line open, deletes it, commits or does not, and restarts of the server. After \
-               each appending the file must begin with all that it was, a person's uncommitted bytes included, and have the \
-               entry after it; its commit is of that file alone. After a refusal all must be as before. A failing program \
-               is made shorter.",
+    states: "Whatever happens in between, an append adds exactly its entry to the file's current content.",
+    explains: "Programs are generated from the seed: appends to all files, calls that must be refused, a person who \
+               edits a file, leaves its last line without a line ending, deletes it, and sometimes commits, and \
+               restarts of the server. After each append the file must be its previous content, including a person's \
+               uncommitted bytes, followed by the entry, and the commit must change that file only. A refused call \
+               must change nothing. A failing program is shortened.",
     cases,
     judge,
-    shrink: fewer_steps::<Step>,
+    shrink: fewer_steps::<Action>,
 };
 
-/// One thing that happens.
+/// One step of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Step {
+enum Action {
     Append(AppendEffect),
-    /// Size far beyond the limit.
+    /// Appends an entry far beyond the size limit.
     AppendTooMuch(AppendEffect),
-    /// A person adds a line, with its end or without.
+    /// A person adds a line, with a line ending if true.
     EditLine(AppendEffect, bool),
-    /// A person writes the file anew.
+    /// A person overwrites the file.
     Rewrite(AppendEffect),
     Delete(AppendEffect),
     Commit,
@@ -47,43 +49,43 @@ enum Step {
 }
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let ways = AppendEffect::all(bench.subject)?;
+    let effects = AppendEffect::all(bench.subject)?;
     let mut dice = bench.dice("append/program");
     let mut step = || {
-        let way = ways[dice.usize(..ways.len())];
+        let effect = effects[dice.usize(..effects.len())];
         match dice.u8(..12) {
-            0 => Step::AppendTooMuch(way),
-            1 | 2 => Step::EditLine(way, dice.bool()),
-            3 => Step::Rewrite(way),
-            4 => Step::Delete(way),
-            5 => Step::Commit,
-            6 => Step::Restart,
-            _ => Step::Append(way),
+            0 => Action::AppendTooMuch(effect),
+            1 | 2 => Action::EditLine(effect, dice.bool()),
+            3 => Action::Rewrite(effect),
+            4 => Action::Delete(effect),
+            5 => Action::Commit,
+            6 => Action::Restart,
+            _ => Action::Append(effect),
         }
     };
-    let mut program = || -> Vec<Step> { (0..14).map(|_| step()).collect() };
+    let mut program = || -> Vec<Action> { (0..14).map(|_| step()).collect() };
     let cases = (0..bench.pick(8, 150)).map(|number| Case::new(format!("program {number}"), program()));
     Ok(cases.collect())
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let steps: Vec<Step> = case.read()?;
+    let steps: Vec<Action> = case.read()?;
     let scene = bench.scene(&[("README.md", "# Library\n")])?;
     let mut client = scene.start()?;
-    let path = |way: AppendEffect| Ok::<_, Stop>(way.call_of(bench.subject, "x")?.path());
+    let path = |effect: AppendEffect| Ok::<_, Stop>(effect.call_with_word(bench.subject, "x")?.path());
     for (number, step) in steps.iter().enumerate() {
         match *step {
-            Step::Append(way) => {
-                let call = way.call_of(bench.subject, &format!("entry {number}"))?;
+            Action::Append(effect) => {
+                let call = effect.call_with_word(bench.subject, &format!("entry {number}"))?;
                 let path = call.path();
                 let (moment, before) = (Moment::of(&scene)?, scene.read(&path));
-                accepted(&client.make(&call)?, "a valid entry")?;
-                judge_added(&call, before.as_deref(), scene.read(&path).as_deref())?;
+                ensure_accepted(&client.make(&call)?, "a valid entry")?;
+                judge_appended(&call, before.as_deref(), scene.read(&path).as_deref())?;
                 let after = Moment::of(&scene)?;
                 moment.same_documents(&after, &[&path])?;
                 let is_clean = moment.view.library.status.is_empty();
                 if bench.subject.should_commit() && is_clean {
-                    one_commit(&scene.library(), &moment, &after, &path)?;
+                    ensure_one_commit(&scene.library(), &moment, &after, &path)?;
                 }
                 let kept = moment.view.library.commits.iter().rev();
                 ensure(
@@ -94,25 +96,25 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                         .iter()
                         .rev()
                         .take(moment.view.library.commits.len())),
-                    || "commits that were there are no longer what HEAD stands on".into(),
+                    || "commits from before the call are no longer in HEAD's history".into(),
                 )?;
             }
-            Step::AppendTooMuch(way) => {
-                let much = "x".repeat(200_000);
-                let what = if way.adds_lines(bench.subject)? {
-                    json!({ "text": much })
+            Action::AppendTooMuch(effect) => {
+                let text = "x".repeat(200_000);
+                let what = if effect.appends_lines(bench.subject)? {
+                    json!({ "text": text })
                 } else {
-                    much.into()
+                    text.into()
                 };
                 let moment = Moment::of(&scene)?;
-                refused(
-                    &client.make(&way.call(bench.subject, &what)?)?,
+                ensure_refused(
+                    &client.make(&effect.call(bench.subject, &what)?)?,
                     "an entry of 200 KB",
                 )?;
                 moment.same(&Moment::of(&scene)?)?;
             }
-            Step::EditLine(way, has_end) => {
-                let path = path(way)?;
+            Action::EditLine(effect, has_end) => {
+                let path = path(effect)?;
                 let mut bytes = scene.read(&path).unwrap_or_default();
                 if !bytes.is_empty() && !bytes.ends_with(b"\n") {
                     bytes.push(b'\n');
@@ -121,16 +123,16 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 bytes.extend(has_end.then_some(b'\n'));
                 scene.put(&path, bytes)?;
             }
-            Step::Rewrite(way) => scene.put(&path(way)?, format!("{{\"anew\":{number}}}\r\n"))?,
-            Step::Delete(way) => {
-                let path = path(way)?;
+            Action::Rewrite(effect) => scene.put(&path(effect)?, format!("{{\"anew\":{number}}}\r\n"))?,
+            Action::Delete(effect) => {
+                let path = path(effect)?;
                 if scene.path(&path).exists() {
                     scene.trace(format!("a person deletes `{path}`"));
                     std::fs::remove_file(scene.path(&path))?;
                 }
             }
-            Step::Commit => scene.commit_all("a person's")?,
-            Step::Restart => {
+            Action::Commit => scene.commit_all("a person's")?,
+            Action::Restart => {
                 client.close()?;
                 client = scene.start()?;
             }

@@ -1,11 +1,11 @@
-//! The files that may be appended to: those of the contract, and no others by whatever name or link.
+//! Target files: only the files of the contract can be appended to, whatever the name or link.
 
 use std::os::unix::fs::symlink;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{AppendEffect, refused};
+use super::{AppendEffect, ensure_refused};
 use crate::{
     attacks,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
@@ -21,9 +21,9 @@ pub(super) const NAMES: Check = Check {
     severity: Severity::Must,
     guarantees: &["target-files-only"],
     states: "A file that the contract does not list is refused under every name, and nothing changes.",
-    explains: "Where a listed file's name stands, other names come: of files that are there and that are not, the listed \
-               ones in capitals, with a path, an extension or a blank more, and all attacks on paths of the table. Whatever \
-               stands beside it in the request, each must be refused, with not a byte changed.",
+    explains: "A listed file's name is replaced in calls: by names of existing and missing files, by the listed \
+               names in capitals or with an added path, extension or blank, and by all attacks on paths of the \
+               table. Each call must be refused, whatever else the request contains, and no byte may change.",
     cases: name_cases,
     judge: names,
     shrink: one_name,
@@ -34,24 +34,26 @@ pub(super) const LINKS: Check = Check {
     severity: Severity::Must,
     guarantees: &["target-files-only"],
     states: "If a listed file, or its folder, is a link, nothing is written to the link's target.",
-    explains: "A listed file is a symbolic link to a file outside of the library, or to another file in it, and its folder is \
-               a link to another folder. The call is refused, or the link makes way for a file; what it leads to stays.",
+    explains: "A listed file is a symbolic link to a file outside of the library or to another file in it, or its \
+               folder is a link to another folder. The call must be refused or must replace the link by a file; the \
+               link's target must not change.",
     cases: link_cases,
     judge: links,
     shrink: as_small_as_can_be,
 };
 
-/// Names that are tried in the place of a listed one.
+/// Names to replace a listed file's name with.
 #[derive(Debug, Serialize, Deserialize)]
 struct TargetNames {
-    way: AppendEffect,
+    #[serde(rename = "way")]
+    effect: AppendEffect,
     names: Vec<String>,
 }
 
 fn name_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    for way in AppendEffect::all(bench.subject)? {
-        let call = way.call_of(bench.subject, "x")?;
+    for effect in AppendEffect::all(bench.subject)? {
+        let call = effect.call_with_word(bench.subject, "x")?;
         let listed = call.tool.path.and_then(|at| call.arguments.pointer(at)?.as_str());
         let is_listed = call.tool.effects.iter().any(|effect| effect.when.is_some());
         let Some(listed) = listed.filter(|_| is_listed) else {
@@ -94,16 +96,16 @@ fn name_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             let names = names.to_vec();
             cases.push(Case::new(
                 format!("instead of {listed}, {number}"),
-                TargetNames { way, names },
+                TargetNames { effect, names },
             ));
         }
     }
     Ok(cases)
 }
 
-/// Each name by itself.
+/// Returns a case for each name alone.
 fn one_name(case: &Case) -> Vec<Case> {
-    let Ok(TargetNames { way, names }) = case.read() else {
+    let Ok(TargetNames { effect, names }) = case.read() else {
         return Vec::new();
     };
     if names.len() < 2 {
@@ -112,61 +114,61 @@ fn one_name(case: &Case) -> Vec<Case> {
     let all = names.into_iter();
     all.map(|name| {
         let names = vec![name];
-        Case::new(case.name.clone(), TargetNames { way, names })
+        Case::new(case.name.clone(), TargetNames { effect, names })
     })
     .collect()
 }
 
 fn names(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let TargetNames { way, names } = case.read()?;
+    let TargetNames { effect, names } = case.read()?;
     let scene = bench.scene(&[("notes/plan.md", "# Plan\n"), ("README.md", "# Library\n")])?;
     let mut client = scene.start()?;
     let before = Moment::of(&scene)?;
     for name in names {
-        let mut call = way.call_of(bench.subject, "x")?;
+        let mut call = effect.call_with_word(bench.subject, "x")?;
         let at = call.tool.path.unwrap_or_default();
         put(&mut call.arguments, at, name.as_str().into());
         if let Some(message) = client.attempt(call.tool, &call.arguments)? {
             let reply = bench.subject.adapter.reply(call.tool, &message);
-            refused(&reply, &format!("`{}`", name.escape_debug()))?;
+            ensure_refused(&reply, &format!("`{}`", name.escape_debug()))?;
         }
     }
     before.same(&Moment::of(&scene)?)
 }
 
-/// Where links lead.
-const LINKS_TO: [&str; 4] = ["outside", "inside", "nowhere", "another folder"];
+/// Kinds of link targets.
+const LINK_TARGETS: [&str; 4] = ["outside", "inside", "nowhere", "another folder"];
 
 fn link_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    for way in AppendEffect::all(bench.subject)? {
-        let path = way.call_of(bench.subject, "x")?.path();
-        for to in LINKS_TO {
-            cases.push(Case::new(format!("{path}: {to}"), json!([way, to])));
+    for effect in AppendEffect::all(bench.subject)? {
+        let path = effect.call_with_word(bench.subject, "x")?.path();
+        for to in LINK_TARGETS {
+            cases.push(Case::new(format!("{path}: {to}"), json!([effect, to])));
         }
     }
     Ok(cases)
 }
 
 fn links(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let (way, to): (AppendEffect, String) = case.read()?;
-    let call = way.call_of(bench.subject, "x")?;
+    let (effect, to): (AppendEffect, String) = case.read()?;
+    let call = effect.call_with_word(bench.subject, "x")?;
     let path = call.path();
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let up = "../".repeat(folder.split('/').filter(|part| !part.is_empty()).count());
     let inside = format!("elsewhere/{name}");
     let scene = bench.scene(&[(&*inside, "{}\n"), ("README.md", "# Library\n")])?;
-    let (link, leads_to) = match &*to {
+    let (link, target) = match &*to {
         "outside" => (path.clone(), format!("{up}../outside/secret.md")),
         "inside" => (path.clone(), format!("{up}{inside}")),
         "nowhere" => (path.clone(), format!("{up}../outside/new.md")),
         _ if folder.is_empty() => return Ok(()),
         _ => (folder.to_owned(), format!("{}elsewhere", &up[3..])),
     };
-    scene.trace(format!("a person links `{link}` to `{leads_to}`"));
+    scene.trace(format!("a person links `{link}` to `{target}`"));
     let link = scene.path(&link);
     std::fs::create_dir_all(link.parent().unwrap_or(&link))?;
-    symlink(&leads_to, &link)?;
+    symlink(&target, &link)?;
     scene.commit_all("a link")?;
     let mut client = scene.start()?;
     let before = Moment::of(&scene)?;
@@ -178,18 +180,14 @@ fn links(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
     let held = scene.read(&inside);
     ensure(held.as_deref() == Some(b"{}\n"), || {
-        format!("`{path}` is a link, and `{inside}`, to which it leads, was written to")
+        format!("`{path}` is a link, and its target `{inside}` was changed")
     })?;
     let secret = scene.read("../outside/secret.md");
     ensure(secret.as_deref() == Some(SECRET.as_bytes()), || {
-        "a file outside of the library was written to".into()
+        "a file outside of the library was changed".into()
     })?;
     ensure(
-        !Value::is_null(&super::added(&call)) && !link.is_symlink(),
-        || {
-            format!(
-                "the call was acknowledged, and `{path}` is still a link that nothing was written through"
-            )
-        },
+        !Value::is_null(&super::appended_value(&call)) && !link.is_symlink(),
+        || format!("the call was acknowledged, but `{path}` is still a link and its target is unchanged"),
     )
 }

@@ -1,10 +1,10 @@
-//! Times: what is one, with its offset, and what only looks like it.
+//! Timestamps: RFC 3339 times with an offset, and texts that only resemble them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::ToolSpec;
 
-use super::{AppendEffect, accepted, judge as judge_added, refused};
+use super::{AppendEffect, ensure_accepted, ensure_refused, judge as judge_appended};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop},
@@ -16,17 +16,18 @@ pub(super) const CHECK: Check = Check {
     id: "append/timestamp",
     severity: Severity::Must,
     guarantees: &["timestamp-required"],
-    states: "An entry without an RFC 3339 time, offset included, is refused; one with it is kept \
-            unchanged.",
-    explains: "Wherever the contract's schema wants a date and time, every entry is given without one, with something else, \
-               with times that lack their offset, days that are on no calendar, and times that are fine though unusual. A \
-               refused entry must leave nothing.",
+    states: "An entry without an RFC 3339 time, offset included, is refused; one with it is stored unchanged.",
+    explains: "Wherever the contract's schema requires a date and time, entries are given without one, with other \
+               types, with times without an offset, with impossible dates, and with valid but unusual times. A \
+               refused entry must leave no trace.",
     cases,
     judge,
     shrink: as_small_as_can_be,
 };
 
-/// Times, and whether they are. What RFC 3339 leaves to applications (blanks, small letters, leap seconds) is not here.
+/// Texts, and whether each is a valid timestamp.
+///
+/// What RFC 3339 leaves to applications (blanks, lower-case letters, leap seconds) is not included.
 const TIMES: [(&str, bool); 24] = [
     ("2026-01-31T09:30:00Z", true),
     ("2026-01-31T09:30:00+01:00", true),
@@ -54,57 +55,60 @@ const TIMES: [(&str, bool); 24] = [
     ("1769848200", false),
 ];
 
-/// What stands where a time should.
+/// A value for a member that must be a timestamp.
 #[derive(Debug, Serialize, Deserialize)]
-struct Time {
-    way: AppendEffect,
-    /// Pointer in the arguments.
+struct Timestamp {
+    #[serde(rename = "way")]
+    effect: AppendEffect,
+    /// JSON pointer to the member in the arguments.
     at: String,
-    /// `None` where nothing stands there.
+    /// `None` to remove the member.
     value: Option<Value>,
-    is_one: bool,
+    /// Whether the value is a valid timestamp.
+    #[serde(rename = "is_one")]
+    is_valid: bool,
 }
 
-/// Where the schema of the arguments wants a time.
-fn places(tool: &ToolSpec) -> Vec<String> {
-    fn look(schema: &Value, at: &str, found: &mut Vec<String>) {
+/// Returns JSON pointers to the members that must be timestamps, by the tool's input schema.
+fn timestamp_pointers(tool: &ToolSpec) -> Vec<String> {
+    fn collect(schema: &Value, at: &str, found: &mut Vec<String>) {
         if schema["format"] == "date-time" {
             found.push(at.to_owned());
         }
         for (name, member) in schema["properties"].as_object().into_iter().flatten() {
-            look(member, &format!("{at}/{name}"), found);
+            collect(member, &format!("{at}/{name}"), found);
         }
     }
     let mut found = Vec::new();
-    look(&tool.input.wire(), "", &mut found);
+    collect(&tool.input.wire(), "", &mut found);
     found
 }
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    for way in AppendEffect::all(bench.subject)? {
-        if !way.adds_lines(bench.subject)? {
+    for effect in AppendEffect::all(bench.subject)? {
+        if !effect.appends_lines(bench.subject)? {
             continue;
         }
-        let call = way.call(bench.subject, &json!({}))?;
-        let all = places(call.tool);
+        let call = effect.call(bench.subject, &json!({}))?;
+        let all = timestamp_pointers(call.tool);
         for at in all.into_iter().filter(|at| call.arguments.pointer(at).is_some()) {
-            let mut add = |value: Option<Value>, is_one| {
+            let mut add = |value: Option<Value>, is_valid| {
                 let shown = value.as_ref().map_or("nothing".into(), Value::to_string);
                 let name = format!("{}: {shown}", call.path());
                 let at = at.clone();
                 cases.push(Case::new(
                     name,
-                    Time {
-                        way,
+                    Timestamp {
+                        effect,
                         at,
                         value,
-                        is_one,
+                        is_valid,
                     },
                 ));
             };
-            for (text, is_one) in TIMES {
-                add(Some(text.into()), is_one);
+            for (text, is_valid) in TIMES {
+                add(Some(text.into()), is_valid);
             }
             for other in [json!(null), json!(1_769_848_200), json!(["2026-01-31T09:30:00Z"])] {
                 add(Some(other), false);
@@ -116,29 +120,32 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let time: Time = case.read()?;
-    let mut call = time.way.call(bench.subject, &json!({}))?;
-    match &time.value {
-        Some(value) => put(&mut call.arguments, &time.at, value.clone()),
-        None => remove(&mut call.arguments, &time.at),
+    let timestamp: Timestamp = case.read()?;
+    let mut call = timestamp.effect.call(bench.subject, &json!({}))?;
+    match &timestamp.value {
+        Some(value) => put(&mut call.arguments, &timestamp.at, value.clone()),
+        None => remove(&mut call.arguments, &timestamp.at),
     }
     let path = call.path();
     let scene = bench.scene(&[(&*path, "{}\n")])?;
     let mut client = scene.start()?;
     let before = Moment::of(&scene)?;
     let reply = client.make(&call)?;
-    let what = time.value.map_or("an entry without a time".into(), |value| {
-        format!("{value} as a time")
-    });
-    if time.is_one {
-        accepted(&reply, &what)?;
-        judge_added(&call, Some(b"{}\n"), scene.read(&path).as_deref())
+    let what = timestamp
+        .value
+        .map_or("an entry without a timestamp".into(), |value| {
+            format!("{value} as a timestamp")
+        });
+    if timestamp.is_valid {
+        ensure_accepted(&reply, &what)?;
+        judge_appended(&call, Some(b"{}\n"), scene.read(&path).as_deref())
     } else {
-        refused(&reply, &what)?;
+        ensure_refused(&reply, &what)?;
         before.same(&Moment::of(&scene)?)
     }
 }
 
+/// Removes the member that the JSON pointer `at` names.
 fn remove(arguments: &mut Value, at: &str) {
     let (parent, name) = at.rsplit_once('/').unwrap_or(("", at));
     if let Some(Value::Object(members)) = arguments.pointer_mut(parent) {

@@ -1,9 +1,9 @@
-//! Answers that are not approvals: declined, dismissed, no one to ask, and look-alikes of a yes.
+//! Answers that are not approvals: declined, dismissed, no person available, and malformed acceptances.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Waiting, answer, ask, calls, response};
+use super::{PendingCall, answer, ask, calls, response};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail},
@@ -16,39 +16,40 @@ pub(super) const DECLINED: Check = Check {
     id: "approval/declined",
     severity: Severity::Must,
     guarantees: &["requires-approval", "refusals-write-nothing"],
-    states: "A call that a person declines or dismisses, or for which no person can be asked, is refused, \
-            and nothing changes.",
-    explains: "Every call that needs approval is made by a client whose person says no, one whose person closes the question, \
-               one that can't ask, and one that ends while the question is open. Each must be refused with every byte, commit \
-               and stamp as it was. Whether the question was asked at all is looked at, too.",
+    states: "A call that a person declines or dismisses, or for which no person can be asked, is refused, and \
+             nothing changes.",
+    explains: "Every call that requires approval is made with a person who declines, a person who dismisses the \
+               question, a client that does not support questions, and a client that disconnects while the question \
+               is open. Each call must be refused, and every byte, commit and timestamp must stay unchanged. The \
+               check also verifies that the question was asked.",
     cases: declined_cases,
     judge: declined,
     shrink: as_small_as_can_be,
 };
 
-pub(super) const ODD: Check = Check {
+pub(super) const MALFORMED: Check = Check {
     id: "approval/odd-answer",
     severity: Severity::Must,
     guarantees: &["requires-approval"],
     states: "Only an answer that accepts is an approval.",
-    explains: "The question is answered with nothing, with an error, with unknown words, with `accept` of another type, in \
-               another member or under another name; in a session also under another id. Nothing may be done then, and the \
-               server must answer the next request.",
-    cases: odd_cases,
-    judge: odd,
+    explains: "The question is answered with an empty object, with an error, with unknown words, and with `accept` \
+               of another type, in another member or under another name; in a session also under another id. The \
+               call must change nothing, and the server must answer the next request.",
+    cases: malformed_cases,
+    judge: malformed,
     shrink: as_small_as_can_be,
 };
 
-/// A call of those that need approval, and how its question ends.
+/// A call that requires approval, and the end of its question.
 #[derive(Debug, Serialize, Deserialize)]
-struct Ending {
-    /// Its number.
+struct QuestionEnd {
+    /// Index of the call.
     call: usize,
-    /// The person who is asked; `None` if the client ends first.
+    /// The person asked; `None` if the client closes the connection first.
     person: Option<Person>,
 }
 
-const TEXT: &str = "not approved of";
+const TEXT: &str = "unapproved text";
 
 fn declined_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
@@ -59,7 +60,7 @@ fn declined_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             ("no person to ask", Some(Person::Absent)),
             ("the client ends", None),
         ] {
-            let ending = Ending { call: number, person };
+            let ending = QuestionEnd { call: number, person };
             cases.push(Case::new(format!("{}: {name}", call.path()), ending));
         }
     }
@@ -67,7 +68,7 @@ fn declined_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 fn declined(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let ending: Ending = case.read()?;
+    let ending: QuestionEnd = case.read()?;
     let all = calls(bench.subject, TEXT)?;
     let call = &all[ending.call.min(all.len() - 1)];
     let scene = bench.scene(&[(&*call.path(), "{}\n")])?;
@@ -86,16 +87,16 @@ fn declined(bench: &Bench<'_>, case: &Case) -> Judgement {
     let was_asked = !client.questions.is_empty();
     ensure(was_asked != (person == Person::Absent), || {
         if was_asked {
-            "the client can't ask, and was asked to".into()
+            "the server asked a question although the client does not support questions".into()
         } else {
-            "the call was refused, and the person was not asked".into()
+            "the call was refused without asking the person".into()
         }
     })?;
     before.same(&Moment::of(&scene)?)
 }
 
-/// Answers that accept nothing.
-fn odd_answers() -> [Value; 10] {
+/// Returns results that are not acceptances.
+fn malformed_answers() -> [Value; 10] {
     [
         json!({}),
         json!(null),
@@ -110,51 +111,50 @@ fn odd_answers() -> [Value; 10] {
     ]
 }
 
-/// How an answer is given otherwise than it should be.
-const ODD_WAYS: [&str; 3] = ["an error", "under another name", "no answer"];
+/// Malformed deliveries of an answer.
+const MALFORMED_DELIVERIES: [&str; 3] = ["an error", "under another name", "no answer"];
 
-fn odd_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+fn malformed_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     calls(bench.subject, TEXT)?;
-    let answers = odd_answers().into_iter();
+    let answers = malformed_answers().into_iter();
     let answers = answers.map(|answer| Case::new(format!("answered {answer}"), json!({ "answer": answer })));
-    let ways = ODD_WAYS.map(|way| Case::new(way, json!({ "way": way })));
-    Ok(answers.chain(ways).collect())
+    let deliveries = MALFORMED_DELIVERIES.map(|delivery| Case::new(delivery, json!({ "way": delivery })));
+    Ok(answers.chain(deliveries).collect())
 }
 
-fn odd(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn malformed(bench: &Bench<'_>, case: &Case) -> Judgement {
     let all = calls(bench.subject, TEXT)?;
     let call = &all[0];
     let scene = bench.scene(&[(&*call.path(), "{}\n")])?;
     let mut client = scene.start()?;
     let before = Moment::of(&scene)?;
-    let (waiting, _) = ask(&mut client, bench.subject, call)?;
+    let (pending_call, _) = ask(&mut client, bench.subject, call)?;
     let message = match case.data["way"].as_str() {
-        None => answer(&mut client, &waiting, &case.data["answer"])?,
-        Some(way) => match waiting {
-            Waiting::InSession { call, question } => {
+        None => answer(&mut client, &pending_call, &case.data["answer"])?,
+        Some(delivery) => match pending_call {
+            PendingCall::InSession { call, question } => {
                 let accept = super::accept();
-                let said = match way {
+                let mut answer = match delivery {
                     "an error" => json!({ "id": question, "error": { "code": -1, "message": "accept" } }),
                     _ => json!({ "id": "another", "result": accept }),
                 };
-                let mut said = said;
-                said["jsonrpc"] = "2.0".into();
-                if way != "no answer" {
-                    client.target.send(said.to_string())?;
+                answer["jsonrpc"] = "2.0".into();
+                if delivery != "no answer" {
+                    client.target.send(answer.to_string())?;
                 }
-                if way != "an error" {
-                    // It goes on waiting; what follows must be answered all the same.
+                if delivery != "an error" {
+                    // The call is still pending; the server must answer other requests meanwhile.
                     client.request("tools/list", json!({}))?;
                     before.same(&Moment::of(&scene)?)?;
-                    let said = Person::Declines.answer();
-                    let said = json!({ "jsonrpc": "2.0", "id": question, "result": said });
-                    client.target.send(said.to_string())?;
+                    let result = Person::Declines.answer();
+                    let answer = json!({ "jsonrpc": "2.0", "id": question, "result": result });
+                    client.target.send(answer.to_string())?;
                 }
                 response(&mut client, call)?
             }
-            Waiting::Answered { mut params, pending } => {
+            PendingCall::Stateless { mut params, pending } => {
                 pending.repeat(&mut params, Person::Absent);
-                match way {
+                match delivery {
                     "an error" => {
                         let error = json!({ "error": { "code": -1, "message": "accept" } });
                         let names = pending.questions.keys();

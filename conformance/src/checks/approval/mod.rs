@@ -1,7 +1,7 @@
-//! Tools that a person must approve of: nothing is done without them, and nothing else than they were shown.
+//! Approval: a tool that requires it changes nothing without a person's consent, and only what the person was shown.
 //!
-//! The person is the tester's own ([`Person`]). In a session the server's question comes as a request while the call waits;
-//! since 2026-07-28 it is the call's answer, and the call is made again with what was said.
+//! The suite plays the person ([`Person`]). In a session the server asks with a request while the call is pending; since
+//! 2026-07-28 the question is the call's result, and the client repeats the call with the person's answer.
 
 mod answers;
 mod once;
@@ -22,16 +22,16 @@ use crate::{
 
 pub(super) const CHECKS: &[Check] = &[
     answers::DECLINED,
-    answers::ODD,
+    answers::MALFORMED,
     shown::SHOWN,
     shown::STALE,
     once::CHECK,
 ];
 
-/// A call of every effect whose tool needs approval, with this text.
+/// Returns a call of every effect whose tool requires approval, with this text.
 ///
 /// # Errors
-/// When the contract has none.
+/// If there are none.
 fn calls(subject: &Subject, content: &str) -> Result<Vec<Call>, Stop> {
     let with = With {
         path: DOCUMENT,
@@ -42,67 +42,71 @@ fn calls(subject: &Subject, content: &str) -> Result<Vec<Call>, Stop> {
     calls.retain(|call| call.tool.approval.is_some());
     if calls.is_empty() {
         return Err(Stop::NotApplicable(
-            "the server has no tool that needs approval".into(),
+            "the server has no tool that requires approval".into(),
         ));
     }
     Ok(calls)
 }
 
-/// A call that waits for a person.
+/// A call that awaits a person's answer.
 #[derive(Debug)]
-enum Waiting {
-    /// In a session: the ids of the call and of the question.
+enum PendingCall {
+    /// In a session: ids of the call and of the server's question.
     InSession { call: i64, question: Value },
-    /// Its parameters, and what is to be answered.
-    Answered { params: Value, pending: Pending },
+    /// Without sessions: parameters of the call, and the questions to answer.
+    Stateless { params: Value, pending: Pending },
 }
 
-/// Makes a call up to where the person is asked; the question's parameters come along.
+/// Makes a call up to the question to the person; returns the pending call and the question's parameters.
 ///
 /// # Errors
-/// If no person is asked.
-fn ask(client: &mut Client<'_>, subject: &Subject, call: &Call) -> Result<(Waiting, Value), Stop> {
+/// If the server asks no question.
+fn ask(client: &mut Client<'_>, subject: &Subject, call: &Call) -> Result<(PendingCall, Value), Stop> {
     let params = client.params(call.tool, &call.arguments, Map::new())?;
     let id = client.target.post("tools/call", params.clone())?;
     loop {
         let message = client.target.receive()?;
-        if let Some(asked) = person::question(&message) {
+        if let Some(params) = person::question(&message) {
             let question = message["id"].clone();
-            return Ok((Waiting::InSession { call: id, question }, asked.clone()));
+            return Ok((PendingCall::InSession { call: id, question }, params.clone()));
         }
         if message["id"] != id || message.get("method").is_some() {
             continue;
         }
         if let Some(pending) = Pending::of(&message) {
-            let mut asked = pending.questions.values().filter_map(person::question);
-            let asked = asked.next().cloned();
-            let asked = asked.ok_or_else(|| fail("the call is to be made again, and nothing is asked"))?;
-            return Ok((Waiting::Answered { params, pending }, asked));
+            let mut questions = pending.questions.values().filter_map(person::question);
+            let question = questions.next().cloned();
+            let question = question
+                .ok_or_else(|| fail("the result asks for a repeated call, but contains no question"))?;
+            return Ok((PendingCall::Stateless { params, pending }, question));
         }
         return Err(match subject.adapter.reply(call.tool, &message) {
-            Reply::Done(_) => fail("the call was done, and no person was asked"),
+            Reply::Done(_) => fail("the call was done without asking a person"),
             Reply::Refused(refusal) => fail(format!(
-                "the call was refused, and the person was not asked: {}",
+                "the call was refused without asking the person: {}",
                 refusal.message
             )),
         });
     }
 }
 
-/// Says what the person answers, whatever that is; the response to the call.
+/// Answers the question with `result`, which can be any JSON; returns the response to the call.
 ///
 /// # Errors
-/// When there is none.
-fn answer(client: &mut Client<'_>, waiting: &Waiting, said: &Value) -> Result<Value, Stop> {
-    match waiting {
-        Waiting::InSession { call, question } => {
-            let answer = json!({ "jsonrpc": "2.0", "id": question, "result": said });
+/// If no response arrives.
+fn answer(client: &mut Client<'_>, pending_call: &PendingCall, result: &Value) -> Result<Value, Stop> {
+    match pending_call {
+        PendingCall::InSession { call, question } => {
+            let answer = json!({ "jsonrpc": "2.0", "id": question, "result": result });
             client.target.send(answer.to_string())?;
             response(client, *call)
         }
-        Waiting::Answered { params, pending } => {
+        PendingCall::Stateless { params, pending } => {
             let mut params = params.clone();
-            let answers = pending.questions.keys().map(|name| (name.clone(), said.clone()));
+            let answers = pending
+                .questions
+                .keys()
+                .map(|name| (name.clone(), result.clone()));
             pending.repeat(&mut params, Person::Absent);
             params["inputResponses"] = answers.collect::<Map<_, _>>().into();
             Ok(client.target.request("tools/call", params)?)
@@ -110,7 +114,7 @@ fn answer(client: &mut Client<'_>, waiting: &Waiting, said: &Value) -> Result<Va
     }
 }
 
-/// The response to the call with this id; other messages in between are dropped.
+/// Returns the response to the call with this id; drops other messages.
 fn response(client: &mut Client<'_>, id: i64) -> Result<Value, Stop> {
     loop {
         let message = client.target.receive()?;
@@ -120,7 +124,7 @@ fn response(client: &mut Client<'_>, id: i64) -> Result<Value, Stop> {
     }
 }
 
-/// What a person says who approves.
+/// Returns the answer of a person who approves.
 fn accept() -> Value {
     Person::Accepts.answer().unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! An approval is good for one call, with exactly its arguments, once.
+//! An approval is valid for one call with exactly its arguments, once.
 
 use serde_json::{Value, json};
 
-use super::{Waiting, accept, answer, ask, calls, response};
+use super::{PendingCall, accept, answer, ask, calls, response};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
@@ -20,19 +20,19 @@ pub(super) const CHECK: Check = Check {
     severity: Severity::Must,
     guarantees: &["requires-approval"],
     states: "An approval is valid once, and only for the call that it was requested for.",
-    explains: "Since 2026-07-28: the call that was approved of is made again with the same state, also at another server; the \
-               state comes with other arguments, changed, cut or left out. In sessions: the answer is given twice; two calls \
-               wait at the same time, and one of them is approved of. What was approved of must be done once, and nothing \
-               else.",
+    explains: "Since 2026-07-28: the approved call is repeated with the same state, also at another server, and the \
+               state is sent with different arguments, changed, truncated or omitted. In sessions: the answer is \
+               sent twice, and two calls are pending of which one is approved. Exactly the approved call must be \
+               done, once.",
     cases,
     judge,
     shrink: as_small_as_can_be,
 };
 
-/// What is tried in sessions.
-const IN_SESSION: [&str; 2] = ["the answer twice", "two calls at the same time"];
-/// What is tried where calls stand for themselves.
-const STATELESS: [&str; 9] = [
+/// Attempts in sessions.
+const SESSION_ATTEMPTS: [&str; 2] = ["the answer twice", "two calls at the same time"];
+/// Attempts without sessions.
+const STATELESS_ATTEMPTS: [&str; 9] = [
     "the same state twice",
     "the same state at another server",
     "other arguments",
@@ -40,44 +40,48 @@ const STATELESS: [&str; 9] = [
     "no state",
     "a state with a changed beginning",
     "a state with a changed end",
-    "a state that is cut",
-    "a state that is no text",
+    "a truncated state",
+    "a state that is not a string",
 ];
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     calls(bench.subject, "x")?;
-    let ways: &[&str] = match bench.subject.era {
-        Era::Session => &IN_SESSION,
-        Era::Stateless => &STATELESS,
+    let attempts: &[&str] = match bench.subject.era {
+        Era::Session => &SESSION_ATTEMPTS,
+        Era::Stateless => &STATELESS_ATTEMPTS,
     };
-    Ok(ways.iter().map(|way| Case::new(*way, way)).collect())
+    Ok(attempts
+        .iter()
+        .map(|attempt| Case::new(*attempt, attempt))
+        .collect())
 }
 
-const HELD: &str = "{}\n";
+/// Initial content of the file.
+const INITIAL: &str = "{}\n";
 
-/// What is asked for: a call, one with another text, and one of another file if there is one.
+/// A call, one with a different text, and one of a different file if the contract has one.
 struct Calls {
     call: Call,
-    other: Call,
-    elsewhere: Option<Call>,
+    different_text: Call,
+    different_file: Option<Call>,
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let way: String = case.read()?;
-    let mut all = calls(bench.subject, "approved of")?;
+    let attempt: String = case.read()?;
+    let mut all = calls(bench.subject, "approved text")?;
     let mut others = calls(bench.subject, "something else")?;
-    let elsewhere = (all.len() > 1).then(|| all.swap_remove(1));
+    let different_file = (all.len() > 1).then(|| all.swap_remove(1));
     let calls = Calls {
         call: all.swap_remove(0),
-        other: others.swap_remove(0),
-        elsewhere,
+        different_text: others.swap_remove(0),
+        different_file,
     };
     let path = calls.call.path();
-    let scene = bench.scene(&[(&*path, HELD)])?;
+    let scene = bench.scene(&[(&*path, INITIAL)])?;
     let mut client = scene.start()?;
     match bench.subject.era {
-        Era::Session => in_session(bench, &scene, &mut client, &calls, &way)?,
-        Era::Stateless => stateless(bench, &scene, &mut client, &calls, &way)?,
+        Era::Session => in_session(bench, &scene, &mut client, &calls, &attempt)?,
+        Era::Stateless => stateless(bench, &scene, &mut client, &calls, &attempt)?,
     }
     client.request("tools/list", json!({}))?;
     Ok(())
@@ -88,14 +92,14 @@ fn in_session(
     scene: &Scene<'_>,
     client: &mut Client<'_>,
     calls: &Calls,
-    way: &str,
+    attempt: &str,
 ) -> Judgement {
     let (first, _) = ask(client, bench.subject, &calls.call)?;
-    if way == IN_SESSION[0] {
+    if attempt == SESSION_ATTEMPTS[0] {
         let message = answer(client, &first, &accept())?;
         ensure_done(&message)?;
         let before = Moment::of(scene)?;
-        if let Waiting::InSession { question, .. } = &first {
+        if let PendingCall::InSession { question, .. } = &first {
             let again = json!({ "jsonrpc": "2.0", "id": question, "result": accept() });
             client.target.send(again.to_string())?;
         }
@@ -103,16 +107,16 @@ fn in_session(
         ensure_times(scene, &calls.call, 1)?;
         return before.same(&Moment::of(scene)?);
     }
-    let (second, _) = ask(client, bench.subject, &calls.other)?;
+    let (second, _) = ask(client, bench.subject, &calls.different_text)?;
     let message = answer(client, &second, &Person::Declines.answer().unwrap_or_default())?;
     ensure(Refusal::of(&message).is_some(), || {
-        "a declined call was done while another call waited".into()
+        "a declined call was done while another call was pending".into()
     })?;
-    ensure_times(scene, &calls.other, 0)?;
+    ensure_times(scene, &calls.different_text, 0)?;
     ensure_times(scene, &calls.call, 0)?;
     ensure_done(&answer(client, &first, &accept())?)?;
     ensure_times(scene, &calls.call, 1)?;
-    ensure_times(scene, &calls.other, 0)
+    ensure_times(scene, &calls.different_text, 0)
 }
 
 fn stateless(
@@ -120,11 +124,13 @@ fn stateless(
     scene: &Scene<'_>,
     client: &mut Client<'_>,
     calls: &Calls,
-    way: &str,
+    attempt: &str,
 ) -> Judgement {
-    let (waiting, _) = ask(client, bench.subject, &calls.call)?;
-    let Waiting::Answered { params, pending } = &waiting else {
-        return Err(fail("a call that stands for itself was asked of by a request"));
+    let (pending_call, _) = ask(client, bench.subject, &calls.call)?;
+    let PendingCall::Stateless { params, pending } = &pending_call else {
+        return Err(fail(
+            "the server asked with a request, which this revision does not have",
+        ));
     };
     let mut repeated = params.clone();
     pending.repeat(&mut repeated, Person::Accepts);
@@ -132,32 +138,39 @@ fn stateless(
     let text = state.as_str().unwrap_or_default();
     let mut again = repeated.clone();
     let mut other_server = None;
-    let is_used = way.starts_with("the same state");
-    match way {
+    let is_used = attempt.starts_with("the same state");
+    match attempt {
         "the same state twice" | "the same state at another server" => {
             let id = client.target.post("tools/call", repeated)?;
             ensure_done(&response(client, id)?)?;
-            if way == "the same state at another server" {
+            if attempt == "the same state at another server" {
                 other_server = Some(scene.start()?);
             }
         }
         "other arguments" => {
-            again["arguments"] =
-                client.params(calls.other.tool, &calls.other.arguments, Default::default())?["arguments"]
-                    .clone()
+            again["arguments"] = client.params(
+                calls.different_text.tool,
+                &calls.different_text.arguments,
+                Default::default(),
+            )?["arguments"]
+                .clone()
         }
         "another file" => {
-            let Some(elsewhere) = &calls.elsewhere else {
+            let Some(different_file) = &calls.different_file else {
                 return Ok(());
             };
-            again["arguments"] =
-                client.params(elsewhere.tool, &elsewhere.arguments, Default::default())?["arguments"].clone();
+            again["arguments"] = client.params(
+                different_file.tool,
+                &different_file.arguments,
+                Default::default(),
+            )?["arguments"]
+                .clone();
         }
         "no state" => {
             again.as_object_mut().map(|params| params.remove("requestState"));
         }
-        "a state that is no text" => again["requestState"] = json!({ "approved": true, "was": state }),
-        "a state that is cut" => {
+        "a state that is not a string" => again["requestState"] = json!({ "approved": true, "was": state }),
+        "a truncated state" => {
             again["requestState"] = text[..text.floor_char_boundary(text.len() / 2)].into()
         }
         changed => {
@@ -167,7 +180,7 @@ fn stateless(
             } else {
                 8.min(text.len() / 2)
             };
-            again["requestState"] = with_another_letter(text, place).into();
+            again["requestState"] = with_changed_character(text, place).into();
         }
     }
     let before = Moment::of(scene)?;
@@ -177,7 +190,7 @@ fn stateless(
     };
     ensure(Refusal::of(&message).is_some(), || {
         format!(
-            "an approval was good once more, or for something else ({way}): {}",
+            "an approval was accepted again or for a different call ({attempt}): {}",
             short(&message)
         )
     })?;
@@ -185,12 +198,13 @@ fn stateless(
     before.same(&Moment::of(scene)?)
 }
 
+/// Returns the beginning of the message's result.
 fn short(message: &Value) -> String {
     message["result"].to_string().chars().take(200).collect()
 }
 
-/// The text with another letter in that place, or the next where a letter is.
-fn with_another_letter(text: &str, place: usize) -> String {
+/// Returns the text with its first letter or digit at or after `place` changed.
+fn with_changed_character(text: &str, place: usize) -> String {
     let mut bytes = text.as_bytes().to_vec();
     if let Some(byte) = bytes
         .iter_mut()
@@ -202,28 +216,26 @@ fn with_another_letter(text: &str, place: usize) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Fails if the response is a refusal.
 fn ensure_done(message: &Value) -> Judgement {
     match Refusal::of(message) {
         None => Ok(()),
-        Some(refusal) => Err(fail(format!(
-            "what was approved of was refused: {}",
-            refusal.message
-        ))),
+        Some(refusal) => Err(fail(format!("an approved call was refused: {}", refusal.message))),
     }
 }
 
-/// Fails unless the call's text stands in its file so many times.
+/// Fails unless the call's text occurs in its file exactly `times` times.
 fn ensure_times(scene: &Scene<'_>, call: &Call, times: usize) -> Judgement {
     let path = call.path();
-    let found = scene.read(&path).unwrap_or_default();
-    let text = String::from_utf8_lossy(&found).into_owned();
+    let content = scene.read(&path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&content).into_owned();
     let word = match call.arguments.to_string() {
         all if all.contains("something else") => "something else",
-        _ => "approved of",
+        _ => "approved text",
     };
-    let there = text.matches(word).count();
-    ensure(there == times, || {
-        format!("{word:?} is in `{path}` {there} times, and should be {times} times")
+    let found = text.matches(word).count();
+    ensure(found == times, || {
+        format!("{word:?} occurs in `{path}` {found} times instead of {times}")
     })
-    .map_err(|stop| stop.showing(&path, None, Some(&found)))
+    .map_err(|stop| stop.showing(&path, None, Some(&content)))
 }

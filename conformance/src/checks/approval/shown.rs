@@ -1,4 +1,4 @@
-//! What a person is shown is what then happens.
+//! The question shows the person exactly what the call then does.
 
 use serde::{Deserialize, Serialize};
 use tabellion_runtime::Shows;
@@ -18,9 +18,9 @@ pub(super) const SHOWN: Check = Check {
     severity: Severity::Must,
     guarantees: &["requires-approval"],
     states: "The question names the file and shows exactly the text that is then appended.",
-    explains: "Texts of one and of many lines, with odd characters and with words that look like a question's, are appended to \
-               files with and without a final newline. The question's message must have the file's path and, in one \
-               piece, all that came to the file when it was approved of.",
+    explains: "Texts of one and of many lines, with unusual characters and with words that resemble a question, are \
+               appended to files with and without a final newline. The question's message must contain the file's \
+               path and, in one piece, the whole text that was appended after the approval.",
     cases,
     judge: shown,
     shrink: as_small_as_can_be,
@@ -30,24 +30,26 @@ pub(super) const STALE: Check = Check {
     id: "approval/meanwhile",
     severity: Severity::Must,
     guarantees: &["requires-approval", "append-only"],
-    states: "A change to the file while a person decides is not lost, and the approval covers nothing \
-            but what was shown.",
-    explains: "While the question is open, a person adds a line to the file, leaves its last line open, or puts another in its \
-               place. Then the question is answered with yes. Either the call is refused or asked of again, and nothing \
-               changes, or exactly the text that was shown stands after what is there now.",
+    states: "A change to the file while a person decides is not lost, and the approval covers nothing but what was \
+             shown.",
+    explains: "While the question is open, a person adds a line to the file, leaves its last line without a line \
+               ending, or replaces the content. Then the question is accepted. Either the call is refused or the \
+               question is repeated, and nothing changes, or exactly the text shown is appended to the current \
+               content.",
     cases: stale_cases,
     judge: stale,
     shrink: as_small_as_can_be,
 };
 
-/// A text that needs approval.
+/// A text to append with approval.
 #[derive(Debug, Serialize, Deserialize)]
-struct Text {
-    /// The number of the call.
+struct ApprovalCase {
+    /// Index of the call.
     call: usize,
     text: String,
-    /// What the file holds.
-    held: String,
+    /// Initial content of the file.
+    #[serde(rename = "held")]
+    initial: String,
 }
 
 const TEXTS: [&str; 5] = [
@@ -58,10 +60,10 @@ const TEXTS: [&str; 5] = [
     "<b>bold</b> %s ${x} {shown} {0}",
 ];
 
-/// What the file holds at first.
-const HELD: [(&str, &str); 3] = [
-    ("{}\n", "a last line with its end"),
-    ("{}", "an open last line"),
+/// Initial contents of the file, with a name for each.
+const INITIAL: [(&str, &str); 3] = [
+    ("{}\n", "a last line with a line ending"),
+    ("{}", "a last line without a line ending"),
     ("", "nothing"),
 ];
 
@@ -69,66 +71,65 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for (call, it) in calls(bench.subject, "x")?.iter().enumerate() {
         for (number, text) in TEXTS.into_iter().enumerate() {
-            // In the quick profile each text comes after one of them.
-            let some = number % HELD.len();
-            for &(held, name) in bench.pick(&HELD[some..=some], &HELD) {
-                let (text, held) = (text.to_owned(), held.to_owned());
+            // The quick profile combines each text with one content.
+            let some = number % INITIAL.len();
+            for &(initial, name) in bench.pick(&INITIAL[some..=some], &INITIAL) {
+                let (text, initial) = (text.to_owned(), initial.to_owned());
                 let name = format!("{}: {text:?} after {name}", it.path());
-                cases.push(Case::new(name, Text { call, text, held }));
+                cases.push(Case::new(name, ApprovalCase { call, text, initial }));
             }
         }
     }
     Ok(cases)
 }
 
-/// The call, and a library with its file.
-fn begin<'a>(bench: &Bench<'a>, text: &Text) -> Result<(Call, Scene<'a>), Stop> {
+/// Returns the call, and a library that contains its file.
+fn prepare<'a>(bench: &Bench<'a>, text: &ApprovalCase) -> Result<(Call, Scene<'a>), Stop> {
     let mut all = calls(bench.subject, &text.text)?;
     let call = all.swap_remove(text.call.min(all.len() - 1));
-    let scene = bench.scene(&[(&*call.path(), &text.held)])?;
+    let scene = bench.scene(&[(&*call.path(), &text.initial)])?;
     Ok((call, scene))
 }
 
 fn shown(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let text: Text = case.read()?;
-    let (call, scene) = begin(bench, &text)?;
+    let text: ApprovalCase = case.read()?;
+    let (call, scene) = prepare(bench, &text)?;
     let path = call.path();
     let mut client = scene.start()?;
-    let (waiting, asked) = ask(&mut client, bench.subject, &call)?;
+    let (pending_call, question) = ask(&mut client, bench.subject, &call)?;
     let before = scene.read(&path).unwrap_or_default();
-    let message = asked["message"].as_str().unwrap_or_default().to_owned();
+    let message = question["message"].as_str().unwrap_or_default().to_owned();
     ensure(message.contains(&path), || {
         format!("the question does not name `{path}`: {message:?}")
     })?;
-    let response = answer(&mut client, &waiting, &accept())?;
+    let response = answer(&mut client, &pending_call, &accept())?;
     if let Reply::Refused(refusal) = bench.subject.adapter.reply(call.tool, &response) {
-        return Err(fail(format!(
-            "what was approved of was refused: {}",
-            refusal.message
-        )));
+        return Err(fail(format!("an approved call was refused: {}", refusal.message)));
     }
     if call.tool.approval.map(|approval| approval.shows) != Some(Shows::Appended) {
         return Ok(());
     }
     let after = scene.read(&path).unwrap_or_default();
-    let came =
-        came(&before, &after).ok_or_else(|| fail("what was there is no longer what the file begins with"))?;
-    ensure(message.contains(came), || {
-        format!("{came:?} came to `{path}`, and the question was {message:?}")
+    let appended =
+        appended_text(&before, &after).ok_or_else(|| fail("the file does not begin with its old content"))?;
+    ensure(message.contains(appended), || {
+        format!("{appended:?} was appended to `{path}`, but the question was {message:?}")
     })
 }
 
-/// What came, without what only ends the line before and its own last line.
-fn came<'f>(before: &[u8], after: &'f [u8]) -> Option<&'f str> {
-    let came = str::from_utf8(after.strip_prefix(before)?).ok()?;
+/// Returns the appended text, without the line endings of the line before it and of its own last line.
+fn appended_text<'f>(before: &[u8], after: &'f [u8]) -> Option<&'f str> {
+    let appended = str::from_utf8(after.strip_prefix(before)?).ok()?;
     let is_open = !before.is_empty() && !before.ends_with(b"\n");
-    let ended = came.strip_prefix("\r\n").or_else(|| came.strip_prefix('\n'));
-    let came = ended.filter(|_| is_open).unwrap_or(came);
-    Some(came.strip_suffix('\n').unwrap_or(came))
+    let rest = appended
+        .strip_prefix("\r\n")
+        .or_else(|| appended.strip_prefix('\n'));
+    let appended = rest.filter(|_| is_open).unwrap_or(appended);
+    Some(appended.strip_suffix('\n').unwrap_or(appended))
 }
 
-/// What a person makes of a file that holds `{}` meanwhile.
-const MEANWHILE: [&str; 4] = [
+/// Contents that a person saves to the file while the question is open.
+const SAVED_MEANWHILE: [&str; 4] = [
     "{}\n{\"by\":\"a person\"}\n",
     "{}\n{\"by\":\"a person\"}",
     "{\"anew\":1}\n",
@@ -138,11 +139,11 @@ const MEANWHILE: [&str; 4] = [
 fn stale_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for (call, it) in calls(bench.subject, "x")?.iter().enumerate() {
-        for held in MEANWHILE {
-            let (text, held) = ("approved of".to_owned(), held.to_owned());
+        for initial in SAVED_MEANWHILE {
+            let (text, initial) = ("approved text".to_owned(), initial.to_owned());
             cases.push(Case::new(
-                format!("{}: {held:?}", it.path()),
-                Text { call, text, held },
+                format!("{}: {initial:?}", it.path()),
+                ApprovalCase { call, text, initial },
             ));
         }
     }
@@ -150,25 +151,25 @@ fn stale_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 fn stale(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let mut text: Text = case.read()?;
-    let later = std::mem::replace(&mut text.held, "{}\n".to_owned());
-    let (call, scene) = begin(bench, &text)?;
+    let mut text: ApprovalCase = case.read()?;
+    let later = std::mem::replace(&mut text.initial, "{}\n".to_owned());
+    let (call, scene) = prepare(bench, &text)?;
     let path = call.path();
     let mut client = scene.start()?;
-    let (waiting, asked) = ask(&mut client, bench.subject, &call)?;
+    let (pending_call, question) = ask(&mut client, bench.subject, &call)?;
     scene.put(&path, &later)?;
     let before = Moment::of(&scene)?;
-    let response = answer(&mut client, &waiting, &accept())?;
+    let response = answer(&mut client, &pending_call, &accept())?;
     if let Reply::Refused(_) = bench.subject.adapter.reply(call.tool, &response) {
         return before.same(&Moment::of(&scene)?);
     }
     let after = scene.read(&path).unwrap_or_default();
-    let came = came(later.as_bytes(), &after);
-    let message = asked["message"].as_str().unwrap_or_default();
-    match came {
-        Some(came) if message.contains(came) && !came.is_empty() => Ok(()),
+    let appended = appended_text(later.as_bytes(), &after);
+    let message = question["message"].as_str().unwrap_or_default();
+    match appended {
+        Some(appended) if message.contains(appended) && !appended.is_empty() => Ok(()),
         _ => Err(
-            fail("what came while the question was open is gone, or more came than was shown").showing(
+            fail("the person's save was lost, or the appended text is not the one shown").showing(
                 &path,
                 Some(later.as_bytes()),
                 Some(&after),
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_is_without_the_ends_of_lines() {
+    fn appended_text_omits_line_endings() {
         for (before, after, expected) in [
             ("a\n", "a\nb\n", Some("b")),
             ("a", "a\nb\n", Some("b")),
@@ -192,7 +193,7 @@ mod tests {
             ("a\n", "b\n", None),
         ] {
             assert_eq!(
-                came(before.as_bytes(), after.as_bytes()),
+                appended_text(before.as_bytes(), after.as_bytes()),
                 expected,
                 "{before:?} {after:?}"
             );

@@ -1,4 +1,4 @@
-//! A file system that is really full: a small one in memory, filled but for a rest.
+//! A full file system: a small one in memory, filled except for a given number of bytes.
 
 use std::{
     fs::{self, File},
@@ -10,8 +10,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
+    fault::{judge_immediately, judge_recovery},
     mutation::{Mutation, library},
-    struck::{judge_at_once, judge_later},
 };
 use crate::{
     check::{Bench, Case},
@@ -21,36 +21,36 @@ use crate::{
     settled::{self, Baseline},
 };
 
-/// The size of the file system.
+/// Size of the file system.
 const SIZE: &str = "16m";
-/// How many bytes are free on it.
+/// Free bytes on the full file system, one case each.
 const FREE_BYTES: [usize; 5] = [0, 4096, 12 * 1024, 40 * 1024, 120 * 1024];
-/// How many bytes a mutation writes.
+/// Number of bytes that a mutation writes.
 const CONTENT_BYTES: usize = 100 * 1024;
-/// The file that fills the disk, outside of the documents.
+/// Path of the file that fills the disk, which git does not track.
 const FILLER: &str = ".git/filler";
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Full {
+struct FullDisk {
     mutation: Mutation,
-    /// Bytes that are left.
+    /// Number of free bytes.
     left: usize,
 }
 
 pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let mut mutations = Mutation::of(bench)?;
-    // What is too large for an entry is refused for that.
+    let mut mutations = Mutation::supported(bench)?;
+    // An entry of that size would be refused for its size.
     mutations
         .retain(|mutation| ![Mutation::AppendEntry, Mutation::AppendText, Mutation::Undo].contains(mutation));
     if mutations.is_empty() {
-        return Err(Stop::NotApplicable("the server takes no large texts".into()));
+        return Err(Stop::NotApplicable("the server accepts no large texts".into()));
     }
-    let full = |left, mutation| Full { mutation, left };
+    let full = |left, mutation| FullDisk { mutation, left };
     let pairs: Vec<_> = if bench.pick(true, false) {
-        let most = FREE_BYTES.len().max(mutations.len());
+        let count = FREE_BYTES.len().max(mutations.len());
         let (left, mutations) = (FREE_BYTES.iter().cycle(), mutations.iter().cycle());
         left.zip(mutations)
-            .take(most)
+            .take(count)
             .map(|(left, mutation)| full(*left, *mutation))
             .collect()
     } else {
@@ -58,12 +58,12 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         all.flat_map(|left| mutations.iter().map(|mutation| full(*left, *mutation)))
             .collect()
     };
-    let case = |full: Full| Case::new(format!("{}, {} bytes left", full.mutation, full.left), full);
+    let case = |full: FullDisk| Case::new(format!("{}, {} bytes free", full.mutation, full.left), full);
     Ok(pairs.into_iter().map(case).collect())
 }
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let full: Full = case.read()?;
+    let full: FullDisk = case.read()?;
     let line = "More than there is room for.\n";
     let content = line.repeat(CONTENT_BYTES / line.len());
     let call = full.mutation.call_with(bench.subject, &content)?;
@@ -73,38 +73,38 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let before = Baseline::of(bench, &scene, &mut client)?;
     bench
         .trace
-        .did(format!("the disk is filled but for {} bytes", full.left));
+        .did(format!("the disk is filled except for {} bytes", full.left));
     fill(&scene.path(FILLER), full.left)?;
     let reply = client.make(&call);
     fs::remove_file(scene.path(FILLER))?;
-    bench.trace.did("there is room again");
-    // A server that ended has answered nothing.
-    let (reply, up) = match reply {
+    bench.trace.did("the disk has space again");
+    // A server that exited gave no answer.
+    let (reply, running) = match reply {
         Ok(reply) => (Some(reply), Some(client)),
         Err(Stop::Fail(_)) => (None, None),
         Err(stop) => return Err(stop),
     };
-    judge_at_once(&scene, &call, &before, reply.as_ref(), false)?;
-    judge_later(bench, &scene, &call, &before, reply.as_ref(), up)?;
+    judge_immediately(&scene, &call, &before, reply.as_ref(), false)?;
+    judge_recovery(bench, &scene, &call, &before, reply.as_ref(), running)?;
     settled::ensure_sound(&scene)
 }
 
-/// Takes all the room there is but for `left` bytes.
+/// Fills the disk except for `left` bytes with a file at `path`.
 fn fill(path: &Path, left: usize) -> Result<(), Stop> {
     let mut file = File::create(path)?;
-    let some = vec![0; 64 * 1024];
-    let mut taken = 0;
-    while let Ok(more @ 1..) = file.write(&some) {
-        taken += more;
+    let block = vec![0; 64 * 1024];
+    let mut written = 0;
+    while let Ok(count @ 1..) = file.write(&block) {
+        written += count;
     }
-    Ok(file.set_len(taken.saturating_sub(left) as u64)?)
+    Ok(file.set_len(written.saturating_sub(left) as u64)?)
 }
 
-/// A small file system in memory over the library; unmounted when dropped.
+/// A small file system in memory, mounted over the library; unmounted when dropped.
 struct Mount(PathBuf);
 
 impl Mount {
-    /// With the library's files in it.
+    /// Mounts the file system and copies the library to it.
     fn over_library(scene: &Scene<'_>) -> Result<Self, Stop> {
         let root = scene.library();
         let aside = root.with_file_name("aside");
@@ -144,7 +144,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Lazily: a server may still have a file open there.
+        // Lazily, because a server may still have a file open there.
         let unmounted = Command::new("umount").arg("--lazy").arg(&self.0).status();
         if !unmounted.is_ok_and(|status| status.success()) {
             eprintln!("{} is still mounted", self.0.display());

@@ -1,4 +1,4 @@
-//! Servers that are killed from outside, where nothing has to be stepped through: at any moment, and right after an answer.
+//! Kills servers from outside, without ptrace: at any moment of a mutation, and right after an answer.
 
 use std::{
     os::unix::process::CommandExt,
@@ -10,8 +10,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    mutation::{Mutation, library, must},
-    struck::{judge_at_once, judge_later, put},
+    fault::{copy_document, judge_immediately, judge_recovery},
+    mutation::{Mutation, library, make_successfully},
 };
 use crate::{
     WireError,
@@ -23,51 +23,48 @@ use crate::{
     settled::{self, Baseline},
 };
 
-/// How many moments are tried in the quick profile, and in the full one.
-const MAX_MOMENTS: [usize; 2] = [20, 120];
+/// Number of kills in the quick and in the full profile.
+const KILL_COUNTS: [usize; 2] = [20, 120];
 
-/// A mutation during which the server is killed.
+/// A kill during a mutation.
 #[derive(Debug, Serialize, Deserialize)]
 struct KillPoint {
     mutation: Mutation,
-    /// So long after the call was sent.
+    /// Delay of the kill after the call is sent.
     microseconds: u64,
 }
 
-/// Moments all over the time that a mutation takes, and somewhat later.
-pub(super) fn moments(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let mut mutations = Mutation::of(bench)?;
-    // What waits for a person is not under way.
+/// Returns kills spread over the duration of each mutation, and a little beyond.
+pub(super) fn kill_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let mut mutations = Mutation::supported(bench)?;
+    // A call that awaits approval is not being executed.
     mutations.retain(|it| {
         it.call(bench.subject)
             .is_ok_and(|call| call.tool.approval.is_none())
     });
     if mutations.is_empty() {
         return Err(Stop::NotApplicable(
-            "all of the server's changes wait for a person".into(),
+            "all of the server's mutations require approval".into(),
         ));
     }
-    let took = mutations.iter().map(|mutation| took(bench, *mutation));
-    let took: Vec<_> = took.collect::<Result<_, _>>()?;
-    let all = bench.pick(MAX_MOMENTS[0], MAX_MOMENTS[1]);
+    let durations = mutations.iter().map(|mutation| duration(bench, *mutation));
+    let durations: Vec<_> = durations.collect::<Result<_, _>>()?;
+    let all = bench.pick(KILL_COUNTS[0], KILL_COUNTS[1]);
     let mut dice = bench.dice("moments");
-    let moments = (0..all).map(|number| {
+    let kills = (0..all).map(|number| {
         let at = number % mutations.len();
         let part = (number as f64 + dice.f64()) / all as f64 * 1.2;
-        let moment = KillPoint {
+        let kill = KillPoint {
             mutation: mutations[at],
-            microseconds: (took[at].as_micros() as f64 * part) as u64,
+            microseconds: (durations[at].as_micros() as f64 * part) as u64,
         };
-        Case::new(
-            format!("{}, moment {} of {all}", mutations[at], number + 1),
-            moment,
-        )
+        Case::new(format!("{}, moment {} of {all}", mutations[at], number + 1), kill)
     });
-    Ok(moments.collect())
+    Ok(kills.collect())
 }
 
-/// How long a mutation takes.
-fn took(bench: &Bench<'_>, mutation: Mutation) -> Result<Duration, Stop> {
+/// Measures the duration of a mutation.
+fn duration(bench: &Bench<'_>, mutation: Mutation) -> Result<Duration, Stop> {
     let call = mutation.call(bench.subject)?;
     let scene = library(bench)?;
     let mut client = scene.start()?;
@@ -80,24 +77,24 @@ fn took(bench: &Bench<'_>, mutation: Mutation) -> Result<Duration, Stop> {
     }
 }
 
-/// Kills the server at a moment of a mutation.
-pub(super) fn at_a_moment(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let moment: KillPoint = case.read()?;
-    let call = moment.mutation.call(bench.subject)?;
+/// Kills the server during a mutation and judges the library.
+pub(super) fn judge_kill(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let point: KillPoint = case.read()?;
+    let call = point.mutation.call(bench.subject)?;
     let scene = library(bench)?;
     let mut client = start(bench, &scene)?;
-    moment.mutation.prepare(bench.subject, &mut client)?;
+    point.mutation.prepare(bench.subject, &mut client)?;
     let before = Baseline::of(bench, &scene, &mut client)?;
     let id = client.post(call.tool, &call.arguments)?;
-    thread::sleep(Duration::from_micros(moment.microseconds));
+    thread::sleep(Duration::from_micros(point.microseconds));
     kill(bench, &client)?;
     let reply = last_reply(bench, &mut client, &call, id)?;
     drop(client);
-    judge_at_once(&scene, &call, &before, reply.as_ref(), true)?;
-    judge_later(bench, &scene, &call, &before, reply.as_ref(), None)
+    judge_immediately(&scene, &call, &before, reply.as_ref(), true)?;
+    judge_recovery(bench, &scene, &call, &before, reply.as_ref(), None)
 }
 
-/// The answer to the call that a server gave before it died, if it did.
+/// Returns the server's reply to the call before it was killed, if there was one.
 fn last_reply(
     bench: &Bench<'_>,
     client: &mut Client<'_>,
@@ -110,23 +107,23 @@ fn last_reply(
                 return Ok(Some(bench.subject.adapter.reply(call.tool, &message)));
             }
             Ok(_) => {}
-            // A line that was cut off is no answer.
+            // A truncated line is not an answer.
             Err(WireError::Closed | WireError::NotJson(_) | WireError::Io(_)) => return Ok(None),
             Err(error) => return Err(Stop::Harness(format!("after a kill, {error}"))),
         }
     }
 }
 
-/// How many mutations are made, each by a server that is killed after its answer.
-pub(super) fn lives(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let mut mutations = Mutation::of(bench)?;
-    // Its effect is known right after an insertion alone.
+/// Returns series of mutations, each made by a server that is killed after its answer.
+pub(super) fn restart_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let mut mutations = Mutation::supported(bench)?;
+    // The effect of an undo is known only right after an insertion.
     mutations.retain(|mutation| *mutation != Mutation::Undo);
     let mut cases: Vec<_> = mutations
         .iter()
         .map(|mutation| Case::new(mutation.to_string(), [mutation]))
         .collect();
-    // The document must be there as long as it is changed.
+    // The other mutations need the document, so its deletion is last.
     let rest = mutations.iter().filter(|mutation| **mutation != Mutation::Delete);
     let mut all: Vec<_> = rest.chain(&[Mutation::Delete]).collect();
     all.retain(|mutation| mutations.contains(mutation));
@@ -134,8 +131,8 @@ pub(super) fn lives(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(cases)
 }
 
-/// Kills servers after their answers, and looks at what others find.
-pub(super) fn after_answers(bench: &Bench<'_>, case: &Case) -> Judgement {
+/// Kills each server after its answer and judges the library with a new one.
+pub(super) fn judge_restarts(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mutations: Vec<Mutation> = case.read()?;
     let scene = library(bench)?;
     let mut client = start(bench, &scene)?;
@@ -143,10 +140,10 @@ pub(super) fn after_answers(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut files = before.view.library.files.clone();
     for (number, mutation) in mutations.iter().enumerate() {
         let call = mutation.call_with(bench.subject, &format!("Version {number}.\n"))?;
-        let after = must(&mut client, &call, &scene, &files)?;
+        let after = make_successfully(&mut client, &call, &scene, &files)?;
         kill(bench, &client)?;
         drop(client);
-        put(&mut files, &after, &call.path());
+        copy_document(&mut files, &after, &call.path());
         client = start(bench, &scene)?;
         before.judge(bench, &scene, &mut client, &files, number + 1)?;
     }
@@ -156,11 +153,11 @@ pub(super) fn after_answers(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = start(bench, &scene)?;
     before.judge(bench, &scene, &mut client, &files, mutations.len())?;
     ensure(settled::view(&scene)? == last, || {
-        "a kill and a restart without any call have changed the library".into()
+        "a kill and a restart without a call changed the library".into()
     })
 }
 
-/// Starts a server that can be killed together with its children.
+/// Starts a server in a process group of its own.
 fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<Client<'a>, Stop> {
     let target = scene.connect_by(|command| {
         command.process_group(0);
@@ -168,13 +165,14 @@ fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<Client<'a>, Stop> {
     Client::open(bench.subject, target, scene.library())
 }
 
+/// Kills the server's process group.
 fn kill(bench: &Bench<'_>, client: &Client<'_>) -> Result<(), Stop> {
     bench.trace.did("the server is killed");
     let id = client.target.id().and_then(|id| i32::try_from(id).ok());
     let group = id.and_then(Pid::from_raw);
     let group = group.ok_or_else(|| Stop::Harness("the server has no process id".into()))?;
     match kill_process_group(group, Signal::KILL) {
-        // It has ended by itself.
+        // The server has exited already.
         Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
         Err(error) => Err(Stop::Harness(error.to_string())),
     }

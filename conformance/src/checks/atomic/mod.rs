@@ -1,21 +1,21 @@
-//! Death, a full disk and a failing disk at every step of a mutation, and who looks on meanwhile.
+//! Atomicity: kills, a full disk and I/O errors at every step of a mutation, and concurrent readers.
 //!
-//! Wherever something strikes, the document is as it was or as it should become; then a restarted server, or the same one
-//! with its next mutation, brings folder, index, HEAD and log to agree, and nothing is left over.
+//! After a fault the document has its old or its new content. Then a restarted server, or the same server with its next
+//! mutation, makes folder, index, HEAD and log agree, and no temporary file remains.
 
+mod fault;
 mod full_disk;
 mod killed;
 mod mutation;
 mod points;
-mod struck;
 pub(super) mod torn;
 
-use points::Happening;
+use points::FaultKind;
 
 use crate::check::{Check, Severity, as_small_as_can_be};
 
-/// What a mutation that is cut off may break.
-const WHOLE: &[&str] = &[
+/// Guarantees that a partial mutation breaks.
+const ATOMICITY: &[&str] = &[
     "no-partial-application",
     "errors-write-nothing",
     "append-only",
@@ -29,48 +29,48 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "atomic/kill",
         severity: Severity::Must,
-        guarantees: WHOLE,
+        guarantees: ATOMICITY,
         states: "A server killed at any step of a mutation leaves it completely done or not done at all.",
-        explains: "The server runs step by step under ptrace. Each system call of a mutation that would change something \
-                   in the library is a point at which it is killed, with its children. The document must be old or new, \
-                   and nothing else changed; after a restart folder, index, HEAD and log must agree, git must find the \
-                   repository sound, no lock or other file may be left over, and the next mutation must work.",
-        cases: |bench| points::cases(bench, &[Happening::Killed]),
-        judge: struck::judge,
+        explains: "The server runs step by step under ptrace. It is killed, with its children, at each system call \
+                   of a mutation that would change a file in the library. The document must have its old or its new \
+                   content, and nothing else may change. After a restart folder, index, HEAD and log must agree, the \
+                   repository must be intact, no lock or other file may remain, and the next mutation must succeed.",
+        cases: |bench| points::cases(bench, &[FaultKind::Killed]),
+        judge: fault::judge,
         shrink: as_small_as_can_be,
     },
     Check {
         id: "atomic/disk-full",
         severity: Severity::Must,
-        guarantees: WHOLE,
+        guarantees: ATOMICITY,
         states: "A disk that is full at any step of a mutation leaves it completely done or not done at all.",
-        explains: "As atomic/kill, but at each point the call fails with ENOSPC: once, or with all calls after it until \
-                   the mutation is answered. A call that is refused must have left nothing, one that is acknowledged \
-                   must be there, and the same server must make the next mutation.",
-        cases: |bench| points::cases(bench, &[Happening::FullOnce, Happening::FullFromThenOn]),
-        judge: struck::judge,
+        explains: "As atomic/kill, but at each point the system call fails with ENOSPC: once, or together with all \
+                   later ones until the server answers. A refused call must leave no trace, an acknowledged one must \
+                   be complete, and the same server must make the next mutation.",
+        cases: |bench| points::cases(bench, &[FaultKind::FullOnce, FaultKind::FullFromThenOn]),
+        judge: fault::judge,
         shrink: as_small_as_can_be,
     },
     Check {
         id: "atomic/io-error",
         severity: Severity::Must,
-        guarantees: WHOLE,
+        guarantees: ATOMICITY,
         states: "A disk that fails at any step of a mutation leaves it completely done or not done at all.",
-        explains: "As atomic/disk-full, with EIO: also fsync, rename and the other calls that a full disk seldom hits \
-                   must have their errors seen.",
-        cases: |bench| points::cases(bench, &[Happening::BrokenOnce, Happening::BrokenFromThenOn]),
-        judge: struck::judge,
+        explains: "As atomic/disk-full, with EIO. The server must also handle errors of fsync, rename and other \
+                   calls that a full disk rarely affects.",
+        cases: |bench| points::cases(bench, &[FaultKind::BrokenOnce, FaultKind::BrokenFromThenOn]),
+        judge: fault::judge,
         shrink: as_small_as_can_be,
     },
     Check {
         id: "atomic/kill-observed",
         severity: Severity::Must,
-        guarantees: WHOLE,
+        guarantees: ATOMICITY,
         states: "A server killed at any moment of a mutation leaves it completely done or not done at all.",
-        explains: "As atomic/kill, but from outside and at full speed, which works on every system: mutations are sent, \
-                   and the server's whole process group is killed a little later each time.",
-        cases: killed::moments,
-        judge: killed::at_a_moment,
+        explains: "As atomic/kill, but from outside and at full speed, which works on every system: mutations are \
+                   sent, and the server's process group is killed after increasing delays.",
+        cases: killed::kill_cases,
+        judge: killed::judge_kill,
         shrink: as_small_as_can_be,
     },
     Check {
@@ -86,19 +86,20 @@ pub(super) const CHECKS: &[Check] = &[
             "commit-per-edit",
         ],
         states: "An acknowledged change survives a kill and a restart, with its commit and its log entry.",
-        explains: "The server is killed as soon as it has answered, and a new one is started, again and again. Each \
-                   finds all that was acknowledged, and starting changes nothing.",
-        cases: killed::lives,
-        judge: killed::after_answers,
+        explains: "The server is killed as soon as it has answered, and a new one is started, repeatedly. Each new \
+                   server must show every acknowledged change, and starting must change nothing.",
+        cases: killed::restart_cases,
+        judge: killed::judge_restarts,
         shrink: as_small_as_can_be,
     },
     Check {
         id: "atomic/full-disk-really",
         severity: Severity::Should,
-        guarantees: WHOLE,
+        guarantees: ATOMICITY,
         states: "On a full disk, mutations are refused or complete, and work again when there is space.",
-        explains: "The library lies on a small file system in memory, which takes root to mount. It is filled but for a \
-                   few bytes; a mutation of 100 KB is made; then the room is given back, and everything must agree.",
+        explains: "The library is on a small file system in memory, which only root can mount. The disk is filled \
+                   except for a few bytes, a mutation of 100 KB is made, and the space is freed. Then everything \
+                   must agree.",
         cases: full_disk::cases,
         judge: full_disk::judge,
         shrink: as_small_as_can_be,
@@ -107,10 +108,10 @@ pub(super) const CHECKS: &[Check] = &[
         id: "atomic/torn-reads",
         severity: Severity::Must,
         guarantees: &["no-partial-application"],
-        states: "A program that reads a document's file while it is overwritten finds the old or the new \
-            version, complete.",
-        explains: "The server overwrites a document with one of two versions of 1 MB again and again, while its file is read \
-                   over and over: it must always be there, and be one of both to the last byte.",
+        states: "A program that reads a document's file while it is overwritten finds the old or the new version, \
+                 complete.",
+        explains: "The server repeatedly overwrites a document with one of two versions of 1 MB while a program \
+                   reads the file. The file must always exist and equal one of the versions.",
         cases: torn::cases,
         judge: torn::judge,
         shrink: torn::shrink,

@@ -1,4 +1,4 @@
-//! One mutation of each kind, and what the library is before it.
+//! One mutation of each kind, and the library that it is made in.
 
 use std::{fmt, path::Path};
 
@@ -18,7 +18,7 @@ use crate::{
     stepper::{Counting, Stepper},
 };
 
-/// Documents of every library.
+/// Documents of every library; a contract's named files are added.
 const DOCUMENTS: &[(&str, &str)] = &[
     (
         DOCUMENT,
@@ -28,30 +28,32 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ("README.md", "# Library\n"),
 ];
 const DOCUMENT: &str = "notes/plan.md";
+/// Path of a new document.
 const NEW: &str = "notes/new.md";
+/// Path of a new document in a new folder.
 const DEEP: &str = "notes/new/deep.md";
-/// The document of the mutation that comes after.
+/// Path of the document that the next mutation changes.
 const NEXT: &str = "notes/other.md";
 
 /// A kind of mutation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Mutation {
-    /// A document that was not there.
+    /// Creates a document.
     Create,
-    /// A document that was not there, in a folder that was not there.
+    /// Creates a document in a new folder.
     CreateWithFolder,
     Overwrite,
     Delete,
     Append,
     ReplaceSection,
-    /// An object at the end of a file that the contract names.
+    /// Appends an object to a file that the contract names.
     AppendEntry,
-    /// A text at the end of a file that the contract names.
+    /// Appends a text to a file that the contract names.
     AppendText,
-    /// A section before the first.
+    /// Inserts a section before the first one.
     Insert,
-    /// The path of such an insertion.
+    /// Undoes such an insertion.
     Undo,
 }
 
@@ -86,15 +88,15 @@ impl Mutation {
         Self::Undo,
     ];
 
-    /// Those that the server has a tool for, and a folder made only if it makes folders.
+    /// Returns the mutations that the server supports.
     ///
     /// # Errors
-    /// When there is none.
-    pub(super) fn of(bench: &Bench<'_>) -> Result<Vec<Self>, Stop> {
+    /// If there are none.
+    pub(super) fn supported(bench: &Bench<'_>) -> Result<Vec<Self>, Stop> {
         let subject = bench.subject;
         let mut all = Self::ALL.to_vec();
         all.retain(|mutation| mutation.call(subject).is_ok());
-        if all.contains(&Self::CreateWithFolder) && !makes_folders(bench)? {
+        if all.contains(&Self::CreateWithFolder) && !creates_folders(bench)? {
             all.retain(|mutation| *mutation != Self::CreateWithFolder);
         }
         if all.is_empty() {
@@ -103,7 +105,7 @@ impl Mutation {
         Ok(all)
     }
 
-    /// The document that it is about, where the contract leaves that open.
+    /// Returns the path of the document to change, where the contract does not name one.
     fn path(self) -> &'static str {
         match self {
             Self::Create => NEW,
@@ -112,18 +114,18 @@ impl Mutation {
         }
     }
 
-    /// The call that makes it.
+    /// Returns the call that makes the mutation.
     ///
     /// # Errors
-    /// When the server has no tool for it.
+    /// If the server has no tool for it.
     pub(super) fn call(self, subject: &Subject) -> Result<Call, Stop> {
         self.call_with(subject, "Less of it, but in more words.\n")
     }
 
-    /// As [`call`](Self::call), with other text. Afterwards all others can be made.
+    /// Returns the call with the given text. All other mutations remain possible after it.
     pub(super) fn call_with(self, subject: &Subject, text: &str) -> Result<Call, Stop> {
         let section = || format!("## Scope\n\n{text}");
-        let lacking = || Stop::NotApplicable(format!("the server has no tool to {self}"));
+        let no_tool = || Stop::NotApplicable(format!("the server has no tool to {self}"));
         let own = |kind, content: &str, target| {
             let (tool, effect) = subject.tool_with(kind)?;
             let with = With {
@@ -133,16 +135,16 @@ impl Mutation {
             };
             with_effect(tool, effect, with)
         };
-        // Only where the contract names the file.
+        // Supported only if the contract names the file.
         let fixed = |kind, content: &str| own(kind, content, "").filter(|call| call.path() != DOCUMENT);
         let (kind, content) = match self {
-            Self::AppendEntry => return fixed(EffectKind::AppendLine, text.trim_end()).ok_or_else(lacking),
-            Self::AppendText => return fixed(EffectKind::Append, text).ok_or_else(lacking),
+            Self::AppendEntry => return fixed(EffectKind::AppendLine, text.trim_end()).ok_or_else(no_tool),
+            Self::AppendText => return fixed(EffectKind::Append, text).ok_or_else(no_tool),
             Self::Insert => {
                 let heading = format!("# {}", text.lines().next().unwrap_or_default());
-                return own(EffectKind::InsertSection, "", &heading).ok_or_else(lacking);
+                return own(EffectKind::InsertSection, "", &heading).ok_or_else(no_tool);
             }
-            Self::Undo => return own(EffectKind::Undo, "", "").ok_or_else(lacking),
+            Self::Undo => return own(EffectKind::Undo, "", "").ok_or_else(no_tool),
             Self::Create | Self::CreateWithFolder | Self::Overwrite => (EffectKind::Write, section()),
             Self::Delete => (EffectKind::Delete, String::new()),
             Self::Append => (EffectKind::Append, format!("\n{text}")),
@@ -153,13 +155,13 @@ impl Mutation {
             content: &content,
             target: "## Scope",
         };
-        subject.request(kind, with).ok_or_else(lacking)
+        subject.request(kind, with).ok_or_else(no_tool)
     }
 
-    /// Makes what must have been made before it.
+    /// Makes the call that must precede the mutation: an insertion before an undo.
     ///
     /// # Errors
-    /// When that is refused.
+    /// If that call is refused.
     pub(super) fn prepare(self, subject: &Subject, client: &mut Client<'_>) -> Judgement {
         if self != Self::Undo {
             return Ok(());
@@ -171,7 +173,7 @@ impl Mutation {
     }
 }
 
-/// What each library begins with: [`DOCUMENTS`], and the files that the contract names.
+/// Returns the initial documents of each library: [`DOCUMENTS`], and the files that the contract names.
 pub(super) fn documents(subject: &Subject) -> Vec<(String, &'static str)> {
     let mut all: Vec<_> = DOCUMENTS
         .iter()
@@ -185,44 +187,45 @@ pub(super) fn documents(subject: &Subject) -> Vec<(String, &'static str)> {
     all
 }
 
-/// A library with [`documents`].
+/// Creates a library with [`documents`].
 ///
 /// # Errors
-/// When the disk or git fails.
+/// If the disk or git fails.
 pub(super) fn library<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
     let all = documents(bench.subject);
     let all: Vec<_> = all.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     bench.scene(&all)
 }
 
-/// As [`library`], in memory where there is a folder in memory.
+/// Creates a library with [`documents`], in memory if the machine has a file system there.
 ///
 /// # Errors
-/// As [`library`].
+/// If the disk or git fails.
 pub(super) fn library_in_memory<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
     let all = documents(bench.subject);
     let all: Vec<_> = all.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     Scene::in_memory(bench.subject, &bench.trace, &all)
 }
 
-/// Whether the server makes the folder of a new document.
-fn makes_folders(bench: &Bench<'_>) -> Result<bool, Stop> {
+/// Returns true if the server creates the folder of a new document.
+fn creates_folders(bench: &Bench<'_>) -> Result<bool, Stop> {
     let scene = library(bench)?;
     let call = Mutation::CreateWithFolder.call(bench.subject)?;
     Ok(matches!(scene.start()?.make(&call)?, Reply::Done(_)))
 }
 
-/// The bytes of a document in a view.
+/// Returns the bytes of the document at `path`.
 pub(super) fn document<'a>(files: &'a Files, path: &str) -> Option<&'a [u8]> {
     files.get(Path::new(path)).map(|(_, bytes)| &bytes[..])
 }
 
-/// Makes a call that must succeed, and judges what it made of its document in a folder that held `before`; the folder after
-/// it.
+/// Makes a call that must succeed, judges its effect on its document, and returns the files after it.
+///
+/// `before` contains the files before the call.
 ///
 /// # Errors
-/// When it is refused, or made something else.
-pub(super) fn must(
+/// If the call is refused or has a wrong effect.
+pub(super) fn make_successfully(
     client: &mut Client<'_>,
     call: &Call,
     scene: &Scene<'_>,
@@ -237,12 +240,13 @@ pub(super) fn must(
     Ok(after)
 }
 
-/// A mutation of another document than that of `call`, or of the same where there is but one, to see whether the server can
-/// still make one.
+/// Returns a further mutation, which shows that the server still works.
+///
+/// It changes a different document than `call` does, if possible.
 ///
 /// # Errors
-/// When it has no tool for one.
-pub(super) fn next(subject: &Subject, call: &Call) -> Result<Call, Stop> {
+/// If the server has no tool for one.
+pub(super) fn next_mutation(subject: &Subject, call: &Call) -> Result<Call, Stop> {
     let mut kinds = [EffectKind::Append, EffectKind::Write, EffectKind::Delete].into_iter();
     let with = With {
         path: NEXT,
@@ -256,10 +260,10 @@ pub(super) fn next(subject: &Subject, call: &Call) -> Result<Call, Stop> {
     found.ok_or_else(|| Stop::NotApplicable("the server can't change a document".into()))
 }
 
-/// Whether the call was made, by its document, which must be as before it or as after it.
+/// Returns true if the call's document has its new content, and false if it has its old one.
 ///
 /// # Errors
-/// When it is neither.
+/// If the document has neither.
 pub(super) fn is_made(call: &Call, before: &Files, after: &Files) -> Result<bool, Stop> {
     let path = &*call.path();
     let (before, after) = (document(before, path), document(after, path));
@@ -268,32 +272,32 @@ pub(super) fn is_made(call: &Call, before: &Files, after: &Files) -> Result<bool
     }
     let is_undo = call.tool.effect(&call.arguments).map(|effect| effect.kind) == Some(EffectKind::Undo);
     let judged = if is_undo {
-        // The only change before is an insertion.
+        // Only an insertion preceded it, so the initial content must be back.
         ensure(after == Some(DOCUMENTS[0].1.as_bytes()), String::new)
     } else {
         semantics::allowed(call, before, after)
     };
     match judged {
         Ok(()) => Ok(true),
-        Err(_) => Err(fail(format!(
-            "`{path}` is neither what it was nor what it should become"
-        ))
-        .showing(path, before, after)),
+        Err(_) => {
+            Err(fail(format!("`{path}` has neither its old nor its new content"))
+                .showing(path, before, after))
+        }
     }
 }
 
-/// Fails when a call that was answered was not made, or one that was refused was.
+/// Fails if an acknowledged call was not made, or if a refused one was.
 ///
 /// # Errors
-/// The failure.
-pub(super) fn ensure_as_answered(reply: Option<&Reply>, is_made: bool) -> Judgement {
+/// If the reply does not match the document.
+pub(super) fn ensure_reply_matches(reply: Option<&Reply>, is_made: bool) -> Judgement {
     match reply {
         Some(Reply::Done(_)) => ensure(is_made, || {
-            "the call was acknowledged, and its change is not there".into()
+            "the call was acknowledged, but its change is missing".into()
         }),
         Some(Reply::Refused(refusal)) => ensure(!is_made, || {
             format!(
-                "the call was refused (`{}`), and its change is there",
+                "the call was refused (`{}`), but its change is present",
                 refusal.message
             )
         }),
@@ -301,10 +305,10 @@ pub(super) fn ensure_as_answered(reply: Option<&Reply>, is_made: bool) -> Judgem
     }
 }
 
-/// Starts a server over `scene` that can be stepped through.
+/// Starts a server for `scene` that runs step by step.
 ///
 /// # Errors
-/// When that is not possible here, or the server does not start.
+/// If this machine does not support that, or the server does not start.
 pub(super) fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<(Client<'a>, Stepper), Stop> {
     let (target, stepper) = scene.connect_stepped(Counting::WhenArmed)?;
     Ok((Client::open(bench.subject, target, scene.library())?, stepper))

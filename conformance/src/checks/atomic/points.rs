@@ -1,4 +1,4 @@
-//! The cases: each kind of mutation, each call in it that changes something on the disk, each thing that can happen there.
+//! Cases: each kind of mutation, each of its system calls that changes the disk, and each fault at that call.
 
 use std::path::Path;
 
@@ -13,15 +13,15 @@ use crate::{
     stepper::{Call, Effect, Errno, Fault},
 };
 
-/// How many points of one mutation are tried.
+/// Maximum number of points of one mutation.
 const MAX_POINTS: usize = 400;
-/// How many points are tried in the quick profile, of all mutations together.
+/// Approximate number of points of all mutations in the quick profile.
 const MAX_QUICK_POINTS: usize = 25;
 
-/// What happens at a point.
+/// A fault at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Happening {
+pub(super) enum FaultKind {
     Killed,
     FullOnce,
     FullFromThenOn,
@@ -29,7 +29,8 @@ pub(super) enum Happening {
     BrokenFromThenOn,
 }
 
-impl Happening {
+impl FaultKind {
+    /// Returns the stepper's effect for this fault.
     pub(super) fn effect(self) -> Effect {
         match self {
             Self::Killed => Effect::Kill,
@@ -41,50 +42,52 @@ impl Happening {
     }
 }
 
-/// A mutation, and what happens at which of its calls.
+/// A fault at a system call of a mutation.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Point {
     pub(super) mutation: Mutation,
-    /// Counted from one.
+    /// Number of the system call, counted from 1.
     pub(super) at: usize,
-    pub(super) happening: Happening,
+    #[serde(rename = "happening")]
+    pub(super) kind: FaultKind,
 }
 
 impl Point {
+    /// Returns the fault for the stepper.
     pub(super) fn fault(self) -> Fault {
         Fault {
             at: self.at,
-            effect: self.happening.effect(),
+            effect: self.kind.effect(),
         }
     }
 
     fn case(self, call: &Call) -> Case {
-        let (mutation, at, effect) = (self.mutation, self.at, self.happening.effect());
-        let paths: Vec<_> = call.paths.iter().map(|path| plain(path)).collect();
+        let (mutation, at, effect) = (self.mutation, self.at, self.kind.effect());
+        let paths: Vec<_> = call.paths.iter().map(|path| without_ids(path)).collect();
         let (name, paths) = (call.name, paths.join(" -> "));
         Case::new(format!("{mutation}, {effect} at {at}: {name} {paths}"), self)
     }
 }
 
-/// The cases of a check for these happenings: in the quick profile, some points spread over each mutation.
+/// Returns the cases of a check for these faults: all points, or in the quick profile some of each mutation.
 ///
 /// # Errors
-/// When programs can't be stepped through here, or the server does not make the mutations undisturbed.
-pub(super) fn cases(bench: &Bench<'_>, happenings: &[Happening]) -> Result<Vec<Case>, Stop> {
-    let mutations = Mutation::of(bench)?;
-    let mut dice = bench.dice(&format!("{happenings:?}"));
-    let most = bench.pick(MAX_QUICK_POINTS.div_ceil(mutations.len()), MAX_POINTS);
+/// If programs can't be run step by step on this machine, or the server refuses a mutation without faults.
+pub(super) fn cases(bench: &Bench<'_>, kinds: &[FaultKind]) -> Result<Vec<Case>, Stop> {
+    let mutations = Mutation::supported(bench)?;
+    let mut dice = bench.dice(&format!("{kinds:?}"));
+    let max = bench.pick(MAX_QUICK_POINTS.div_ceil(mutations.len()), MAX_POINTS);
     let mut cases = Vec::new();
     for mutation in mutations {
-        let calls = count(bench, mutation)?;
-        for at in chosen(&calls, most, &mut dice) {
-            let some = [happenings[dice.usize(..happenings.len())]];
-            let tried = bench.pick(&some[..], happenings);
-            cases.extend(tried.iter().map(|&happening| {
+        let calls = record(bench, mutation)?;
+        for at in choose_points(&calls, max, &mut dice) {
+            let some = [kinds[dice.usize(..kinds.len())]];
+            let tried = bench.pick(&some[..], kinds);
+            cases.extend(tried.iter().map(|&kind| {
                 let point = Point {
                     mutation,
                     at: at + 1,
-                    happening,
+                    kind,
                 };
                 point.case(&calls[at])
             }));
@@ -92,19 +95,19 @@ pub(super) fn cases(bench: &Bench<'_>, happenings: &[Happening]) -> Result<Vec<C
     }
     if cases.is_empty() {
         return Err(Stop::NotTestable(
-            "the server's mutations make no system call that can be seen".into(),
+            "no system call of the server's mutations can be observed".into(),
         ));
     }
     Ok(cases)
 }
 
-/// The calls that a mutation makes when nothing happens.
-fn count(bench: &Bench<'_>, mutation: Mutation) -> Result<Vec<Call>, Stop> {
+/// Returns the system calls of a mutation without faults.
+fn record(bench: &Bench<'_>, mutation: Mutation) -> Result<Vec<Call>, Stop> {
     let call = mutation.call(bench.subject)?;
     let scene = library_in_memory(bench)?;
     let (mut client, stepper) = mutation::start(bench, &scene)?;
     mutation.prepare(bench.subject, &mut client)?;
-    // A server may do some things once, when it is first asked for something.
+    // A server may initialize something on its first call.
     settled::log(bench.subject, &mut client)?;
     stepper.arm(None);
     match client.make(&call)? {
@@ -113,31 +116,30 @@ fn count(bench: &Bench<'_>, mutation: Mutation) -> Result<Vec<Call>, Stop> {
     }
 }
 
-/// The places of up to `most` of the calls: first of those to the documents' own folder, where the worst can happen, then of
-/// those to git's; each about half of them if there are as many.
-fn chosen(calls: &[Call], most: usize, dice: &mut fastrand::Rng) -> Vec<usize> {
+/// Returns the indices of up to `max` calls, about half of them on documents and half on git's files if there are enough.
+///
+/// Calls on documents come first because faults at them do the most harm.
+fn choose_points(calls: &[Call], max: usize, dice: &mut fastrand::Rng) -> Vec<usize> {
     let is_of_git = |call: &Call| call.paths.iter().all(|path| path.starts_with(".git"));
     let (git, own): (Vec<_>, Vec<_>) = (0..calls.len()).partition(|at| is_of_git(&calls[*at]));
-    let of_own = own
-        .len()
-        .min(most.div_ceil(2).max(most.saturating_sub(git.len())));
+    let of_own = own.len().min(max.div_ceil(2).max(max.saturating_sub(git.len())));
     let own = spread(own.len(), of_own, dice).into_iter().map(|at| own[at]);
-    let git = spread(git.len(), most - of_own, dice)
+    let git = spread(git.len(), max - of_own, dice)
         .into_iter()
         .map(|at| git[at]);
     own.chain(git).collect()
 }
 
-/// Up to `most` of the numbers below `all`, one from each of so many equal parts.
-fn spread(all: usize, most: usize, dice: &mut fastrand::Rng) -> Vec<usize> {
-    let parts = most.min(all);
+/// Returns up to `max` of the numbers below `all`: a random one from each of `max` equal parts.
+fn spread(all: usize, max: usize, dice: &mut fastrand::Rng) -> Vec<usize> {
+    let parts = max.min(all);
     (0..parts)
         .map(|part| dice.usize(part * all / parts..(part + 1) * all / parts))
         .collect()
 }
 
-/// A path without what differs from run to run: ids and numbers.
-fn plain(path: &Path) -> String {
+/// Replaces ids and numbers, which differ between runs, by `*`.
+fn without_ids(path: &Path) -> String {
     let parts = path.components().map(|part| {
         let part = part.as_os_str().to_string_lossy();
         let is_id = |word: &str| {
@@ -167,9 +169,9 @@ mod tests {
     #[test]
     fn points_are_spread_over_all() {
         let mut dice = fastrand::Rng::with_seed(1);
-        for (all, most) in [(0, 5), (3, 5), (5, 5), (100, 6), (7, 6)] {
-            let points = spread(all, most, &mut dice);
-            assert_eq!(points.len(), all.min(most));
+        for (all, max) in [(0, 5), (3, 5), (5, 5), (100, 6), (7, 6)] {
+            let points = spread(all, max, &mut dice);
+            assert_eq!(points.len(), all.min(max));
             assert!(points.is_sorted_by(|a, b| a < b) && points.iter().all(|at| *at < all));
         }
     }
@@ -185,17 +187,17 @@ mod tests {
         let git = std::iter::repeat_n(call(".git/index.lock"), 10);
         let calls: Vec<_> = git.chain([call("a.md"), call("b.md")]).collect();
         assert_eq!(
-            chosen(&calls, 12, &mut dice),
+            choose_points(&calls, 12, &mut dice),
             [10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
         );
-        assert_eq!(chosen(&calls, 4, &mut dice)[..2], [10, 11]);
-        assert_eq!(chosen(&calls, 4, &mut dice).len(), 4);
-        assert_eq!(chosen(&calls[..10], 4, &mut dice).len(), 4);
-        assert_eq!(chosen(&calls[10..], 4, &mut dice), [0, 1]);
+        assert_eq!(choose_points(&calls, 4, &mut dice)[..2], [10, 11]);
+        assert_eq!(choose_points(&calls, 4, &mut dice).len(), 4);
+        assert_eq!(choose_points(&calls[..10], 4, &mut dice).len(), 4);
+        assert_eq!(choose_points(&calls[10..], 4, &mut dice), [0, 1]);
     }
 
     #[test]
-    fn names_of_calls_are_the_same_in_every_run() {
+    fn case_names_are_the_same_in_every_run() {
         let cases = [
             ("notes/plan.md", "notes/plan.md"),
             (".git/objects/3f/tmp_obj_a8Zk2x", ".git/objects/*/tmp_obj_*"),
@@ -208,7 +210,7 @@ mod tests {
             ("notes/.plan.md.f00ba4.tmp", "notes/.plan.md.*.tmp"),
         ];
         for (path, expected) in cases {
-            assert_eq!(plain(Path::new(path)), expected);
+            assert_eq!(without_ids(Path::new(path)), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A program reads a document from the disk while the server overwrites it.
+//! Torn reads: a program reads a document's file while the server overwrites it.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use crate::{
 
 const DOCUMENT: &str = "notes/large.md";
 
-/// How often a document of which size is overwritten.
+/// Number of overwrites, and the document's size.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Overwrites {
     times: usize,
@@ -37,7 +37,7 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(vec![Overwrites { times, bytes }.case()])
 }
 
-/// Fewer and smaller ones.
+/// Returns cases with fewer overwrites, and with smaller documents.
 pub(super) fn shrink(case: &Case) -> Vec<Case> {
     let Ok(Overwrites { times, bytes }) = case.read() else {
         return Vec::new();
@@ -49,21 +49,21 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
     fewer.chain(smaller).map(Overwrites::case).collect()
 }
 
-/// A text of one line again and again, that differs from every other such text in each line.
-pub(in crate::checks) fn lines(of: &str, bytes: usize) -> String {
-    let line = format!("This is version {of}, and every line of it says so.\n");
+/// Returns a text of about `bytes` bytes in which every line contains the version's name.
+pub(in crate::checks) fn version_text(name: &str, bytes: usize) -> String {
+    let line = format!("This is a line of version {name} of the document.\n");
     let mut text = line.repeat(bytes.div_ceil(line.len()));
-    text.insert_str(0, &format!("# {of}\n\n"));
+    text.insert_str(0, &format!("# {name}\n\n"));
     text
 }
 
-/// What is wrong with what was read of a document that is one of these texts.
-pub(in crate::checks) fn torn(found: &[u8], texts: &[String]) -> Option<String> {
+/// Describes the read content if it equals none of the versions.
+pub(in crate::checks) fn describe_torn_read(found: &[u8], texts: &[String]) -> Option<String> {
     if texts.iter().any(|text| text.as_bytes() == found) {
         return None;
     }
     if found.is_empty() {
-        return Some("no byte".into());
+        return Some("no bytes".into());
     }
     let begins = texts.iter().any(|text| text.as_bytes().starts_with(found));
     let what = if begins {
@@ -76,17 +76,17 @@ pub(in crate::checks) fn torn(found: &[u8], texts: &[String]) -> Option<String> 
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let Overwrites { times, bytes } = case.read()?;
-    let texts = ["one", "two"].map(|of| lines(of, bytes));
+    let texts = ["one", "two"].map(|name| version_text(name, bytes));
     let scene = bench.scene(&[(DOCUMENT, &texts[0])])?;
     let mut client = scene.start()?;
     let path = scene.path(DOCUMENT);
-    let over = AtomicBool::new(false);
-    let read_on = || -> (usize, Option<String>) {
+    let stop = AtomicBool::new(false);
+    let read_repeatedly = || -> (usize, Option<String>) {
         let mut reads = 0;
-        while !over.load(Ordering::Relaxed) {
+        while !stop.load(Ordering::Relaxed) {
             reads += 1;
             let found = match fs::read(&path) {
-                Ok(bytes) => torn(&bytes, &texts),
+                Ok(bytes) => describe_torn_read(&bytes, &texts),
                 Err(error) => Some(format!("none ({error})")),
             };
             if found.is_some() {
@@ -97,7 +97,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     };
     let mut overwrite = || -> Judgement {
         for number in 1..=times {
-            if over.load(Ordering::Relaxed) {
+            if stop.load(Ordering::Relaxed) {
                 break;
             }
             let with = With {
@@ -106,12 +106,13 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 target: "",
             };
             let call = bench.subject.request(EffectKind::Write, with);
-            let call = call.ok_or_else(|| Stop::NotApplicable("the server has no tool to write".into()))?;
+            let call =
+                call.ok_or_else(|| Stop::NotApplicable("the server has no tool that writes".into()))?;
             match client.make(&call)? {
                 Reply::Done(_) => {}
                 Reply::Refused(refusal) if number == 1 => {
                     return Err(Stop::NotTestable(format!(
-                        "the server takes no {bytes} bytes: {}",
+                        "the server refuses documents of {bytes} bytes: {}",
                         refusal.message
                     )));
                 }
@@ -121,19 +122,19 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
             let found = fs::read(&path).unwrap_or_default();
             ensure(found == texts[number % 2].as_bytes(), || {
-                "the overwriting was acknowledged, and the document does not hold what was written".into()
+                "the write was acknowledged, but the document does not contain what was written".into()
             })?;
         }
         Ok(())
     };
     let (overwritten, read) = thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            let read = read_on();
-            over.store(true, Ordering::Relaxed);
+            let read = read_repeatedly();
+            stop.store(true, Ordering::Relaxed);
             read
         });
         let overwritten = overwrite();
-        over.store(true, Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed);
         (overwritten, reader.join())
     });
     let (reads, torn) = read.map_err(|_| Stop::Harness("the reader panicked".into()))?;

@@ -1,4 +1,4 @@
-//! A client reads a document and writes it back while another client has changed it: with a base, that is refused.
+//! Lost updates: a write with a precondition is refused if another client has changed the document since the read.
 
 use std::{sync::Barrier, thread};
 
@@ -19,36 +19,39 @@ use crate::{
 const NOTE: &str = "note.md";
 const NEW: &str = "notes/new.md";
 
-/// What is written under which base.
+/// Writes with a precondition.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Writing {
-    /// One that another client has overwritten.
+enum ConditionalWrite {
+    /// A write whose base another client has overwritten.
     Stale,
-    /// The same by so many servers at the same time.
+    /// Concurrent writes with the same base by this number of servers.
     Race(usize),
-    /// None, for a document that so many servers create at the same time.
+    /// Concurrent creations of one document by this number of servers.
     Creation(usize),
 }
 
 pub(super) fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(vec![
-        Case::new("a stale base", Writing::Stale),
-        Case::new("4 servers with the same base", Writing::Race(4)),
-        Case::new("4 servers create what is not there", Writing::Creation(4)),
+        Case::new("a stale base", ConditionalWrite::Stale),
+        Case::new("4 servers with the same base", ConditionalWrite::Race(4)),
+        Case::new(
+            "4 servers create the same document",
+            ConditionalWrite::Creation(4),
+        ),
     ])
 }
 
-/// Fewer servers.
+/// Returns cases with fewer servers.
 pub(super) fn shrink(case: &Case) -> Vec<Case> {
     match case.read() {
-        Ok(Writing::Race(servers @ 3..)) => {
+        Ok(ConditionalWrite::Race(servers @ 3..)) => {
             let name = "2 servers with the same base";
-            vec![Case::new(name, Writing::Race(2)); servers]
+            vec![Case::new(name, ConditionalWrite::Race(2)); servers]
         }
-        Ok(Writing::Creation(servers @ 3..)) => {
-            let name = "2 servers create what is not there";
-            vec![Case::new(name, Writing::Creation(2)); servers]
+        Ok(ConditionalWrite::Creation(servers @ 3..)) => {
+            let name = "2 servers create the same document";
+            vec![Case::new(name, ConditionalWrite::Creation(2)); servers]
         }
         _ => Vec::new(),
     }
@@ -59,25 +62,26 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     let base = base(bench, &mut client, NOTE)?;
     match case.read()? {
-        Writing::Stale => judge_stale(bench, &scene, &mut client, &base),
-        Writing::Race(servers) => judge_race(bench, &scene, NOTE, &base, servers),
-        Writing::Creation(servers) => judge_race(bench, &scene, NEW, &Value::Null, servers),
+        ConditionalWrite::Stale => judge_stale(bench, &scene, &mut client, &base),
+        ConditionalWrite::Race(servers) => judge_race(bench, &scene, NOTE, &base, servers),
+        ConditionalWrite::Creation(servers) => judge_race(bench, &scene, NEW, &Value::Null, servers),
     }
 }
 
-/// What the server says that a document's content is to be called in a condition.
+/// Returns the base of a document's content, from the answer to a read.
 fn base(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Value, Stop> {
     let call = request(bench, EffectKind::Read, path, "")?;
     match client.make(&call)? {
-        Reply::Done(done) => done
-            .meta
-            .get("tabellion/base")
-            .cloned()
-            .ok_or_else(|| Stop::NotApplicable("the server does not say on which base it answers".into())),
-        Reply::Refused(refusal) => Err(fail(format!("a reading was refused: {}", refusal.message))),
+        Reply::Done(done) => {
+            done.meta.get("tabellion/base").cloned().ok_or_else(|| {
+                Stop::NotApplicable("the server does not return the base of its answers".into())
+            })
+        }
+        Reply::Refused(refusal) => Err(fail(format!("a read was refused: {}", refusal.message))),
     }
 }
 
+/// Returns the call of this kind.
 fn request(bench: &Bench<'_>, kind: EffectKind, path: &str, content: &str) -> Result<Call, Stop> {
     let with = With {
         path,
@@ -88,7 +92,7 @@ fn request(bench: &Bench<'_>, kind: EffectKind, path: &str, content: &str) -> Re
     call.ok_or_else(|| Stop::NotApplicable("the server can't both read and write".into()))
 }
 
-/// Writes under a base.
+/// Writes with `base` as the precondition.
 fn write(client: &mut Client<'_>, call: &Call, base: &Value) -> Result<Reply, Stop> {
     let meta = Map::from_iter([("tabellion/ifBase".to_owned(), base.clone())]);
     client.call_with(call.tool, &call.arguments, meta)
@@ -99,22 +103,22 @@ fn judge_stale(bench: &Bench<'_>, scene: &Scene<'_>, client: &mut Client<'_>, st
     let third = request(bench, EffectKind::Write, NOTE, "# Note\n\nthird\n")?;
     let mut other = scene.start()?;
     ensure(write(&mut other, &second, stale)?.done().is_some(), || {
-        "a writing was refused although its base is what the document holds".into()
+        "a write was refused although its base is the document's content".into()
     })?;
     let before = settled::view(scene)?;
     ensure(write(client, &third, stale)?.done().is_none(), || {
-        "a writing was accepted although another client has changed the document since its base".into()
+        "a write was accepted although another client has changed the document since its base".into()
     })?;
     let after = settled::view(scene)?;
     ensure(before == after, || {
         format!(
-            "a writing was refused, and has changed {:?}",
+            "a write was refused, but changed {:?}",
             after.library.changed_since(&before.library)
         )
     })?;
     let fresh = base(bench, client, NOTE)?;
     ensure(write(client, &third, &fresh)?.done().is_some(), || {
-        "a writing was refused although its base is what the document holds".into()
+        "a write was refused although its base is the document's content".into()
     })
 }
 
@@ -125,7 +129,7 @@ fn judge_race(bench: &Bench<'_>, scene: &Scene<'_>, path: &str, base: &Value, se
         .map(|server| request(bench, EffectKind::Write, path, &content(server)))
         .collect();
     let clients: Result<Vec<_>, _> = (0..servers).map(|_| scene.start()).collect();
-    // A server is up when it has answered something.
+    // A server is ready once it has answered a call.
     let mut clients = clients?;
     for client in &mut clients {
         self::base(bench, client, NOTE)?;
@@ -151,16 +155,16 @@ fn judge_race(bench: &Bench<'_>, scene: &Scene<'_>, path: &str, base: &Value, se
     let found = scene.read(path).unwrap_or_default();
     ensure(done.len() == 1, || {
         format!(
-            "of {servers} writings with the same base {} were accepted instead of one",
+            "of {servers} writes with the same base {} were accepted instead of one",
             done.len()
         )
     })?;
     ensure(found == content(done[0]).as_bytes(), || {
-        "the document does not hold what the only writing brought that was accepted".into()
+        "the document does not contain the text of the only accepted write".into()
     })
     .map_err(|stop| stop.showing(path, Some(content(done[0]).as_bytes()), Some(&found)))?;
     let commits = settled::view(scene)?.library.commits_since(&before.library).len();
     ensure(commits == 1 || !bench.subject.should_commit(), || {
-        format!("one writing was accepted, and {commits} commits were made")
+        format!("one write was accepted, but {commits} commits were made")
     })
 }

@@ -1,4 +1,4 @@
-//! Many edits of one document at the same time, from one server process or several.
+//! Concurrent edits of the same documents, through one server process or several.
 
 use std::{path::PathBuf, sync::Barrier, thread};
 
@@ -14,33 +14,36 @@ use crate::{
     settled::{self, Baseline},
 };
 
+/// Document that edits append to.
 const LIST: &str = "list.md";
+/// Document with one section per edit.
 const PARTS: &str = "parts.md";
+/// Document that several servers create.
 const NEW: &str = "notes/new.md";
 
-/// Servers, each with so many edits on their way at the same time.
+/// Number of servers, and the concurrent edits of each.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Crowd {
     servers: usize,
-    /// The calls of each server.
+    /// Number of calls of each server.
     edits: usize,
     what: Activity,
-    /// Whether they are clients of one server instead.
-    #[serde(default)]
-    is_one: bool,
+    /// Whether `servers` counts clients of one server instead.
+    #[serde(default, rename = "is_one")]
+    is_one_server: bool,
 }
 
-/// What they all do.
+/// What the servers edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Activity {
-    /// They append to one document.
+    /// All append to one document.
     Append,
     /// Each edit replaces a section of its own in one document.
     Sections,
-    /// They create the same document.
+    /// All create the same document.
     Create,
-    /// They append to one document, and each server also to one of its own.
+    /// All append to one document, and each server also to one of its own.
     Several,
 }
 
@@ -53,44 +56,44 @@ impl Crowd {
             Activity::Create => "create the same document",
             Activity::Several => "append to several documents",
         };
-        let who = if self.is_one {
+        let actors = if self.is_one_server {
             "clients of one server"
         } else {
             "servers"
         };
-        Case::new(format!("{servers} {who}, {edits} edits each: {what}"), self)
+        Case::new(format!("{servers} {actors}, {edits} edits each: {what}"), self)
     }
 }
 
-/// A case for each of these.
+/// Returns a case for each activity.
 pub(super) fn cases(servers: usize, edits: usize, what: &[Activity]) -> Result<Vec<Case>, Stop> {
-    let is_one = false;
+    let is_one_server = false;
     let case = |&what: &Activity| {
         Crowd {
             servers,
             edits,
             what,
-            is_one,
+            is_one_server,
         }
         .case()
     };
     Ok(what.iter().map(case).collect())
 }
 
-/// Clients of one server, which takes more than one over HTTP.
+/// Returns cases with several clients of one server, which requires HTTP.
 pub(in crate::checks) fn cases_of_one_server(clients: usize, edits: usize) -> Result<Vec<Case>, Stop> {
     let crowd = |what| Crowd {
         servers: clients,
         edits,
         what,
-        is_one: true,
+        is_one_server: true,
     };
     Ok([Activity::Append, Activity::Sections]
         .map(|what| crowd(what).case())
         .into())
 }
 
-/// Fewer servers and fewer edits. Chance has a say in what fails, so each is tried a few times.
+/// Returns cases with fewer servers and edits, several times each because the failure depends on timing.
 pub(in crate::checks) fn shrink(case: &Case) -> Vec<Case> {
     const ATTEMPTS: usize = 4;
     let Ok(crowd) = case.read::<Crowd>() else {
@@ -119,7 +122,7 @@ pub(in crate::checks) fn shrink(case: &Case) -> Vec<Case> {
         .collect()
 }
 
-/// The edits of each server.
+/// Returns the edits of each server.
 fn edits_of(bench: &Bench<'_>, crowd: Crowd) -> Result<Vec<Vec<Edit>>, Stop> {
     let edit = |server: usize, number: usize| {
         let token = format!("s{server}-e{number}");
@@ -127,7 +130,7 @@ fn edits_of(bench: &Bench<'_>, crowd: Crowd) -> Result<Vec<Vec<Edit>>, Stop> {
         match crowd.what {
             Activity::Append => Edit::append(subject, LIST, &token),
             Activity::Several if number.is_multiple_of(2) => Edit::append(subject, LIST, &token),
-            Activity::Several => Edit::append(subject, &own(server), &token),
+            Activity::Several => Edit::append(subject, &own_document(server), &token),
             Activity::Sections => {
                 let target = heading(server * crowd.edits + number);
                 Edit::new(subject, EffectKind::ReplaceSection, PARTS, &target, &token)
@@ -139,23 +142,25 @@ fn edits_of(bench: &Bench<'_>, crowd: Crowd) -> Result<Vec<Vec<Edit>>, Stop> {
     (0..crowd.servers).map(of_server).collect()
 }
 
-fn own(server: usize) -> String {
+/// Returns the path of the server's own document.
+fn own_document(server: usize) -> String {
     format!("notes/own-{server}.md")
 }
 
+/// Returns the heading of the section of one edit.
 fn heading(part: usize) -> String {
     format!("## Part {part}")
 }
 
-/// What was done in a library.
+/// A library after concurrent edits.
 struct CrowdResult<'a> {
     scene: Scene<'a>,
     before: Baseline,
     edits: Vec<Edit>,
 }
 
-/// Lets them all work at the same time.
-fn crowd<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
+/// Makes all edits concurrently.
+fn run<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
     let all = edits_of(bench, crowd)?;
     let parts =
         (0..crowd.servers * crowd.edits).map(|part| format!("{}\n\n- none {part}\n\n", heading(part)));
@@ -166,12 +171,12 @@ fn crowd<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
             format!("# Parts\n\n{}", parts.collect::<String>()),
         ),
     ];
-    documents.extend((0..crowd.servers).map(|server| (own(server), "# Own\n".to_owned())));
+    documents.extend((0..crowd.servers).map(|server| (own_document(server), "# Own\n".to_owned())));
     let documents: Vec<_> = documents.iter().map(|(path, text)| (&**path, text)).collect();
     let scene = bench.scene(&documents)?;
     let mut clients = vec![scene.start()?];
     for _ in 1..crowd.servers {
-        let other = if crowd.is_one {
+        let other = if crowd.is_one_server {
             clients[0].beside()?
         } else {
             scene.start()?
@@ -182,8 +187,8 @@ fn crowd<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
     let barrier = Barrier::new(crowd.servers);
     let work = |(mut client, mut edits): (_, Vec<Edit>)| {
         barrier.wait();
-        // The client stays until all are done: its end may be that of the server.
-        edits::make_at_once(bench, &mut client, &mut edits).map(|()| (client, edits))
+        // All clients stay connected until the end, because a server may exit with its client.
+        edits::make_concurrently(bench, &mut client, &mut edits).map(|()| (client, edits))
     };
     let work = &work;
     let done: Result<Vec<_>, Stop> = thread::scope(|scope| {
@@ -197,26 +202,28 @@ fn crowd<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
     let edits: Vec<_> = done?.into_iter().flat_map(|(_, edits)| edits).collect();
     let refused = edits.iter().filter(|edit| !edit.is_done()).count();
     let all = edits.len();
-    bench
-        .trace
-        .did(format!("all is answered: {refused} of {all} edits are refused"));
+    bench.trace.did(format!(
+        "the server has answered all edits and refused {refused} of {all}"
+    ));
     ensure(refused < all, || {
-        format!("all of {all} edits at the same time were refused")
+        format!("all {all} concurrent edits were refused")
     })?;
     Ok(CrowdResult { scene, before, edits })
 }
 
-/// Judges the documents first, then the commits, then all that must agree.
+/// Judges the documents first, then the commits, then the agreement of folder, index, HEAD and log.
 pub(in crate::checks) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let case: Crowd = case.read()?;
-    let CrowdResult { scene, before, edits } = crowd(bench, case)?;
+    let CrowdResult { scene, before, edits } = run(bench, case)?;
     let text = |path: &str| String::from_utf8_lossy(&scene.read(path).unwrap_or_default()).into_owned();
     match case.what {
         Activity::Create => ensure_one_of(&edits, &text(NEW))?,
         Activity::Sections => ensure_parts(&edits, &text(PARTS))?,
         Activity::Append => ensure_list(&edits, LIST, &text(LIST))?,
         Activity::Several => {
-            let paths = [LIST.to_owned()].into_iter().chain((0..case.servers).map(own));
+            let paths = [LIST.to_owned()]
+                .into_iter()
+                .chain((0..case.servers).map(own_document));
             for path in paths {
                 let of = |edit: &&Edit| edit.call.path() == path;
                 let edits: Vec<_> = edits.iter().filter(of).cloned().collect();
@@ -237,37 +244,38 @@ pub(in crate::checks) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     before.judge(bench, &scene, &mut client, &files, done)
 }
 
-/// Judges the log alone: its entries are the commits, in their order, whichever server tells it.
+/// Judges the log only: through every server it must list the commits in order.
 pub(super) fn judge_log(bench: &Bench<'_>, case: &Case) -> Judgement {
     if settled::log_tool(bench.subject).is_none() {
         return Err(Stop::NotApplicable("the server has no log".into()));
     }
-    let CrowdResult { scene, before, edits } = crowd(bench, case.read()?)?;
+    let CrowdResult { scene, before, edits } = run(bench, case.read()?)?;
     let done = edits.iter().filter(|edit| edit.is_done()).count();
     let mut clients = [scene.start()?, scene.start()?];
-    let mut told = Vec::new();
+    let mut logs = Vec::new();
     for client in &mut clients {
-        told.push(settled::log(bench.subject, client)?.unwrap_or_default());
+        logs.push(settled::log(bench.subject, client)?.unwrap_or_default());
     }
-    settled::ensure_logged(&before.log.clone().unwrap_or_default(), &told[0], done)?;
+    settled::ensure_logged(&before.log.clone().unwrap_or_default(), &logs[0], done)?;
     edits::ensure_in_log(bench, &mut clients[0], &edits)?;
-    ensure(told[0] == told[1], || "two servers tell different logs".into())?;
+    ensure(logs[0] == logs[1], || "two servers return different logs".into())?;
     if bench.subject.should_commit() {
         let mut commits = before.commits_since(&scene)?;
         commits.reverse();
-        let new = &told[0][told[0].len() - done..];
+        let new = &logs[0][logs[0].len() - done..];
         ensure(new == commits, || {
-            "the log's entries are not the commits in their order, oldest first".into()
+            "the log's entries are not the commits, oldest first".into()
         })?;
     }
     Ok(())
 }
 
-/// Lines that are not blank.
+/// Returns the lines that are not blank.
 fn lines(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.trim().is_empty()).collect()
 }
 
+/// Fails unless the document is a heading followed by the lines of the acknowledged appends.
 fn ensure_list(edits: &[Edit], path: &str, text: &str) -> Judgement {
     edits::ensure_in_text(edits, path, text)?;
     let done = edits.iter().filter(|edit| edit.is_done()).count();
@@ -279,6 +287,7 @@ fn ensure_list(edits: &[Edit], path: &str, text: &str) -> Judgement {
     .map_err(|stop| stop.showing(path, None, Some(text.as_bytes())))
 }
 
+/// Fails unless each section has the line of its acknowledged edit, or its initial line.
 fn ensure_parts(edits: &[Edit], text: &str) -> Judgement {
     edits::ensure_in_text(edits, PARTS, text)?;
     let parts = edits.iter().enumerate().flat_map(|(part, edit)| {
@@ -291,26 +300,24 @@ fn ensure_parts(edits: &[Edit], text: &str) -> Judgement {
     });
     let expected: Vec<_> = ["# Parts".to_owned()].into_iter().chain(parts).collect();
     ensure(lines(text) == expected, || {
-        format!("`{PARTS}` is not what the acknowledged edits of its sections make of it")
+        format!("the sections of `{PARTS}` do not match the acknowledged edits")
     })
     .map_err(|stop| stop.showing(PARTS, Some(expected.join("\n").as_bytes()), Some(text.as_bytes())))
 }
 
+/// Fails unless the new document is the text of an acknowledged call.
 fn ensure_one_of(edits: &[Edit], text: &str) -> Judgement {
     let content = |edit: &Edit| format!("# New\n\n- {}\n", edit.token);
     if edits.iter().any(|edit| edit.is_done() && content(edit) == text) {
         return Ok(());
     }
     let what = if edits.iter().any(|edit| content(edit) == text) {
-        "what a refused call brought"
+        "the text of a refused call"
     } else {
-        "what no call brought"
+        "a text of no call"
     };
-    Err(
-        fail(format!("`{NEW}` was created by several, and holds {what}")).showing(
-            NEW,
-            None,
-            Some(text.as_bytes()),
-        ),
-    )
+    Err(fail(format!(
+        "`{NEW}` was created by several servers and contains {what}"
+    ))
+    .showing(NEW, None, Some(text.as_bytes())))
 }

@@ -1,4 +1,4 @@
-//! A person's editor saves the very document that the server edits: no save and no edit is lost without a trace.
+//! A person's editor saves the same document that the server edits; no save and no edit may be lost without a trace.
 
 use std::{
     collections::HashSet,
@@ -25,33 +25,34 @@ use crate::{
 };
 
 const NOTE: &str = "note.md";
-/// A save that left the file half written for longer than this is not counted as a failure: a server that replaces the file
-/// meanwhile can't know that more is to come.
+/// Maximum duration of a save in place that counts.
+///
+/// A server can't know that a half-written file is incomplete, so a slower save that it replaces is not a failure.
 const MAX_SAVE_TIME: Duration = Duration::from_millis(3);
-/// How long the editor waits for an answer to some edit before it saves again.
+/// How long the editor waits for the answer to an edit before it saves again.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// An editor and servers at the same document.
+/// An editor and servers that change the same document.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct PersonAtEditor {
-    style: Style,
+struct EditorCase {
+    style: SaveStyle,
     saves: usize,
     servers: usize,
-    /// The calls of each server, in order.
+    /// Number of calls of each server.
     edits: usize,
 }
 
-/// How an editor brings a file to the disk.
+/// How an editor saves a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Style {
-    /// It empties the file and writes into it.
+enum SaveStyle {
+    /// Truncates the file and writes to it.
     InPlace,
-    /// It writes another file and renames that over it.
+    /// Writes a temporary file and renames it over the document.
     Rename,
 }
 
-impl PersonAtEditor {
+impl EditorCase {
     fn case(self) -> Case {
         let Self {
             style,
@@ -60,8 +61,8 @@ impl PersonAtEditor {
             edits,
         } = self;
         let style = match style {
-            Style::InPlace => "in place",
-            Style::Rename => "by renaming",
+            SaveStyle::InPlace => "in place",
+            SaveStyle::Rename => "by renaming",
         };
         let name = format!("{saves} saves {style} beside {servers} servers with {edits} edits each");
         Case::new(name, self)
@@ -71,7 +72,7 @@ impl PersonAtEditor {
 pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let case = |(style, servers)| {
         let (saves, edits) = (40, 40 / servers);
-        PersonAtEditor {
+        EditorCase {
             style,
             saves,
             servers,
@@ -80,30 +81,30 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         .case()
     };
     let all = [
-        (Style::Rename, 1),
-        (Style::InPlace, 1),
-        (Style::Rename, 2),
-        (Style::InPlace, 2),
+        (SaveStyle::Rename, 1),
+        (SaveStyle::InPlace, 1),
+        (SaveStyle::Rename, 2),
+        (SaveStyle::InPlace, 2),
     ];
     Ok(all[..bench.pick(2, 4)].iter().copied().map(case).collect())
 }
 
-/// Fewer saves and edits, each a few times: chance has a say in what fails.
+/// Returns cases with fewer saves and edits, several times each because the failure depends on timing.
 pub(super) fn shrink(case: &Case) -> Vec<Case> {
     const ATTEMPTS: usize = 4;
-    let Ok(beside) = case.read::<PersonAtEditor>() else {
+    let Ok(editing) = case.read::<EditorCase>() else {
         return Vec::new();
     };
-    let all = beside.saves + beside.servers * beside.edits;
+    let all = editing.saves + editing.servers * editing.edits;
     [(1, 1), (2, 2), (5, 5), (10, 10), (20, 20)]
         .into_iter()
         .filter(|(saves, edits)| saves + edits < all)
         .map(|(saves, edits)| {
-            PersonAtEditor {
+            EditorCase {
                 saves,
                 edits,
                 servers: 1,
-                ..beside
+                ..editing
             }
             .case()
         })
@@ -112,14 +113,14 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
 }
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let beside: PersonAtEditor = case.read()?;
+    let editing: EditorCase = case.read()?;
     let scene = bench.scene(&[(NOTE, "# Note\n")])?;
-    let mut editor = Editor::new(scene.path(NOTE), beside.style);
+    let mut editor = Editor::new(scene.path(NOTE), editing.style);
     let answers = AtomicUsize::new(0);
     let mut dice = bench.dice(&case.name);
     let serve = |server: usize| -> Result<Vec<Edit>, Stop> {
         let edit = |number| Edit::append(bench.subject, NOTE, &format!("s{server}-e{number}"));
-        let edits: Result<Vec<_>, _> = (0..beside.edits).map(edit).collect();
+        let edits: Result<Vec<_>, _> = (0..editing.edits).map(edit).collect();
         let mut edits = edits?;
         let mut client = scene.start()?;
         for edit in &mut edits {
@@ -130,10 +131,10 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     };
     let (serve, answers) = (&serve, &answers);
     let (edits, saved) = thread::scope(|scope| {
-        let servers: Vec<_> = (0..beside.servers)
+        let servers: Vec<_> = (0..editing.servers)
             .map(|server| scope.spawn(move || serve(server)))
             .collect();
-        let saved = (0..beside.saves).try_for_each(|number| {
+        let saved = (0..editing.saves).try_for_each(|number| {
             let (since, seen) = (Instant::now(), answers.load(Ordering::Relaxed));
             while answers.load(Ordering::Relaxed) == seen && since.elapsed() < ANSWER_TIMEOUT {
                 thread::sleep(Duration::from_micros(200));
@@ -158,15 +159,15 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     judge_agreement(bench, &scene, &edits)
 }
 
-/// The saves and the edits, wherever they can be found again.
+/// Fails if a save or an acknowledged edit is in no version, or a refused edit in any.
 fn judge_versions(scene: &Scene<'_>, edits: &[Edit], saves: &[Save]) -> Judgement {
     let versions = history::versions(&scene.library())?;
     let lost: Vec<_> = saves.iter().filter(|save| save.is_lost(&versions)).collect();
     if let Some(first) = lost.first() {
         let (all, of) = (lost.len(), saves.len());
         let what = format!(
-            "{all} of {of} saves of the editor are neither in `{NOTE}` nor in any version that was kept, though the editor \
-             did not overwrite them itself"
+            "{all} of {of} saves of the editor are neither in `{NOTE}` nor in any stored version, although the editor did \
+             not overwrite them itself"
         );
         return Err(fail(what).showing(NOTE, Some(&first.content), scene.read(NOTE).as_deref()));
     }
@@ -180,17 +181,18 @@ fn judge_versions(scene: &Scene<'_>, edits: &[Edit], saves: &[Save]) -> Judgemen
         match (edit.is_done(), most.unwrap_or_default()) {
             (true, 1) | (false, 0) => Ok(()),
             (true, 0) => Err(fail(format!(
-                "the edit {token} was acknowledged, and neither `{NOTE}` nor any version that was kept has it"
+                "the edit {token} was acknowledged, but is neither in `{NOTE}` nor in any stored version"
             ))),
             (false, _) => Err(fail(format!(
-                "the edit {token} was refused, and a version has it"
+                "the edit {token} was refused, but a version contains it"
             ))),
-            (true, times) => Err(fail(format!("a version has the edit {token} {times} times"))),
+            (true, times) => Err(fail(format!("a version contains the edit {token} {times} times"))),
         }?;
     }
     Ok(())
 }
 
+/// Fails unless folder, index, HEAD and log agree and no other file remains.
 fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judgement {
     edits::ensure_in_history(bench, scene, edits)?;
     let view = settled::view(scene)?;
@@ -211,20 +213,20 @@ fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judg
     edits::ensure_in_log(bench, &mut scene.start()?, edits)
 }
 
-/// What was saved once.
+/// One save of the editor.
 #[derive(Debug)]
 struct Save {
     content: Vec<u8>,
-    /// What the next save replaced, if there was one and it could be seen.
+    /// Content that the next save replaced, if known.
     replaced_by_next: Option<Vec<u8>>,
-    /// Whether there was a next one.
+    /// Whether another save followed.
     is_followed: bool,
-    /// Whether it was written without a pause in the middle.
+    /// Whether the save was fast enough to count.
     is_prompt: bool,
 }
 
 impl Save {
-    /// Whether the save is lost, although others replaced the file.
+    /// Returns true if no version contains the save, and the editor did not overwrite it itself.
     fn is_lost(&self, versions: &HashSet<Vec<u8>>) -> bool {
         let is_overwritten = match &self.replaced_by_next {
             Some(replaced) => *replaced == self.content,
@@ -237,22 +239,22 @@ impl Save {
 /// An editor with one file open.
 struct Editor {
     path: PathBuf,
-    style: Style,
+    style: SaveStyle,
     saves: Vec<Save>,
 }
 
 impl Editor {
-    fn new(path: PathBuf, style: Style) -> Self {
+    fn new(path: PathBuf, style: SaveStyle) -> Self {
         let saves = Vec::new();
         Self { path, style, saves }
     }
 
-    /// Saves `content`, whatever the file holds.
+    /// Saves `content` without regard to the current content.
     fn save(&mut self, content: impl Into<Vec<u8>>) -> Judgement {
         let content = content.into();
         let (replaced, is_prompt) = match self.style {
-            Style::InPlace => self.write_in_place(&content)?,
-            Style::Rename => (self.rename_over(&content)?, true),
+            SaveStyle::InPlace => self.write_in_place(&content)?,
+            SaveStyle::Rename => (self.rename_over(&content)?, true),
         };
         if let Some(last) = self.saves.last_mut() {
             last.replaced_by_next = replaced;
@@ -267,7 +269,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Empties the file and writes into it; what it held, and whether that was prompt.
+    /// Truncates the file and writes to it; returns the replaced content and whether the save was fast enough to count.
     fn write_in_place(&self, content: &[u8]) -> Result<(Option<Vec<u8>>, bool), Stop> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -281,12 +283,12 @@ impl Editor {
         Ok((Some(replaced), since.elapsed() < MAX_SAVE_TIME))
     }
 
-    /// Puts a new file in the place of the old one; what that held, where it can be seen.
+    /// Renames a new file over the old one; returns the replaced content if the file system can exchange files.
     fn rename_over(&self, content: &[u8]) -> Result<Option<Vec<u8>>, Stop> {
         let mut aside = self.path.clone().into_os_string();
         aside.push("~");
         fs::write(&aside, content)?;
-        // To others this is a rename; and it shows what was there in that very moment.
+        // Other programs see a rename, and the exchange keeps the replaced file.
         if renameat_with(CWD, &aside, CWD, &self.path, RenameFlags::EXCHANGE).is_err() {
             fs::rename(&aside, &self.path)?;
             return Ok(None);
@@ -304,7 +306,7 @@ mod tests {
     #[test]
     fn a_save_in_no_version_is_lost() {
         let folder = tempfile::TempDir::new().unwrap();
-        for style in [Style::InPlace, Style::Rename] {
+        for style in [SaveStyle::InPlace, SaveStyle::Rename] {
             let path = folder.path().join("a.md");
             let mut editor = Editor::new(path.clone(), style);
             for content in ["one", "two"] {

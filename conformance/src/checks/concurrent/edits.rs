@@ -1,4 +1,4 @@
-//! Edits that can be told apart, what was answered to them, and what must hold of the documents and the history then.
+//! Edits with unique lines, their replies, and what documents, history and log must contain afterwards.
 
 use std::collections::HashMap;
 
@@ -16,23 +16,23 @@ use crate::{
     semantics, settled,
 };
 
-/// How many of the wrong names are shown.
+/// Maximum number of edits that a message names.
 const MAX_SHOWN_NAMES: usize = 5;
 
-/// A call that brings a line which no other one brings.
+/// A call that adds a unique line.
 #[derive(Debug, Clone)]
 pub(super) struct Edit {
-    /// The word in that line.
+    /// Unique word in the line.
     pub(super) token: String,
     pub(super) call: Call,
     pub(super) reply: Option<Reply>,
 }
 
 impl Edit {
-    /// One that is to be made.
+    /// Returns an edit that is not yet made.
     ///
     /// # Errors
-    /// When the server has no tool for it.
+    /// If the server has no tool for it.
     pub(super) fn new(
         subject: &Subject,
         kind: EffectKind,
@@ -60,10 +60,10 @@ impl Edit {
         })
     }
 
-    /// An appending.
+    /// Returns an append that is not yet made.
     ///
     /// # Errors
-    /// When the server has no tool for it.
+    /// If the server has no tool for it.
     pub(super) fn append(subject: &Subject, path: &str, token: &str) -> Result<Self, Stop> {
         Self::new(subject, EffectKind::Append, path, "", token)
     }
@@ -76,27 +76,27 @@ impl Edit {
         matches!(self.reply, Some(Reply::Refused(_)))
     }
 
-    /// The commit that was answered.
+    /// Returns the commit id in the answer.
     pub(super) fn commit(&self) -> Option<&str> {
         let done = self.reply.as_ref()?.done()?;
         done.response.pointer(self.call.tool.commit?)?.as_str()
     }
 
-    /// Makes it, and waits for the answer.
+    /// Makes the call and waits for the reply.
     ///
     /// # Errors
-    /// When none comes.
+    /// If no reply arrives.
     pub(super) fn make(&mut self, client: &mut Client<'_>) -> Judgement {
         self.reply = Some(client.make(&self.call)?);
         Ok(())
     }
 }
 
-/// Sends all edits before the first answer is waited for.
+/// Sends all edits, then waits for all replies.
 ///
 /// # Errors
-/// When an answer does not come.
-pub(super) fn make_at_once(bench: &Bench<'_>, client: &mut Client<'_>, edits: &mut [Edit]) -> Judgement {
+/// If a reply is missing.
+pub(super) fn make_concurrently(bench: &Bench<'_>, client: &mut Client<'_>, edits: &mut [Edit]) -> Judgement {
     let mut sent = HashMap::new();
     for (number, edit) in edits.iter().enumerate() {
         sent.insert(client.post(edit.call.tool, &edit.call.arguments)?, number);
@@ -111,10 +111,12 @@ pub(super) fn make_at_once(bench: &Bench<'_>, client: &mut Client<'_>, edits: &m
     Ok(())
 }
 
-/// One more appending to `path`, alone, by a server of its own, which must succeed: it completes or undoes what is left.
+/// Makes a last append to `path` through a new server, which must succeed; returns it.
+///
+/// The new server completes or undoes what the others left unfinished.
 ///
 /// # Errors
-/// When it is refused.
+/// If the append is refused.
 pub(super) fn make_last(bench: &Bench<'_>, scene: &Scene<'_>, path: &str) -> Result<Edit, Stop> {
     let mut last = Edit::append(bench.subject, path, "last")?;
     let mut client = scene.start()?;
@@ -128,10 +130,10 @@ pub(super) fn make_last(bench: &Bench<'_>, scene: &Scene<'_>, path: &str) -> Res
     }
 }
 
-/// Fails unless `text` has the line of each acknowledged edit once, and of no refused one.
+/// Fails unless `text` contains the line of each acknowledged edit once, and of no refused one.
 ///
 /// # Errors
-/// The failure: lost edits first.
+/// The worst failure: lost edits first.
 pub(super) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) -> Judgement {
     let times = |edit: &Edit| lines_with(&edit.token, text.lines());
     let done = edits.iter().filter(|edit| edit.is_done()).count();
@@ -150,20 +152,20 @@ pub(super) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) -> Judgemen
     };
     fault(
         &|edit| edit.is_done() && times(edit) == 0,
-        "were acknowledged and are lost",
+        "were acknowledged, but are lost",
     )?;
     fault(
         &|edit| edit.is_refused() && times(edit) > 0,
-        "were refused and are there",
+        "were refused, but are present",
     )?;
-    fault(&|edit| times(edit) > 1, "are there more than once")
+    fault(&|edit| times(edit) > 1, "are present more than once")
 }
 
-/// Fails unless each acknowledged edit has one commit of HEAD's history, which adds its line and was made for no other; and
-/// no refused one has any. Also the log must tell them, where there is one.
+/// Fails unless exactly one commit in HEAD's history adds the line of each acknowledged edit, and no commit that of a refused
+/// one.
 ///
 /// # Errors
-/// The failure.
+/// If the history does not match the replies.
 pub(super) fn ensure_in_history(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judgement {
     if !bench.subject.should_commit() {
         return Ok(());
@@ -172,27 +174,27 @@ pub(super) fn ensure_in_history(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[E
     for edit in edits {
         let Edit { token, .. } = edit;
         let of = |commit: &&history::Commit| lines_with(token, commit.added.iter().map(String::as_str)) > 0;
-        let made: Vec<_> = commits.iter().filter(of).map(|commit| &*commit.id).collect();
+        let ids: Vec<_> = commits.iter().filter(of).map(|commit| &*commit.id).collect();
         if edit.is_done() {
-            ensure(made.len() == 1, || {
+            ensure(ids.len() == 1, || {
                 format!(
-                    "the edit {token} was acknowledged, and {} commits of HEAD's history add its line",
-                    made.len()
+                    "the edit {token} was acknowledged, but {} commits in HEAD's history add its line",
+                    ids.len()
                 )
             })?;
             if let Some(id) = edit.commit() {
-                ensure(made == [id], || {
+                ensure(ids == [id], || {
                     format!(
-                        "the edit {token} was answered with commit {id}; its line was added by {}",
-                        made[0]
+                        "the answer to the edit {token} names commit {id}, but {} added its line",
+                        ids[0]
                     )
                 })?;
             }
         } else {
-            ensure(made.is_empty(), || {
+            ensure(ids.is_empty(), || {
                 format!(
-                    "the edit {token} was refused, and commit {} adds its line",
-                    made[0]
+                    "the edit {token} was refused, but commit {} adds its line",
+                    ids[0]
                 )
             })?;
         }
@@ -200,19 +202,19 @@ pub(super) fn ensure_in_history(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[E
     Ok(())
 }
 
-/// Fails unless the log tells the commit of each acknowledged edit once.
+/// Fails unless the log contains the commit of each acknowledged edit once.
 ///
 /// # Errors
-/// The failure.
+/// If the log does not match the replies.
 pub(super) fn ensure_in_log(bench: &Bench<'_>, client: &mut Client<'_>, edits: &[Edit]) -> Judgement {
-    let Some(told) = settled::log(bench.subject, client)? else {
+    let Some(log) = settled::log(bench.subject, client)? else {
         return Ok(());
     };
     for (edit, commit) in edits.iter().filter_map(|edit| Some((edit, edit.commit()?))) {
-        let times = told.iter().filter(|told| *told == commit).count();
+        let times = log.iter().filter(|entry| *entry == commit).count();
         ensure(times == 1, || {
             let token = &edit.token;
-            format!("the log has the edit {token} (commit {commit}) {times} times")
+            format!("the log contains the edit {token} (commit {commit}) {times} times")
         })?;
     }
     Ok(())

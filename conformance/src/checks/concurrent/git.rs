@@ -1,5 +1,5 @@
-//! A person uses git in the library while the server edits: no commit of either is lost, and neither sweeps up what the
-//! other has not committed.
+//! A person uses git in the library while the server edits: no commit of either is lost, and none contains uncommitted
+//! changes of the other.
 
 use std::{
     fs,
@@ -22,38 +22,40 @@ use crate::{
     settled,
 };
 
-/// The document that the server edits.
+/// Document that the server edits.
 const NOTE: &str = "note.md";
-/// The one that the person edits and commits.
+/// Document that the person edits and commits.
 const MINE: &str = "mine.md";
-/// The one that the person stages.
+/// Document that the person stages.
 const STAGED: &str = "staged.md";
-/// How long a person repeats a command while another program is in the way, and how long apart.
+/// How long a person's command is retried while another program holds git's lock.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
+/// Pause between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A person with a habit, and a server.
+/// A person who uses git, and a server that edits.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct PersonAtGit {
+struct GitCase {
     habit: Habit,
-    /// How often the person does it.
+    /// Number of commands of the person.
     times: usize,
+    /// Number of the server's edits.
     edits: usize,
 }
 
-/// What the person does again and again.
+/// The command that the person repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Habit {
-    /// `git commit --all` of a document of the person's own.
+    /// `git commit --all` after a change to the person's own document.
     CommitAll,
-    /// `git commit` of that document only, while another document stays staged.
+    /// `git commit` of that document only, with another document staged.
     CommitOne,
-    /// `git add` of a document that grows.
+    /// `git add` of a growing document.
     Add,
 }
 
-impl PersonAtGit {
+impl GitCase {
     fn case(self) -> Case {
         let Self { habit, times, edits } = self;
         let habit = match habit {
@@ -68,26 +70,26 @@ impl PersonAtGit {
 pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let times = bench.pick(10, 20);
     let edits = 20;
-    let case = |habit| PersonAtGit { habit, times, edits }.case();
+    let case = |habit| GitCase { habit, times, edits }.case();
     Ok([Habit::CommitAll, Habit::CommitOne, Habit::Add]
         .map(case)
         .to_vec())
 }
 
-/// Fewer commands and edits, each a few times: chance has a say in what fails.
+/// Returns cases with fewer commands and edits, several times each because the failure depends on timing.
 pub(super) fn shrink(case: &Case) -> Vec<Case> {
     const ATTEMPTS: usize = 4;
-    let Ok(beside) = case.read::<PersonAtGit>() else {
+    let Ok(usage) = case.read::<GitCase>() else {
         return Vec::new();
     };
     [(1, 1), (1, 2), (2, 4), (5, 10)]
         .into_iter()
-        .filter(|(times, edits)| times + edits < beside.times + beside.edits)
+        .filter(|(times, edits)| times + edits < usage.times + usage.edits)
         .map(|(times, edits)| {
-            PersonAtGit {
+            GitCase {
                 times,
                 edits,
-                ..beside
+                ..usage
             }
             .case()
         })
@@ -96,24 +98,24 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
 }
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let beside: PersonAtGit = case.read()?;
+    let usage: GitCase = case.read()?;
     let scene = bench.scene(&[(NOTE, "# Note\n"), (MINE, "# Mine\n")])?;
-    let has_staged = beside.habit != Habit::CommitAll;
+    let has_staged = usage.habit != Habit::CommitAll;
     if has_staged {
         scene.put(STAGED, "# Staged\n")?;
         scene.git(&["add", STAGED])?;
     }
     let edit = |number| Edit::append(bench.subject, NOTE, &format!("e{number}"));
-    let edits: Result<Vec<_>, _> = (0..beside.edits).map(edit).collect();
+    let edits: Result<Vec<_>, _> = (0..usage.edits).map(edit).collect();
     let mut edits = edits?;
     let mut client = scene.start()?;
     let mut serve = || edits.iter_mut().try_for_each(|edit| edit.make(&mut client));
-    let person = || (0..beside.times).try_for_each(|number| do_once(bench, &scene, beside.habit, number));
-    let (served, did) = thread::scope(|scope| {
+    let person = || (0..usage.times).try_for_each(|number| run_habit(bench, &scene, usage.habit, number));
+    let (served, used_git) = thread::scope(|scope| {
         let person = scope.spawn(person);
         (serve(), person.join())
     });
-    did.map_err(|_| Stop::Harness("the person panicked".into()))??;
+    used_git.map_err(|_| Stop::Harness("the person panicked".into()))??;
     served?;
     drop(client);
     edits.push(edits::make_last(bench, &scene, NOTE)?);
@@ -122,8 +124,8 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         NOTE,
         &String::from_utf8_lossy(&scene.read(NOTE).unwrap_or_default()),
     )?;
-    if beside.habit != Habit::Add {
-        judge_person(&scene, beside.times)?;
+    if usage.habit != Habit::Add {
+        judge_person(&scene, usage.times)?;
     }
     if has_staged {
         judge_staged(&scene)?;
@@ -148,13 +150,13 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     edits::ensure_in_log(bench, &mut scene.start()?, &edits)
 }
 
-/// What the person's commits are called and add.
+/// Returns the message of a commit by the person, and the text that it adds.
 fn by_hand(number: usize) -> String {
     format!("by-hand-{number}")
 }
 
-/// The person's habit, once.
-fn do_once(bench: &Bench<'_>, scene: &Scene<'_>, habit: Habit, number: usize) -> Judgement {
+/// Changes a document and runs the person's command once.
+fn run_habit(bench: &Bench<'_>, scene: &Scene<'_>, habit: Habit, number: usize) -> Judgement {
     let path = if habit == Habit::Add { STAGED } else { MINE };
     let mut content = scene.read(path).unwrap_or_default();
     content.extend(format!("- {}\n", by_hand(number)).into_bytes());
@@ -166,28 +168,31 @@ fn do_once(bench: &Bench<'_>, scene: &Scene<'_>, habit: Habit, number: usize) ->
         Habit::CommitOne => [&commit[..], &["--", MINE]].concat(),
         Habit::Add => vec!["add", STAGED],
     };
-    insist(&scene.library(), &command)?;
+    git_with_retry(&scene.library(), &command)?;
     bench
         .trace
         .did(format!("a person runs `git {}`", command.join(" ")));
     Ok(())
 }
 
-/// Runs a command again and again until another program is no longer in the way.
-pub(super) fn insist(root: &Path, command: &[&str]) -> Judgement {
+/// Runs a git command; retries while another program holds git's lock.
+///
+/// # Errors
+/// If the command fails for another reason, or still fails after [`COMMAND_TIMEOUT`].
+pub(super) fn git_with_retry(root: &Path, command: &[&str]) -> Judgement {
     let since = Instant::now();
     while let Err(error) = git(root, command) {
-        let said = error.to_string();
-        let is_refused = said.contains("nothing to commit") || said.contains("no changes added");
+        let message = error.to_string();
+        let is_refused = message.contains("nothing to commit") || message.contains("no changes added");
         if is_refused || since.elapsed() > COMMAND_TIMEOUT {
-            return Err(fail(format!("a person's git command can't be done: {said}")));
+            return Err(fail(format!("a person's git command fails: {message}")));
         }
         thread::sleep(RETRY_INTERVAL);
     }
     Ok(())
 }
 
-/// Each commit of the person's is in the history once, and has the person's own document only.
+/// Fails unless each commit of the person is in the history once and changes only the person's own document.
 fn judge_person(scene: &Scene<'_>, times: usize) -> Judgement {
     let commits = history::commits(&scene.library())?;
     for number in 0..times {
@@ -195,7 +200,7 @@ fn judge_person(scene: &Scene<'_>, times: usize) -> Judgement {
         let mut of = commits.iter().filter(|commit| commit.message == name);
         let (Some(commit), None) = (of.next(), of.next()) else {
             return Err(fail(format!(
-                "the person's commit {name} is not in HEAD's history once"
+                "the person's commit {name} is not exactly once in HEAD's history"
             )));
         };
         ensure(
@@ -211,23 +216,23 @@ fn judge_person(scene: &Scene<'_>, times: usize) -> Judgement {
     Ok(())
 }
 
-/// What the person has staged is as it was staged.
+/// Fails unless the person's staged document is still staged, unchanged and uncommitted.
 fn judge_staged(scene: &Scene<'_>) -> Judgement {
     let root = scene.library();
     let lost = |_| {
         fail(format!(
-            "what a person had staged of `{STAGED}` is no longer staged"
+            "a person's staged changes of `{STAGED}` are no longer staged"
         ))
     };
     let staged = git(&root, &["show", &format!(":{STAGED}")]).map_err(lost)?;
     let file = fs::read_to_string(scene.path(STAGED))?;
     ensure(staged == file, || {
-        format!("`{STAGED}` is not staged as the person staged it")
+        format!("the staged content of `{STAGED}` is not what the person staged")
     })?;
     let commits = history::commits(&root)?;
-    let swept = commits.iter().find(|commit| commit.paths.contains(STAGED));
-    ensure(swept.is_none(), || {
-        let id = swept.map(|commit| commit.id.clone()).unwrap_or_default();
-        format!("what a person had only staged was committed by {id}")
+    let foreign = commits.iter().find(|commit| commit.paths.contains(STAGED));
+    ensure(foreign.is_none(), || {
+        let id = foreign.map(|commit| commit.id.clone()).unwrap_or_default();
+        format!("commit {id} contains changes that a person had only staged")
     })
 }

@@ -1,4 +1,4 @@
-//! What git has of a library: commits with what each changed, and every version that can be found again.
+//! The history of a library: its commits with their changes, and every stored version of a document.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -13,20 +13,22 @@ use crate::{
     ledger::git,
 };
 
-/// A commit and what it changed.
+/// A commit with its changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Commit {
     pub(super) id: String,
+    /// First line of the message.
     pub(super) message: String,
+    /// Paths of the changed files.
     pub(super) paths: BTreeSet<String>,
-    /// Lines that it added.
+    /// Added lines.
     pub(super) added: Vec<String>,
 }
 
-/// The commits that HEAD reaches, newest first.
+/// Returns the commits in HEAD's history, newest first.
 ///
 /// # Errors
-/// When git fails.
+/// If git fails.
 pub(super) fn commits(root: &Path) -> Result<Vec<Commit>, Stop> {
     let format = "--format=%x01%H%x02%s%x02";
     let log = git(
@@ -44,6 +46,7 @@ pub(super) fn commits(root: &Path) -> Result<Vec<Commit>, Stop> {
     Ok(log.split('\u{1}').filter_map(parse).collect())
 }
 
+/// Parses one commit of `git log`.
 fn parse(record: &str) -> Option<Commit> {
     let mut parts = record.splitn(3, '\u{2}');
     let mut commit = Commit {
@@ -66,14 +69,14 @@ fn parse(record: &str) -> Option<Commit> {
     Some(commit)
 }
 
-/// Every version of any document that is in the folder, in the history, or was put aside somewhere in `.git`.
+/// Returns every version of every document in the folder, in the history, or in a backup in `.git`.
 ///
 /// # Errors
-/// When git or the disk fails.
+/// If git or the disk fails.
 pub(super) fn versions(root: &Path) -> Result<HashSet<Vec<u8>>, Stop> {
     let mut versions = HashSet::new();
     collect(root, &mut versions)?;
-    let anywhere = [
+    let all_objects = [
         "rev-list",
         "--objects",
         "--no-object-names",
@@ -82,7 +85,7 @@ pub(super) fn versions(root: &Path) -> Result<HashSet<Vec<u8>>, Stop> {
         "HEAD",
     ];
     let mut ids = tempfile::tempfile()?;
-    ids.write_all(git(root, &anywhere)?.as_bytes())?;
+    ids.write_all(git(root, &all_objects)?.as_bytes())?;
     ids.rewind()?;
     let output = Command::new("git")
         .arg("-C")
@@ -106,6 +109,7 @@ pub(super) fn versions(root: &Path) -> Result<HashSet<Vec<u8>>, Stop> {
     Ok(versions)
 }
 
+/// Adds the contents of all files below `folder`, except git's objects.
 fn collect(folder: &Path, versions: &mut HashSet<Vec<u8>>) -> Result<(), Stop> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -120,7 +124,7 @@ fn collect(folder: &Path, versions: &mut HashSet<Vec<u8>>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// How many of `lines` have `token` in them as a whole word.
+/// Counts the lines that contain `token` as a whole word.
 pub(super) fn lines_with<'a>(token: &str, lines: impl IntoIterator<Item = &'a str>) -> usize {
     let has = |line: &&str| line.split_whitespace().any(|word| word == token);
     lines.into_iter().filter(has).count()
@@ -131,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commits_are_read_with_what_they_changed() {
+    fn commits_are_parsed_with_their_changes() {
         let commit = parse(
             "c1\u{2}append\u{2}\n\ndiff --git a/a b.md b/a b.md\n--- a/a b.md\n+++ b/a b.md\n@@ -3,0 +4 @@\n+- t1\n",
         );

@@ -1,4 +1,4 @@
-//! Clients read a document through the server while others overwrite it.
+//! Clients read a document through a server while others overwrite it.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -10,7 +10,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     check::{Bench, Case},
-    checks::atomic::torn::{lines, torn},
+    checks::atomic::torn::{describe_torn_read, version_text},
     client::Client,
     judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
@@ -18,13 +18,16 @@ use crate::{
     semantics::content_read,
 };
 
+/// Path of the document that is read.
 pub(super) const DOCUMENT: &str = "notes/read.md";
 
+/// A reader and a writer of the same document.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct ReaderCase {
     overwrites: usize,
+    /// Size of the document.
     bytes: usize,
-    /// Whether the reader has the writer's server, or another process.
+    /// Whether reader and writer use the same server process.
     same_server: bool,
 }
 
@@ -60,19 +63,19 @@ pub(super) fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok([true, false].map(case).to_vec())
 }
 
-/// Fewer overwrites.
+/// Returns cases with fewer overwrites.
 pub(super) fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(reading) = case.read::<ReaderCase>() else {
+    let Ok(parameters) = case.read::<ReaderCase>() else {
         return Vec::new();
     };
     let fewer = [1, 2, 5, 10]
         .into_iter()
-        .filter(|fewer| *fewer < reading.overwrites);
+        .filter(|fewer| *fewer < parameters.overwrites);
     fewer
         .map(|overwrites| {
             ReaderCase {
                 overwrites,
-                ..reading
+                ..parameters
             }
             .case()
         })
@@ -80,8 +83,8 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
 }
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let reading: ReaderCase = case.read()?;
-    let texts = ["one", "two"].map(|of| lines(of, reading.bytes));
+    let parameters: ReaderCase = case.read()?;
+    let texts = ["one", "two"].map(|name| version_text(name, parameters.bytes));
     let request = |kind, content| {
         let with = With {
             path: DOCUMENT,
@@ -99,31 +102,31 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let write = write?;
     let scene = bench.scene(&[(DOCUMENT, &texts[0])])?;
     let mut writer = scene.start()?;
-    if reading.same_server {
-        return judge_mixed(bench, &mut writer, &read, &write, reading.overwrites, &texts);
+    if parameters.same_server {
+        return judge_same_server(bench, &mut writer, &read, &write, parameters.overwrites, &texts);
     }
     let mut reader = scene.start()?;
-    let over = AtomicBool::new(false);
-    let read_on = || -> Judgement {
-        while !over.load(Ordering::Relaxed) {
+    let stop = AtomicBool::new(false);
+    let read_repeatedly = || -> Judgement {
+        while !stop.load(Ordering::Relaxed) {
             let reply = reader.make(&read)?;
             ensure_whole(&read, &reply, &texts)?;
         }
         Ok(())
     };
     let (written, read) = thread::scope(|scope| {
-        let reader = scope.spawn(read_on);
-        let numbers = 1..=reading.overwrites;
+        let reader = scope.spawn(read_repeatedly);
+        let numbers = 1..=parameters.overwrites;
         let written: Result<Vec<_>, _> = numbers.map(|number| writer.make(&write[number % 2])).collect();
-        over.store(true, Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed);
         (written, reader.join())
     });
     read.map_err(|_| Stop::Harness("the reader panicked".into()))??;
     ensure_some_done(&written?)
 }
 
-/// Reads and overwrites on their way at the same time, in one server.
-fn judge_mixed(
+/// Judges reads and writes that are in flight to one server at the same time.
+fn judge_same_server(
     bench: &Bench<'_>,
     client: &mut Client<'_>,
     read: &Call,
@@ -153,29 +156,33 @@ fn judge_mixed(
     ensure_some_done(&written)
 }
 
+/// Fails if all writes were refused.
 fn ensure_some_done(written: &[Reply]) -> Judgement {
     ensure(written.iter().any(|reply| reply.done().is_some()), || {
-        "all overwriting was refused while the document was read".into()
+        "all writes were refused while the document was read".into()
     })
 }
 
-/// Fails unless all of one of the `texts` has been read.
+/// Fails unless the read returned exactly one of the `texts`.
+///
+/// # Errors
+/// If the read was refused, or returned a torn document.
 pub(super) fn ensure_whole(read: &Call, reply: &Reply, texts: &[String]) -> Judgement {
     let done = match reply {
         Reply::Done(done) => done,
         Reply::Refused(refusal) => {
             return Err(fail(format!(
-                "a document that is there could not be read while it was overwritten: {}",
+                "an existing document could not be read while it was overwritten: {}",
                 refusal.message
             )));
         }
     };
     let effect = read.tool.effect(&read.arguments);
-    let effect = effect.ok_or_else(|| Stop::Harness("a reading without an effect".into()))?;
-    let torn = torn(content_read(effect, &done.response)?.as_bytes(), texts);
+    let effect = effect.ok_or_else(|| Stop::Harness("a read without an effect".into()))?;
+    let torn = describe_torn_read(content_read(effect, &done.response)?.as_bytes(), texts);
     ensure(torn.is_none(), || {
         format!(
-            "a document that was read while it was overwritten held {} instead of one of its two versions",
+            "a read of a document while it was overwritten returned {} instead of one of its two versions",
             torn.unwrap_or_default()
         )
     })

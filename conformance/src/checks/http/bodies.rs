@@ -1,4 +1,4 @@
-//! What is posted, and what comes back for it.
+//! Bodies of POST requests, and their responses.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,16 +16,12 @@ pub(super) const ANSWERS: Check = Check {
     id: "http/answers",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A request is answered with one JSON object or with an event stream that contains its \
-            answer, and the media type says which.",
-    explains: "Clients choose by `Content-Type` how to read an answer. The list of tools, a good call, a refused one and a \
-               method that there is not are asked for; what comes must be `application/json` with one object or \
-               `text/event-stream`, and hold the answer, with the request's id.",
-    cases: |_| {
-        Ok(RequestKind::ALL
-            .map(|asked| Case::new(asked.words(), asked))
-            .into())
-    },
+    states: "A request is answered with one JSON object or with an event stream that contains its answer, and the \
+             media type says which.",
+    explains: "Clients choose by `Content-Type` how to read an answer. The list of tools, a valid call, a refused \
+               call and an unknown method are requested. The response must be `application/json` with one object or \
+               `text/event-stream`, and contain the answer with the request's id.",
+    cases: |_| Ok(RequestKind::ALL.map(|kind| Case::new(kind.name(), kind)).into()),
     judge: answers,
     shrink: as_small_as_can_be,
 };
@@ -35,9 +31,9 @@ pub(super) const NOTIFICATIONS: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "A notification is answered with 202 and no body or, if it is refused, with an error status.",
-    explains: "There is nothing to say to a notification, and clients wait for what they are told to expect. Known and unknown \
-               ones are posted; in sessions also an unsolicited response.",
-    cases: notes,
+    explains: "A notification has no answer, and clients rely on the specified status. Known and unknown \
+               notifications are posted; in sessions also an unsolicited response.",
+    cases: notification_cases,
     judge: notification,
     shrink: as_small_as_can_be,
 };
@@ -47,10 +43,10 @@ pub(super) const BAD: Check = Check {
     severity: Severity::Must,
     guarantees: &["errors-write-nothing"],
     states: "An invalid body is refused, and the next request is answered.",
-    explains: "Bodies that can't be parsed, are empty, no object, a batch, not UTF-8, without a method, or 3 MB long are \
-               posted. None may be answered with a result, the server must answer the next request, and nothing on the \
-               disk may change.",
-    cases: bad,
+    explains: "The posted bodies can't be parsed, are empty, not an object, a batch, not UTF-8, without a method, or \
+               3 MB long. None may be answered with a result, the server must answer the next request, and no file \
+               may change.",
+    cases: bad_bodies,
     judge: |bench, case| bad_body(bench, case, false),
     shrink: as_small_as_can_be,
 };
@@ -60,9 +56,9 @@ pub(super) const BAD_STATUS: Check = Check {
     severity: Severity::Should,
     guarantees: &[],
     states: "An invalid body is refused with a client error status.",
-    explains: "As http/bad-bodies; the status must be one from 400 to 499. MCP says so of notifications and responses that are \
-               not taken, and shows 400; of other bodies it says nothing.",
-    cases: bad,
+    explains: "As http/bad-bodies; the status must be from 400 to 499. MCP requires this of refused notifications \
+               and responses, with 400 as an example, and does not mention other bodies.",
+    cases: bad_bodies,
     judge: |bench, case| bad_body(bench, case, true),
     shrink: as_small_as_can_be,
 };
@@ -72,7 +68,7 @@ pub(super) const UNKNOWN_METHOD: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "An unknown method is answered with 404 and error -32601.",
-    explains: "By this a client tells a server without the method from a path without a server.",
+    explains: "This status lets a client distinguish a server without the method from a path without a server.",
     cases: |_| {
         let methods = ["conformance/unknown", "TOOLS/LIST", "tools"];
         Ok(methods.map(|method| Case::new(method, method)).into())
@@ -81,7 +77,7 @@ pub(super) const UNKNOWN_METHOD: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// What is asked for.
+/// Kind of request.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum RequestKind {
@@ -94,12 +90,12 @@ enum RequestKind {
 impl RequestKind {
     const ALL: [Self; 4] = [Self::Tools, Self::Call, Self::UnknownTool, Self::UnknownMethod];
 
-    fn words(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Tools => "the list of tools",
             Self::Call => "a call",
-            Self::UnknownTool => "a call of a tool that there is not",
-            Self::UnknownMethod => "a method that there is not",
+            Self::UnknownTool => "a call of an unknown tool",
+            Self::UnknownMethod => "an unknown method",
         }
     }
 }
@@ -114,18 +110,26 @@ fn answers(bench: &Bench<'_>, case: &Case) -> Judgement {
         RequestKind::UnknownTool => message(&mut talk, "tools/call", unknown)?,
         RequestKind::UnknownMethod => message(&mut talk, "conformance/unknown", json!({}))?,
     };
-    let said = send(&talk, &post(&talk, &message)?)?;
-    let is_json = said.media == "application/json" && matches!(&*said.messages, [Value::Object(_)]);
-    ensure(is_json || said.media == "text/event-stream", || {
-        format!("it was answered with {}, as {:?}", said.shown(), said.media)
+    let response = send(&talk, &post(&talk, &message)?)?;
+    let is_json = response.media == "application/json" && matches!(&*response.messages, [Value::Object(_)]);
+    ensure(is_json || response.media == "text/event-stream", || {
+        format!(
+            "the request was answered with {}, with media type {:?}",
+            response.describe(),
+            response.media
+        )
     })?;
-    let is_mine = is_answer(said.answer()) && said.answer()["id"] == message["id"];
-    ensure(is_mine, || {
-        format!("of a request with the id {} came {}", message["id"], said.shown())
+    let has_answer = is_answer(response.answer()) && response.answer()["id"] == message["id"];
+    ensure(has_answer, || {
+        format!(
+            "a request with the id {} was answered with {}",
+            message["id"],
+            response.describe()
+        )
     })
 }
 
-fn notes(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+fn notification_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let note = |method: &str| json!({ "jsonrpc": "2.0", "method": method, "params": {} });
     let mut notes = vec![
         (
@@ -133,14 +137,14 @@ fn notes(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             note("notifications/conformance-unknown"),
         ),
         (
-            "a cancellation of nothing",
+            "a cancellation of an unknown request",
             json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 77 } }),
         ),
     ];
     if bench.subject.era == Era::Session {
         let response = json!({ "jsonrpc": "2.0", "id": "unknown", "result": {} });
         notes.push((
-            "that the session has begun, again",
+            "a second `notifications/initialized`",
             note("notifications/initialized"),
         ));
         notes.push(("an unsolicited response", response));
@@ -159,25 +163,28 @@ fn notification(bench: &Bench<'_>, case: &Case) -> Judgement {
     let note: Value = case.read()?;
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
-    let said = send(&talk, &post(&talk, &note)?)?;
-    let is_taken = said.status == 202 && said.text.is_empty() && said.messages.is_empty();
-    ensure(is_taken || said.status >= 400, || {
-        format!("it was answered with {} instead of 202 and no body", said.shown())
+    let response = send(&talk, &post(&talk, &note)?)?;
+    let is_accepted = response.status == 202 && response.text.is_empty() && response.messages.is_empty();
+    ensure(is_accepted || response.status >= 400, || {
+        format!(
+            "the notification was answered with {} instead of 202 and no body",
+            response.describe()
+        )
     })?;
     talk.settle(0)?;
     Ok(())
 }
 
-fn bad(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+fn bad_bodies(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let list = r#"{"jsonrpc":"2.0","id":"by hand","method":"tools/list","params":{}}"#;
     let bodies: [(&str, Vec<u8>); 13] = [
         ("nonsense", b"nonsense".into()),
         ("half a request", list.as_bytes()[..list.len() / 2].into()),
-        ("nothing", Vec::new()),
-        ("blanks", b" \r\n\t".into()),
+        ("an empty body", Vec::new()),
+        ("white space", b" \r\n\t".into()),
         ("a number", b"7".into()),
         ("null", b"null".into()),
-        ("a text", b"\"tools/list\"".into()),
+        ("a string", b"\"tools/list\"".into()),
         ("an empty object", b"{}".into()),
         ("an empty batch", b"[]".into()),
         (
@@ -210,14 +217,14 @@ fn bad_body(bench: &Bench<'_>, case: &Case, strict: bool) -> Judgement {
         request = request.with("Content-Length", "0");
     }
     request.body = body;
-    let said = send(&talk, &request)?;
-    ensure(said.answer().get("result").is_none(), || {
-        format!("it was answered with {}", said.shown())
+    let response = send(&talk, &request)?;
+    ensure(response.answer().get("result").is_none(), || {
+        format!("the body was answered with {}", response.describe())
     })?;
-    ensure(!strict || (400..500).contains(&said.status), || {
+    ensure(!strict || (400..500).contains(&response.status), || {
         format!(
-            "it was answered with {} instead of a status from 400 to 499",
-            said.shown()
+            "the body was answered with {} instead of a status from 400 to 499",
+            response.describe()
         )
     })?;
     ensure_harmless(&scene, &mut talk, &before)
@@ -229,13 +236,13 @@ fn unknown_method(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let message = message(&mut talk, &method, json!({}))?;
-    let said = send(&talk, &post(&talk, &message)?)?;
+    let response = send(&talk, &post(&talk, &message)?)?;
     ensure(
-        said.status == 404 && said.answer()["error"]["code"] == -32601,
+        response.status == 404 && response.answer()["error"]["code"] == -32601,
         || {
             format!(
-                "it was answered with {} instead of 404 and error -32601",
-                said.shown()
+                "the method was answered with {} instead of 404 and error -32601",
+                response.describe()
             )
         },
     )

@@ -1,4 +1,4 @@
-//! Many clients of one process: what each is told, and what becomes of their edits.
+//! Many clients of one process: their answers and their edits.
 
 use std::{sync::Barrier, thread};
 
@@ -19,59 +19,60 @@ pub(super) const APART: Check = Check {
     id: "http/clients-apart",
     severity: Severity::Must,
     guarantees: &[],
-    states: "Each of many clients of one process gets the answers to its own requests, even if all use \
-            the same ids.",
-    explains: "Every client numbers its requests from 1. Four clients of one process, in sessions of their own where there are \
-               sessions, read a document each, again and again, at the same time and with the same ids. Each must find what \
-               its own document holds. A server that keeps one connection for all has handed answers to others.",
+    states: "Each of many clients of one process gets the answers to its own requests, even if all use the same ids.",
+    explains: "Every client numbers its requests from 1. Four clients of one process, each in its own session where \
+               there are sessions, repeatedly read a document each, at the same time and with the same ids. Each \
+               must receive the content of its own document. Servers that share one connection among clients have \
+               delivered answers to the wrong one.",
     cases: |bench| {
-        let apart = Apart {
+        let reads = ClientReads {
             clients: 4,
-            readings: bench.pick(10, 50),
+            reads: bench.pick(10, 50),
         };
-        Ok(vec![apart.case()])
+        Ok(vec![reads.case()])
     },
     judge: apart,
     shrink: |case| {
-        let Ok(whole) = case.read::<Apart>() else {
+        let Ok(whole) = case.read::<ClientReads>() else {
             return Vec::new();
         };
-        let smaller = [(2, 1), (2, 5), (4, 1)].map(|(clients, readings)| Apart { clients, readings });
+        let smaller = [(2, 1), (2, 5), (4, 1)].map(|(clients, reads)| ClientReads { clients, reads });
         let smaller = smaller.into_iter();
-        let smaller = smaller.filter(|it| it.clients * it.readings < whole.clients * whole.readings);
-        smaller.map(Apart::case).collect()
+        let smaller = smaller.filter(|it| it.clients * it.reads < whole.clients * whole.reads);
+        smaller.map(ClientReads::case).collect()
     },
 };
 
-pub(super) const AT_ONCE: Check = Check {
+pub(super) const CONCURRENT_EDITS: Check = Check {
     id: "http/edits-at-once",
     severity: Severity::Must,
     guarantees: &["no-partial-application", "commit-per-mutation"],
-    states: "Many clients of one process edit one document, and each acknowledged edit is in it, with a \
-            commit.",
-    explains: "As concurrent/processes, with 4 clients of one process, which make 5 edits each: appendings, then replacements \
-               of one section each.",
+    states: "Many clients of one process edit one document, and each acknowledged edit is in it, with a commit.",
+    explains: "As concurrent/processes, with 4 clients of one process that make 5 edits each: appends, then \
+               replacements of one section each.",
     cases: |_| crowd::cases_of_one_server(4, 5),
     judge: crowd::judge,
     shrink: crowd::shrink,
 };
 
-/// So many clients, with so many readings each.
+/// Number of clients, and of reads by each.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Apart {
+struct ClientReads {
     clients: usize,
-    readings: usize,
+    #[serde(rename = "readings")]
+    reads: usize,
 }
 
-impl Apart {
+impl ClientReads {
     fn case(self) -> Case {
-        let Self { clients, readings } = self;
-        Case::new(format!("{clients} clients, {readings} readings each"), self)
+        let Self { clients, reads } = self;
+        Case::new(format!("{clients} clients, {reads} reads each"), self)
     }
 }
 
+/// Reads a different document through each client and judges the answers.
 fn apart(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Apart { clients, readings } = case.read()?;
+    let ClientReads { clients, reads } = case.read()?;
     let path = |client: usize| format!("notes/{client}.md");
     let text = |client: usize| format!("# Document {client}\n");
     let documents: Vec<_> = (0..clients).map(|client| (path(client), text(client))).collect();
@@ -90,8 +91,8 @@ fn apart(bench: &Bench<'_>, case: &Case) -> Judgement {
         barrier.wait();
         let call = call?;
         let effect = call.tool.effect(&call.arguments);
-        let effect = effect.ok_or_else(|| Stop::Harness("a reading without an effect".into()))?;
-        for _ in 0..readings {
+        let effect = effect.ok_or_else(|| Stop::Harness("a read without an effect".into()))?;
+        for _ in 0..reads {
             let Reply::Done(done) = client.make(&call)? else {
                 return Err(fail(format!("`{path}` could not be read")));
             };

@@ -1,4 +1,4 @@
-//! Origins, and headers that repeat the body.
+//! `Origin`, and headers that repeat parts of the body.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -17,9 +17,9 @@ pub(super) const ORIGIN: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "A call that a web page of a foreign origin makes is refused with 403.",
-    explains: "A page can have a browser send requests to a server on the same machine, also under a name of its own (DNS \
-               rebinding); only the `Origin` header tells. Calls are sent with origins that have nothing to do with the \
-               server, with its own address or that of the page in `Host`. Nothing on the disk may change.",
+    explains: "A page can have a browser send requests to a server on the same machine, also under a host name of \
+               its own (DNS rebinding); only the `Origin` header reveals it. Calls are sent with foreign origins, \
+               with the server's own address or the page's host in `Host`. No file may change.",
     cases: |_| {
         let origins = [
             ("http://attacker.example", false),
@@ -32,7 +32,7 @@ pub(super) const ORIGIN: Check = Check {
             .map(|(origin, rebound)| {
                 let host = if rebound { ", and its name in `Host`" } else { "" };
                 let origin = origin.to_owned();
-                Case::new(format!("{origin}{host}"), Page { origin, rebound })
+                Case::new(format!("{origin}{host}"), ForeignPage { origin, rebound })
             })
             .collect())
     },
@@ -45,9 +45,9 @@ pub(super) const REVISION: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "An unsupported revision in `MCP-Protocol-Version` is refused with 400.",
-    explains: "What a message means is a matter of the revision. Calls are sent with unknown revisions, in a session \
-               that was opened with a different one, or (2026-07-28) in header and body alike; then the error must be -32022. \
-               Nothing on the disk may change.",
+    explains: "The revision determines the meaning of a message. Calls are sent with unknown revisions: in a session \
+               that was opened with a different one, or (2026-07-28) in both header and body; then the error must be \
+               -32022. No file may change.",
     cases: |_| {
         let revisions = ["1999-01-01", "2199-12-31", "latest"];
         Ok(revisions.map(|revision| Case::new(revision, revision)).into())
@@ -56,33 +56,35 @@ pub(super) const REVISION: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-pub(super) const AGREE: Check = Check {
+pub(super) const CONSISTENT: Check = Check {
     id: "http/headers-agree",
     severity: Severity::Must,
     guarantees: &[],
-    states: "A request whose headers contradict its body is refused with 400 and error -32020; one \
-            whose headers agree is not.",
-    explains: "Gateways let through, count and route by `Mcp-Method` and `Mcp-Name`, and never look at the body: a server that \
-               does not compare them lets everybody past. Calls are sent with headers that are missing or about something \
-               else, and, to be served, with a name in base64 and with header names in other letters.",
+    states: "A request whose headers contradict its body is refused with 400 and error -32020; one whose headers \
+             agree is not.",
+    explains: "Gateways authorize, count and route requests by `Mcp-Method` and `Mcp-Name` without reading the body. \
+               A server that does not compare them lets a client bypass the gateway. Calls are sent with missing and \
+               with contradictory headers. Calls with the name in base64 and with lower-case header names must \
+               succeed.",
     cases: |_| {
-        Ok(Headers::ALL
-            .map(|headers| Case::new(headers.words(), headers))
+        Ok(HeaderChange::ALL
+            .map(|headers| Case::new(headers.name(), headers))
             .into())
     },
-    judge: agree,
+    judge: consistent,
     shrink: as_small_as_can_be,
 };
 
+/// A web page that calls the server.
 #[derive(Debug, Serialize, Deserialize)]
-struct Page {
+struct ForeignPage {
     origin: String,
-    /// Whether `Host` names the page's host, too.
+    /// Whether `Host` also names the page's host.
     rebound: bool,
 }
 
 fn origin(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let page: Page = case.read()?;
+    let page: ForeignPage = case.read()?;
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let before = scene.view()?;
@@ -92,12 +94,12 @@ fn origin(bench: &Bench<'_>, case: &Case) -> Judgement {
         let host = page.origin.split("://").nth(1).unwrap_or_default();
         request = request.with("Host", host);
     }
-    let said = send(&talk, &request)?;
-    ensure(said.status == 403, || {
+    let response = send(&talk, &request)?;
+    ensure(response.status == 403, || {
         format!(
             "a call from {} was answered with {} instead of 403",
             page.origin,
-            said.shown()
+            response.describe()
         )
     })?;
     ensure_harmless(&scene, &mut talk, &before)
@@ -114,22 +116,22 @@ fn revision(bench: &Bench<'_>, case: &Case) -> Judgement {
         call["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = revision.as_str().into();
     }
     let request = post(&talk, &call)?.with(REVISION_HEADER, &revision);
-    let said = send(&talk, &request)?;
-    let code = &said.answer()["error"]["code"];
-    ensure(said.status == 400 && (!stateless || *code == -32022), || {
+    let response = send(&talk, &request)?;
+    let code = &response.answer()["error"]["code"];
+    ensure(response.status == 400 && (!stateless || *code == -32022), || {
         let code = if stateless { " and error -32022" } else { "" };
         format!(
-            "a call of {revision} was answered with {} instead of 400{code}",
-            said.shown()
+            "a call with the revision {revision} was answered with {} instead of 400{code}",
+            response.describe()
         )
     })?;
     ensure_harmless(&scene, &mut talk, &before)
 }
 
-/// What is wrong with the headers, or only looks so.
+/// Changed headers: contradictory ones, and valid but unusual ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Headers {
+enum HeaderChange {
     NoMethod,
     OtherMethod,
     MethodInCapitals,
@@ -142,7 +144,7 @@ enum Headers {
     OtherLetters,
 }
 
-impl Headers {
+impl HeaderChange {
     const ALL: [Self; 10] = [
         Self::NoMethod,
         Self::OtherMethod,
@@ -156,7 +158,7 @@ impl Headers {
         Self::OtherLetters,
     ];
 
-    fn words(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::NoMethod => "no Mcp-Method",
             Self::OtherMethod => "Mcp-Method of another method",
@@ -167,18 +169,19 @@ impl Headers {
             Self::OtherNameInBase64 => "Mcp-Name of another tool, in base64",
             Self::OtherRevision => "MCP-Protocol-Version of another revision",
             Self::NameInBase64 => "Mcp-Name in base64",
-            Self::OtherLetters => "names of headers in small letters",
+            Self::OtherLetters => "header names in lower case",
         }
     }
 
-    fn is_fine(self) -> bool {
+    /// Returns true if the server must accept the headers.
+    fn is_valid(self) -> bool {
         matches!(self, Self::NameInBase64 | Self::OtherLetters)
     }
 }
 
-fn agree(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn consistent(bench: &Bench<'_>, case: &Case) -> Judgement {
     only_in(bench, Era::Stateless)?;
-    let headers: Headers = case.read()?;
+    let headers: HeaderChange = case.read()?;
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let before = scene.view()?;
@@ -187,16 +190,16 @@ fn agree(bench: &Bench<'_>, case: &Case) -> Judgement {
     let in_base64 = |text: &str| format!("=?base64?{}?=", base64(text.as_bytes()));
     let request = post(&talk, &call)?;
     let request = match headers {
-        Headers::NoMethod => request.without(METHOD),
-        Headers::OtherMethod => request.with(METHOD, "tools/list"),
-        Headers::MethodInCapitals => request.with(METHOD, "TOOLS/CALL"),
-        Headers::NoName => request.without(NAME),
-        Headers::OtherName => request.with(NAME, "conformance-unknown"),
-        Headers::NameInCapitals => request.with(NAME, &name.to_uppercase()),
-        Headers::OtherNameInBase64 => request.with(NAME, &in_base64("conformance-unknown")),
-        Headers::OtherRevision => request.with(REVISION_HEADER, Era::Session.revision()),
-        Headers::NameInBase64 => request.with(NAME, &in_base64(name)),
-        Headers::OtherLetters => {
+        HeaderChange::NoMethod => request.without(METHOD),
+        HeaderChange::OtherMethod => request.with(METHOD, "tools/list"),
+        HeaderChange::MethodInCapitals => request.with(METHOD, "TOOLS/CALL"),
+        HeaderChange::NoName => request.without(NAME),
+        HeaderChange::OtherName => request.with(NAME, "conformance-unknown"),
+        HeaderChange::NameInCapitals => request.with(NAME, &name.to_uppercase()),
+        HeaderChange::OtherNameInBase64 => request.with(NAME, &in_base64("conformance-unknown")),
+        HeaderChange::OtherRevision => request.with(REVISION_HEADER, Era::Session.revision()),
+        HeaderChange::NameInBase64 => request.with(NAME, &in_base64(name)),
+        HeaderChange::OtherLetters => {
             let mut request = request;
             for (name, _) in &mut request.headers {
                 name.make_ascii_lowercase();
@@ -204,26 +207,26 @@ fn agree(bench: &Bench<'_>, case: &Case) -> Judgement {
             request
         }
     };
-    let said = send(&talk, &request)?;
-    if headers.is_fine() {
-        return ensure(said.is_served(), || {
-            format!("the call was answered with {}", said.shown())
+    let response = send(&talk, &request)?;
+    if headers.is_valid() {
+        return ensure(response.is_success(), || {
+            format!("the call was answered with {}", response.describe())
         });
     }
-    let code = &said.answer()["error"]["code"];
-    // A request of an older revision is refused for whatever it lacks in that one.
-    let is_refused = said.status == 400 && (*code == -32020 || headers == Headers::OtherRevision);
+    let code = &response.answer()["error"]["code"];
+    // A request of an older revision can also be refused for what that revision requires.
+    let is_refused = response.status == 400 && (*code == -32020 || headers == HeaderChange::OtherRevision);
     ensure(is_refused, || {
         format!(
             "the call was answered with {} instead of 400 and error -32020",
-            said.shown()
+            response.describe()
         )
     })?;
     ensure_harmless(&scene, &mut talk, &before)?;
-    // Confirms that the headers are the reason: the server does not refuse everything.
+    // Shows that the headers were the reason: the server accepts a valid request.
     let list = message(&mut talk, "tools/list", json!({}))?;
-    let said = send(&talk, &post(&talk, &list)?)?;
-    ensure(said.is_served(), || {
-        format!("a right request was answered with {}", said.shown())
+    let response = send(&talk, &post(&talk, &list)?)?;
+    ensure(response.is_success(), || {
+        format!("a valid request was answered with {}", response.describe())
     })
 }

@@ -1,7 +1,8 @@
-//! What MCP's Streamable HTTP asks of a server beyond its messages; only for servers that are spoken to over HTTP.
+//! Requirements of MCP's Streamable HTTP transport beyond its messages; not applicable to servers on other transports.
 //!
-//! A check that must pass is a MUST of the specification (2025-11-25, basic/transports; 2026-07-28,
-//! basic/transports/streamable-http). What it leaves to servers is not demanded; what it advises is a SHOULD.
+//! A check with severity `Must` is a MUST of the specification (2025-11-25, basic/transports; 2026-07-28,
+//! basic/transports/streamable-http); a recommendation has severity `Should`. What the specification leaves to servers is not
+//! checked.
 
 mod bodies;
 mod clients;
@@ -21,7 +22,7 @@ use crate::{
     talk::{Talk, is_answer},
 };
 
-/// The family of these checks.
+/// Name of this family of checks.
 pub(crate) const FAMILY: &str = "http";
 
 pub(super) const CHECKS: &[Check] = &[
@@ -32,24 +33,24 @@ pub(super) const CHECKS: &[Check] = &[
     bodies::BAD_STATUS,
     bodies::UNKNOWN_METHOD,
     headers::REVISION,
-    headers::AGREE,
+    headers::CONSISTENT,
     sessions::ENDS,
     sessions::UNKNOWN,
     sessions::GET,
     sessions::OTHER_METHODS,
     clients::APART,
-    clients::AT_ONCE,
+    clients::CONCURRENT_EDITS,
 ];
 
 const DOCUMENT: &str = "notes/plan.md";
 
-/// A library with one document, in memory.
+/// Creates a library with one document, in memory.
 fn library<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
     let documents = [(DOCUMENT, "# Plan\n\n## Scope\n\nAll of it.\n")];
     Scene::in_memory(bench.subject, &bench.trace, &documents)
 }
 
-/// Leaves out the other era.
+/// Stops with "not applicable" in the other era.
 fn only_in(bench: &Bench<'_>, era: Era) -> Judgement {
     if bench.subject.era == era {
         return Ok(());
@@ -61,18 +62,21 @@ fn only_in(bench: &Bench<'_>, era: Era) -> Judgement {
     Err(Stop::NotApplicable(why.into()))
 }
 
-/// What came back, read to its end or, of a stream, up to the answer.
+/// An HTTP response, read to its end or, if it is a stream, up to the answer.
 struct HttpAnswer {
+    /// Status code and reason, for messages.
     title: String,
     status: u16,
+    /// Media type without parameters.
     media: String,
-    /// The body, or the messages of a stream.
+    /// The body as a message, or the messages of a stream.
     messages: Vec<Value>,
-    /// As it came, if it is no stream.
+    /// The body as text; empty for a stream.
     text: String,
 }
 
 impl HttpAnswer {
+    /// Reads a response.
     fn of(mut response: Response) -> Result<Self, Stop> {
         let (title, status, media) = (response.title(), response.status, response.media_type());
         let (mut messages, mut text) = (Vec::new(), String::new());
@@ -97,21 +101,21 @@ impl HttpAnswer {
         })
     }
 
-    /// The first answer, or nothing.
+    /// Returns the first answer, or null.
     fn answer(&self) -> &Value {
         self.messages
             .iter()
-            .find(|said| is_answer(said))
+            .find(|message| is_answer(message))
             .unwrap_or(&Value::Null)
     }
 
-    /// Whether something was done as asked.
-    fn is_served(&self) -> bool {
+    /// Returns true if the request succeeded.
+    fn is_success(&self) -> bool {
         (200..300).contains(&self.status) && self.answer().get("result").is_some()
     }
 
-    /// All of it, for people.
-    fn shown(&self) -> String {
+    /// Returns status and body, for messages.
+    fn describe(&self) -> String {
         let body: Vec<_> = self.messages.iter().map(ToString::to_string).collect();
         let body = if body.is_empty() {
             self.text.trim().to_owned()
@@ -127,18 +131,18 @@ impl HttpAnswer {
     }
 }
 
-/// Sends a request by hand.
+/// Sends an HTTP request and reads the response.
 fn send(talk: &Talk<'_>, request: &Request) -> Result<HttpAnswer, Stop> {
     HttpAnswer::of(talk.target.send_http(request)?)
 }
 
-/// The POST of a message, as it must be.
+/// Returns the valid POST request for a message.
 fn post(talk: &Talk<'_>, message: &Value) -> Result<Request, Stop> {
     let request = talk.target.http_request(message);
     request.ok_or_else(|| Stop::NotApplicable("the server does not speak HTTP".into()))
 }
 
-/// A request's message, with what the era wants in it.
+/// Returns the message of a request, with the members that the era requires.
 fn message(talk: &mut Talk<'_>, method: &str, params: Value) -> Result<Value, Stop> {
     Ok(serde_json::from_str(&talk.request(
         &json!("by hand"),
@@ -147,28 +151,28 @@ fn message(talk: &mut Talk<'_>, method: &str, params: Value) -> Result<Value, St
     ))?)
 }
 
-/// A call that changes something if it is served; one that reads, where there is none.
+/// Returns a call that changes a document, or one that reads if the server has no tool that writes.
 fn call(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<Value, Stop> {
     let with = With {
         path: "notes/new.md",
         content: "# New\n",
         ..With::default()
     };
-    let reading = With {
+    let read = With {
         path: DOCUMENT,
         ..with
     };
     let call = bench.subject.request(EffectKind::Write, with);
-    let call = call.or_else(|| bench.subject.request(EffectKind::Read, reading));
+    let call = call.or_else(|| bench.subject.request(EffectKind::Read, read));
     let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tools".into()))?;
     let params = talk.params(scene, call.tool, &call.arguments)?;
     message(talk, "tools/call", params)
 }
 
-/// Fails unless the next request is answered, and nothing on the disk has changed.
+/// Fails unless the server answers the next request and no file has changed.
 fn ensure_harmless(scene: &Scene<'_>, talk: &mut Talk<'_>, before: &crate::scene::View) -> Judgement {
     talk.settle(0)?;
     ensure(scene.view()? == *before, || {
-        "it was refused, but something on the disk has changed".into()
+        "the request was refused, but changed files".into()
     })
 }

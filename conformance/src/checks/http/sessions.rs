@@ -1,4 +1,4 @@
-//! Sessions, which revisions up to 2025-11-25 have, and methods other than POST.
+//! Sessions (in revisions up to 2025-11-25), and methods other than POST.
 
 use serde_json::json;
 
@@ -16,10 +16,9 @@ pub(super) const ENDS: Check = Check {
     id: "http/session-ends",
     severity: Severity::Must,
     guarantees: &[],
-    states: "Requests in an ended session are answered with 404. A session's id consists of visible \
-            ASCII.",
-    explains: "A session is opened and ended with DELETE, which a server may refuse (then this does not apply); then a call is \
-               made in it. With 404 a client knows that it has to open a new one. Nothing on the disk may change.",
+    states: "Requests in an ended session are answered with 404. A session's id consists of visible ASCII.",
+    explains: "A session is opened and ended with DELETE, which a server may refuse (then the check does not apply). \
+               Then a call is made in it. The status 404 tells a client to open a new session. No file may change.",
     cases: |_| Ok(Case::only()),
     judge: ends,
     shrink: as_small_as_can_be,
@@ -30,8 +29,8 @@ pub(super) const UNKNOWN: Check = Check {
     severity: Severity::Should,
     guarantees: &[],
     states: "A request in an unknown session is answered with 404.",
-    explains: "After a restart a server does not know the sessions that its clients are in. Only 404 tells them to open another \
-               one; most wait or give up at anything else.",
+    explains: "After a restart a server does not know the sessions of its clients. Only 404 tells them to open a new \
+               one; most clients hang or fail on any other status.",
     cases: |_| Ok(Case::only()),
     judge: unknown,
     shrink: as_small_as_can_be,
@@ -42,8 +41,8 @@ pub(super) const GET: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "GET is answered with an event stream, or with 405.",
-    explains: "A client asks by GET for what the server has to say by itself, and needs to know whether there will be anything. \
-               2026-07-28 has no such stream; there it does not apply.",
+    explains: "With GET a client opens a stream for the server's own messages, and must learn whether there is one. \
+               Revision 2026-07-28 has no such stream; there the check does not apply.",
     cases: |_| Ok(Case::only()),
     judge: get,
     shrink: as_small_as_can_be,
@@ -53,9 +52,8 @@ pub(super) const OTHER_METHODS: Check = Check {
     id: "http/other-methods",
     severity: Severity::Should,
     guarantees: &[],
-    states: "Only POST carries messages: PUT, PATCH and GET with a call in them are refused, and change \
-            nothing.",
-    explains: "What protects a server, a gateway or a browser, often looks at the method.",
+    states: "Only POST carries messages: PUT, PATCH and GET with a call in them are refused, and change nothing.",
+    explains: "Protections in servers, gateways and browsers often depend on the method.",
     cases: |_| {
         let methods = ["PUT", "PATCH", "GET"];
         Ok(methods.map(|method| Case::new(method, method)).into())
@@ -70,7 +68,9 @@ fn ends(bench: &Bench<'_>, _: &Case) -> Judgement {
     let mut talk = Talk::open(bench.subject, &scene)?;
     let before = scene.view()?;
     let Some(id) = talk.target.session_id() else {
-        return Err(Stop::NotApplicable("the server gives sessions no ids".into()));
+        return Err(Stop::NotApplicable(
+            "the server does not assign session ids".into(),
+        ));
     };
     ensure(id.bytes().all(|byte| byte.is_ascii_graphic()), || {
         format!("the session's id is {id:?}")
@@ -79,16 +79,19 @@ fn ends(bench: &Bench<'_>, _: &Case) -> Judgement {
     let request = post(&talk, &call)?;
     let mut delete = Request::new("DELETE");
     delete.headers.clone_from(&request.headers);
-    let said = send(&talk, &delete)?;
-    if said.status >= 400 {
-        let why = format!("the server does not let a client end a session: {}", said.title);
+    let response = send(&talk, &delete)?;
+    if response.status >= 400 {
+        let why = format!(
+            "the server does not let clients end a session: {}",
+            response.title
+        );
         return Err(Stop::NotApplicable(why));
     }
-    let said = send(&talk, &request)?;
-    ensure(said.status == 404, || {
+    let response = send(&talk, &request)?;
+    ensure(response.status == 404, || {
         format!(
-            "a call in a session that was ended was answered with {} instead of 404",
-            said.shown()
+            "a call in an ended session was answered with {} instead of 404",
+            response.describe()
         )
     })?;
     let mut other = Talk::beside(&talk)?;
@@ -101,16 +104,18 @@ fn unknown(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     if talk.target.session_id().is_none() {
-        return Err(Stop::NotApplicable("the server gives sessions no ids".into()));
+        return Err(Stop::NotApplicable(
+            "the server does not assign session ids".into(),
+        ));
     }
     let before = scene.view()?;
     let call = call(bench, &scene, &mut talk)?;
     let request = post(&talk, &call)?.with(SESSION, "00000000-0000-4000-8000-000000000000");
-    let said = send(&talk, &request)?;
-    ensure(said.status == 404, || {
+    let response = send(&talk, &request)?;
+    ensure(response.status == 404, || {
         format!(
             "a call in an unknown session was answered with {} instead of 404",
-            said.shown()
+            response.describe()
         )
     })?;
     ensure_harmless(&scene, &mut talk, &before)
@@ -123,7 +128,7 @@ fn get(bench: &Bench<'_>, _: &Case) -> Judgement {
     let list = message(&mut talk, "tools/list", json!({}))?;
     let mut request = Request::new("GET");
     request.headers = post(&talk, &list)?.without("Content-Type").headers;
-    // A stream does not end.
+    // Only the head is read, because the stream does not end.
     let response = talk
         .target
         .send_http(&request.with("Accept", "text/event-stream"))?;

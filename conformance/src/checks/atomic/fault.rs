@@ -1,10 +1,12 @@
-//! A mutation with a fault at one of its calls, and the judgement of what it leaves.
+//! Runs a mutation with a fault at one of its system calls, and judges the library afterwards.
 
 use std::path::Path;
 
 use super::{
-    mutation::{document, ensure_as_answered, is_made, library_in_memory, must, next, start},
-    points::{Happening, Point},
+    mutation::{
+        document, ensure_reply_matches, is_made, library_in_memory, make_successfully, next_mutation, start,
+    },
+    points::{FaultKind, Point},
 };
 use crate::{
     check::{Bench, Case},
@@ -18,10 +20,10 @@ use crate::{
     stepper::Effect,
 };
 
-/// How many calls before the fault are shown.
+/// Number of system calls before the fault in the trace.
 const MAX_SHOWN_CALLS: usize = 12;
 
-/// Judges one point.
+/// Runs and judges the case of one point.
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let point: Point = case.read()?;
     let call = point.mutation.call(bench.subject)?;
@@ -33,37 +35,39 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     stepper.arm(Some(point.fault()));
     let answer = client.make(&call);
     let calls = stepper.disarm();
-    let struck = calls.iter().position(|call| call.effect.is_some());
-    let up_to = struck.map_or(0, |at| at + 1);
+    let fault = calls.iter().position(|call| call.effect.is_some());
+    let up_to = fault.map_or(0, |at| at + 1);
     for call in &calls[up_to.saturating_sub(MAX_SHOWN_CALLS)..up_to] {
         bench.trace.did(format!("the server calls {call}"));
     }
     let reply = match answer {
         Ok(reply) => Some(reply),
-        // A server that is gone has answered nothing; one that hangs has failed.
+        // A server that exited gave no answer; one that hangs fails.
         Err(stop @ Stop::Fail(_)) => match stepper.wait(bench.subject.launch.patience) {
             Some(_) => None,
             None => return Err(stop),
         },
         Err(stop) => return Err(stop),
     };
-    if struck.is_some() && point.happening == Happening::Killed {
-        // The answer may have been out before, and the end is not there yet.
+    if fault.is_some() && point.kind == FaultKind::Killed {
+        // The server may have answered before it exits.
         stepper.wait(bench.subject.launch.patience);
     }
     let is_up = stepper.status().is_none() && reply.is_some();
 
-    let once = !matches!(point.happening.effect(), Effect::FailOn(_));
-    judge_at_once(&scene, &call, &before, reply.as_ref(), once)?;
+    let once = !matches!(point.kind.effect(), Effect::FailOn(_));
+    judge_immediately(&scene, &call, &before, reply.as_ref(), once)?;
     let client = is_up.then_some(client);
-    judge_later(bench, &scene, &call, &before, reply.as_ref(), client)
+    judge_recovery(bench, &scene, &call, &before, reply.as_ref(), client)
 }
 
-/// Judges the library right after a fault: nothing may be torn. What is left to be undone, a restart may undo.
+/// Judges the library right after a fault: every document has its old or its new content.
+///
+/// A refused call must not have changed its document if the server `could_undo` it; otherwise a restart may still undo it.
 ///
 /// # Errors
-/// The failure.
-pub(super) fn judge_at_once(
+/// If the server fails the judgement.
+pub(super) fn judge_immediately(
     scene: &Scene<'_>,
     call: &Call,
     before: &Baseline,
@@ -82,41 +86,43 @@ pub(super) fn judge_at_once(
     }
     match reply {
         Some(Reply::Refused(_)) if !could_undo => Ok(()),
-        reply => ensure_as_answered(reply, is_made),
+        reply => ensure_reply_matches(reply, is_made),
     }
 }
 
-/// Judges the library when the server, which may be gone, has made one more mutation, and after a restart.
+/// Makes one more mutation and restarts the server; judges the library after each.
+///
+/// `running` is the server after the fault; without it a new server is started first.
 ///
 /// # Errors
-/// The failure.
-pub(super) fn judge_later<'a>(
+/// If the server fails the judgement.
+pub(super) fn judge_recovery<'a>(
     bench: &Bench<'a>,
     scene: &Scene<'a>,
     call: &Call,
     before: &Baseline,
     reply: Option<&Reply>,
-    up: Option<Client<'a>>,
+    running: Option<Client<'a>>,
 ) -> Judgement {
-    let next = next(bench.subject, call)?;
-    let is_same = next.path() == call.path();
-    // Once another mutation is made of the same document, it can't be told whether the first one was.
-    let mut client = match up.filter(|_| !is_same) {
+    let next = next_mutation(bench.subject, call)?;
+    let same_document = next.path() == call.path();
+    // After a second mutation of the same document, the effect of the first can't be determined.
+    let mut client = match running.filter(|_| !same_document) {
         Some(client) => client,
         None => {
             let mut client = scene.start()?;
-            // It may recover only when it is asked for something.
+            // The server may recover only on its first call.
             settled::log(bench.subject, &mut client)?;
             let (files, mutations) = expected(scene, call, before, reply)?;
             before.judge(bench, scene, &mut client, &files, mutations)?;
             client
         }
     };
-    let made = is_same
+    let made = same_document
         .then(|| expected(scene, call, before, reply))
         .transpose()?;
     let earlier = ledger::files(&scene.library())?;
-    let later = must(&mut client, &next, scene, &earlier)?;
+    let later = make_successfully(&mut client, &next, scene, &earlier)?;
     drop(client);
 
     let mut client = scene.start()?;
@@ -125,11 +131,11 @@ pub(super) fn judge_later<'a>(
         Some(made) => made,
         None => expected(scene, call, before, reply)?,
     };
-    put(&mut files, &later, &next.path());
+    copy_document(&mut files, &later, &next.path());
     before.judge(bench, scene, &mut client, &files, mutations + 1)
 }
 
-/// The files that there should be, and how many mutations were made: the call's, if its document says so.
+/// Returns the expected files and the number of mutations made, which is 1 if the call changed its document.
 fn expected(
     scene: &Scene<'_>,
     call: &Call,
@@ -139,15 +145,15 @@ fn expected(
     let mut files = before.view.library.files.clone();
     let found = ledger::files(&scene.library())?;
     let is_made = is_made(call, &files, &found)?;
-    ensure_as_answered(reply, is_made)?;
+    ensure_reply_matches(reply, is_made)?;
     if is_made {
-        put(&mut files, &found, &call.path());
+        copy_document(&mut files, &found, &call.path());
     }
     Ok((files, usize::from(is_made)))
 }
 
-/// Takes a document over from `found`, where it may be gone.
-pub(super) fn put(files: &mut Files, found: &Files, path: &str) {
+/// Copies a document from `found` to `files`; removes it if `found` lacks it.
+pub(super) fn copy_document(files: &mut Files, found: &Files, path: &str) {
     match document(found, path).and(found.get_key_value(Path::new(path))) {
         Some((path, file)) => drop(files.insert(path.clone(), file.clone())),
         None => drop(files.remove(Path::new(path))),
