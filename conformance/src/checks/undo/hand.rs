@@ -46,7 +46,7 @@ pub(super) const NOTHING_TO_UNDO: Check = Check {
 
 const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
 /// A person's edits.
-const PERSON_EDITS: [&str; 3] = ["adds a line", "replaces the text", "deletes it"];
+const PERSON_EDITS: [&str; 3] = ["adds a line", "writes it anew", "deletes it"];
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
@@ -75,7 +75,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
     match &*by_hand {
         "adds a line" => scene.put(DOCUMENT, document_text(&scene) + "\nA person's line.\n")?,
-        "replaces the text" => scene.put(DOCUMENT, "# A person's\n\nNew text.\n")?,
+        "writes it anew" => scene.put(DOCUMENT, "# A person's\n\nNew text.\n")?,
         _ => {
             scene.trace(format!("a person deletes `{DOCUMENT}`"));
             std::fs::remove_file(scene.path(DOCUMENT))?;
