@@ -1,4 +1,4 @@
-//! That a preview is what then happens, byte for byte.
+//! Checks that a preview shows exactly what its call then does.
 
 use std::fs;
 
@@ -31,11 +31,11 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Must,
         guarantees: &["pure-unless-stated", "no-write-without-call"],
         states: "A preview changes nothing, whatever it shows.",
-        explains: "Every effect that can be previewed is previewed on a table of documents (line endings, byte order marks, \
-                   front matter, odd names and so on). Afterwards the library, its history, its index and what lies around \
-                   it must be what they were, stamps of files included.",
+        explains: "Previews every effect that has a preview, on a table of documents (line endings, byte order marks, \
+                   front matter, unusual names and so on). The library, its history, its index, the files outside it, \
+                   and all timestamps must be unchanged.",
         cases,
-        judge: writes_nothing,
+        judge: judge_writes_nothing,
         shrink: table::shrink,
     },
     Check {
@@ -44,11 +44,11 @@ pub(super) const CHECKS: &[Check] = &[
         guarantees: &["preview-equals-result"],
         states: "The diff of a preview, applied by `git apply`, gives exactly the bytes that the same call \
             then writes.",
-        explains: "On each document of a table, a change is previewed and then made. `git apply` applies the diff to the bytes \
-                   from before, in a folder of its own; what it makes must be what lies in the library after the change. \
-                   An empty diff stands for no change.",
+        explains: "Previews a change on each document of a table, then makes it. In a separate folder, `git apply` \
+                   applies the diff to the previous bytes; the result must equal the document after the change. An \
+                   empty diff means no change.",
         cases,
-        judge: equals_result,
+        judge: judge_equals_result,
         shrink: table::shrink,
     },
     Check {
@@ -56,10 +56,11 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Must,
         guarantees: &["preview-equals-result"],
         states: "A call is refused if and only if its preview is.",
-        explains: "Previews and changes of documents that are missing, no text, no files or links, of headings that are \
-                   missing or stand there twice, and at hostile paths: both must be refused, or neither.",
+        explains: "Previews and makes changes of missing documents, of files that are not UTF-8, of folders, special \
+                   files and links, of missing and ambiguous headings, and at hostile paths. Either both calls or \
+                   neither must be refused.",
         cases: refused_cases,
-        judge: refused_alike,
+        judge: judge_refused_alike,
         shrink: as_small_as_can_be,
     },
     Check {
@@ -67,29 +68,29 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Must,
         guarantees: &["preview-equals-result"],
         states: "A change that is bound to a preview is refused if the document has changed since.",
-        explains: "Where a preview's `_meta` has a `tabellion/base`, the change is made with `tabellion/ifBase` after a person \
-                   has saved, committed, or deleted the document. It must be refused and change nothing. If nothing has \
-                   changed, or the same bytes were saved, it must be accepted.",
+        explains: "If a preview's `_meta` has a `tabellion/base`, the change is made with that `tabellion/ifBase` \
+                   after a person has saved, committed or deleted the document. The call must be refused and change \
+                   nothing. If the document has the same bytes as before, the call must be accepted.",
         cases: stale_cases,
-        judge: stale,
+        judge: judge_stale,
         shrink: as_small_as_can_be,
     },
 ];
 
-/// A tool that previews, and the one that does.
-struct Pair {
+/// A preview tool and the tool that makes the change.
+struct ToolPair {
     spec: &'static PreviewPair,
     preview: &'static ToolSpec,
     applies: &'static ToolSpec,
 }
 
-/// The contract's first pair of which the server has both.
-fn pair(bench: &Bench<'_>) -> Option<Pair> {
+/// Returns the contract's first pair of tools that the server has.
+fn pair(bench: &Bench<'_>) -> Option<ToolPair> {
     let contract = bench.subject.contract;
     contract.previews.iter().find_map(|spec| {
         let (preview, applies) = (contract.tool(spec.preview)?, contract.tool(spec.applies)?);
         let has = |tool| bench.subject.adapter.has(tool, None);
-        (has(preview) && has(applies)).then_some(Pair {
+        (has(preview) && has(applies)).then_some(ToolPair {
             spec,
             preview,
             applies,
@@ -97,15 +98,15 @@ fn pair(bench: &Bench<'_>) -> Option<Pair> {
     })
 }
 
-impl Pair {
-    /// The kinds of effects that can be previewed.
+impl ToolPair {
+    /// Returns the kinds of effects that have a preview.
     fn kinds(&self, bench: &Bench<'_>) -> Vec<EffectKind> {
         let effects = self.applies.effects.iter();
         let known = effects.filter(|effect| bench.subject.adapter.has(self.applies, Some(effect)));
         known.map(|effect| effect.kind).collect()
     }
 
-    /// The call that does, and the one that shows.
+    /// Returns the changing call and its preview.
     fn calls(&self, kind: EffectKind, with: With<'_>) -> Result<(Call, Call), Stop> {
         let effect = self.applies.effects.iter().find(|effect| effect.kind == kind);
         let call = effect.and_then(|effect| with_effect(self.applies, effect, with));
@@ -118,7 +119,7 @@ impl Pair {
     }
 }
 
-fn needed(bench: &Bench<'_>) -> Result<Pair, Stop> {
+fn require_pair(bench: &Bench<'_>) -> Result<ToolPair, Stop> {
     pair(bench).ok_or_else(|| Stop::NotApplicable("the server has no previews".into()))
 }
 
@@ -129,8 +130,8 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     table::cases(bench, &pair.kinds(bench), |_| true)
 }
 
-fn writes_nothing(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let (row, pair): (Row, _) = (case.read()?, needed(bench)?);
+fn judge_writes_nothing(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let (row, pair): (Row, _) = (case.read()?, require_pair(bench)?);
     let documents = row.documents()?;
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
@@ -143,8 +144,8 @@ fn writes_nothing(bench: &Bench<'_>, case: &Case) -> Judgement {
     before.same(&Moment::of(&scene)?)
 }
 
-fn equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let (row, pair): (Row, _) = (case.read()?, needed(bench)?);
+fn judge_equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let (row, pair): (Row, _) = (case.read()?, require_pair(bench)?);
     let (documents, content) = (row.documents()?, row.content()?);
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
@@ -164,23 +165,20 @@ fn equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
                 })?;
                 continue;
             }
-            // That only one of both is refused is for another check.
+            // `preview/refused-alike` judges a refusal of one alone.
             _ => continue,
         };
         let diff = shown.response.pointer(pair.spec.diff).and_then(Value::as_str);
         let diff = diff.ok_or_else(|| fail(format!("the preview has no diff at `{}`", pair.spec.diff)))?;
         let shown = patch::applied(&scene.library(), &document.path, &before, diff)?.map_err(|why| {
             fail(format!(
-                "the preview of `{}` can't be applied: {why}",
+                "the diff of the preview of `{}` does not apply: {why}",
                 document.path
             ))
         })?;
         let found = scene.read(&document.path);
         if found.as_deref() != Some(&shown) {
-            let what = format!(
-                "what the preview of `{}` shows is not what happened ({})",
-                document.path, document.name
-            );
+            let what = format!("`{}` differs from its preview ({})", document.path, document.name);
             return Err(fail(what).showing(&document.path, Some(&shown), found.as_deref()));
         }
         drop(made);
@@ -188,24 +186,24 @@ fn equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(())
 }
 
-/// What may be refused.
+/// Circumstances under which a change may be refused.
 #[derive(Debug, Serialize, Deserialize)]
 enum Situation {
-    /// A document at this path holds this; the heading is this.
+    /// A document with these bytes, and the heading of the call.
     Document {
         path: String,
         holds: Option<Bytes>,
         target: String,
     },
-    /// An attack of the table.
+    /// An attack of the table, by id.
     Attack(String),
-    /// What git ignores.
+    /// A document that git ignores.
     Ignored,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Refusable {
-    /// Number of the effect in [`CHANGES`].
+struct RefusableChange {
+    /// Index of the effect in [`CHANGES`].
     effect: usize,
     situation: Situation,
 }
@@ -224,7 +222,7 @@ fn refused_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         let mut add = |name: &str, situation: Situation| {
             cases.push(Case::new(
                 format!("{kind:?}: {name}"),
-                Refusable { effect, situation },
+                RefusableChange { effect, situation },
             ));
         };
         let mut document = |name: &str, path: &str, holds: Option<&[u8]>, target: &str| {
@@ -235,7 +233,7 @@ fn refused_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             };
             add(name, situation);
         };
-        document("there is no document", "notes/missing.md", None, "## Scope");
+        document("missing document", "notes/missing.md", None, "## Scope");
         document(
             "Latin-1",
             "notes/a.md",
@@ -243,7 +241,7 @@ fn refused_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             "## Scope",
         );
         document(
-            "a broken character",
+            "truncated UTF-8",
             "notes/a.md",
             Some(b"# A\n\n## Scope\n\n\xf0\x9f\x99"),
             "## Scope",
@@ -253,24 +251,24 @@ fn refused_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             let twice: &[u8] =
                 b"# A\n\n## Scope\n\n1\n\n## Scope\n\n2\n\n```\n## Fenced\n```\n\n> ## Quoted\n";
             for (name, target) in [
-                ("the heading is not there", "## Scop"),
-                ("the heading stands there twice", "## Scope"),
-                ("its text stands there twice", "Scope"),
-                ("the first of two", "#scope"),
-                ("the second of two", "#scope-1"),
-                ("the third of two", "#scope-2"),
-                ("the heading is in a fence", "## Fenced"),
-                ("the heading is in a quote", "## Quoted"),
-                ("the heading has another level", "### A"),
-                ("the heading is empty", ""),
-                ("the heading is a mark", "#"),
-                ("the heading has two lines", "## Scope\n\n1"),
+                ("missing heading", "## Scop"),
+                ("ambiguous heading", "## Scope"),
+                ("ambiguous text", "Scope"),
+                ("anchor of the first of two", "#scope"),
+                ("anchor of the second of two", "#scope-1"),
+                ("anchor of a missing third", "#scope-2"),
+                ("heading in a fence", "## Fenced"),
+                ("heading in a quote", "## Quoted"),
+                ("heading of another level", "### A"),
+                ("empty heading", ""),
+                ("heading mark without text", "#"),
+                ("heading of two lines", "## Scope\n\n1"),
             ] {
                 document(name, "notes/a.md", Some(twice), target);
             }
         }
         if kind == EffectKind::Append {
-            add("git ignores it", Situation::Ignored);
+            add("ignored document", Situation::Ignored);
         }
         if kind == EffectKind::Append || bench.pick(false, true) {
             for attack in attacks::all()
@@ -286,8 +284,8 @@ fn refused_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(cases)
 }
 
-fn refused_alike(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let (case, pair): (Refusable, _) = (case.read()?, needed(bench)?);
+fn judge_refused_alike(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let (case, pair): (RefusableChange, _) = (case.read()?, require_pair(bench)?);
     let scene = bench.scene(&[("notes/plan.md", "# Plan\n\n## Scope\n\nAll of it.\n")])?;
     let (path, target) = match &case.situation {
         Situation::Document { path, holds, target } => {
@@ -298,8 +296,7 @@ fn refused_alike(bench: &Bench<'_>, case: &Case) -> Judgement {
             (path.clone(), target.clone())
         }
         Situation::Attack(id) => {
-            let attack =
-                attacks::find(id).ok_or_else(|| Stop::Harness(format!("there is no attack `{id}`")))?;
+            let attack = attacks::find(id).ok_or_else(|| Stop::Harness(format!("unknown attack `{id}`")))?;
             for setup in &attack.setup {
                 setup.put(&scene)?;
             }
@@ -324,20 +321,20 @@ fn refused_alike(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     match (client.make(&preview)?, client.make(&applies)?) {
         (Reply::Refused(refusal), Reply::Done(_)) => Err(fail(format!(
-            "the preview was refused ({}), but the change was made",
+            "the preview was refused ({}), but the change was accepted",
             refusal.message
         ))),
         (Reply::Done(_), Reply::Refused(refusal)) => Err(fail(format!(
-            "the preview was given, but the change was refused: {}",
+            "the preview was accepted, but the change was refused: {}",
             refusal.message
         ))),
         _ => Ok(()),
     }
 }
 
-/// What happens between a preview and the change.
+/// A person's action between a preview and the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Meanwhile {
+enum InterveningEdit {
     Nothing,
     SavedAgain,
     Saved,
@@ -347,7 +344,7 @@ enum Meanwhile {
 }
 
 fn stale_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    use Meanwhile::{Committed, Deleted, Nothing, Saved, SavedAgain, SavedElsewhere};
+    use InterveningEdit::{Committed, Deleted, Nothing, Saved, SavedAgain, SavedElsewhere};
     if pair(bench).is_none() {
         return Ok(Vec::new());
     }
@@ -355,8 +352,8 @@ fn stale_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(all.map(|it| Case::new(format!("{it:?}"), it)).to_vec())
 }
 
-fn stale(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let (meanwhile, pair): (Meanwhile, _) = (case.read()?, needed(bench)?);
+fn judge_stale(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let (edit, pair): (InterveningEdit, _) = (case.read()?, require_pair(bench)?);
     let path = person::DOCUMENT;
     let kinds = pair.kinds(bench).into_iter();
     for kind in kinds.take(bench.pick(2, usize::MAX)) {
@@ -378,16 +375,16 @@ fn stale(bench: &Bench<'_>, case: &Case) -> Judgement {
             return Err(Stop::NotApplicable("previews have no `tabellion/base`".into()));
         };
         let saved = "# Plan\n\nIntro.\n\n## Scope\n\nA person's.\n";
-        match meanwhile {
-            Meanwhile::Nothing => {}
-            Meanwhile::SavedAgain => scene.put(path, scene.read(path).unwrap_or_default())?,
-            Meanwhile::Saved => scene.put(path, saved)?,
-            Meanwhile::SavedElsewhere => scene.put("notes/untouched.md", saved)?,
-            Meanwhile::Committed => {
+        match edit {
+            InterveningEdit::Nothing => {}
+            InterveningEdit::SavedAgain => scene.put(path, scene.read(path).unwrap_or_default())?,
+            InterveningEdit::Saved => scene.put(path, saved)?,
+            InterveningEdit::SavedElsewhere => scene.put("notes/untouched.md", saved)?,
+            InterveningEdit::Committed => {
                 scene.put(path, saved)?;
                 scene.git(&["commit", "--quiet", "-m", "a person's", "--", path])?;
             }
-            Meanwhile::Deleted => {
+            InterveningEdit::Deleted => {
                 scene.trace(format!("a person deletes `{path}`"));
                 fs::remove_file(scene.path(path))?;
             }
@@ -396,13 +393,13 @@ fn stale(bench: &Bench<'_>, case: &Case) -> Judgement {
         let meta = Map::from_iter([("tabellion/ifBase".to_owned(), base.clone())]);
         let reply = client.call_with(applies.tool, &applies.arguments, meta)?;
         let is_stale = matches!(
-            meanwhile,
-            Meanwhile::Saved | Meanwhile::Committed | Meanwhile::Deleted
+            edit,
+            InterveningEdit::Saved | InterveningEdit::Committed | InterveningEdit::Deleted
         );
         match reply {
             Reply::Done(_) if is_stale => {
                 return Err(fail(
-                    "a change was made although the document is not what was previewed",
+                    "a change was accepted although the document has changed since its preview",
                 ));
             }
             Reply::Refused(refusal) if !is_stale => {

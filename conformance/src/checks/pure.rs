@@ -1,4 +1,4 @@
-//! What changes nothing: starting, listing, reading, previewing, and whatever is refused.
+//! Checks that starting, listing, reading, previewing and refused calls change nothing.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -27,13 +27,13 @@ pub(super) const CHECKS: &[Check] = &[
             "reading-changes-nothing",
         ],
         states: "A call of a tool that declares no change changes nothing, whatever its arguments.",
-        explains: "Every such tool is called with the contract's examples, right and wrong, and with paths that are missing, \
-                   odd or hostile, on a library with staged and unstaged changes of a person. Afterwards every file with \
-                   its mode and stamp, what lies around the library, the history, the index, refs, hooks and \
-                   configuration must be what they were. A folder of the server's own in `.git` is allowed.",
+        explains: "Calls every non-mutating tool with the contract's valid and invalid examples and with missing, \
+                   unusual and hostile paths, on a library with a person's staged and unstaged changes. Every file \
+                   with its mode and timestamp, the files outside the library, the history, the index, refs, hooks and \
+                   configuration must be unchanged. The server may have a folder of its own in `.git`.",
         cases: reading_cases,
-        judge: reads,
-        shrink: one_call,
+        judge: judge_reads,
+        shrink: single_calls,
     },
     Check {
         id: "pure/start-changes-nothing",
@@ -44,10 +44,10 @@ pub(super) const CHECKS: &[Check] = &[
             "reading-changes-nothing",
         ],
         states: "Starting the server, listing its tools and closing it changes nothing.",
-        explains: "The server is started over a library with staged and unstaged changes of a person, asked for its tools, \
-                   and closed, twice. Nothing in the library or its history may have changed.",
+        explains: "Starts the server over a library with a person's staged and unstaged changes, lists its tools and \
+                   closes it, twice. The library and its history must be unchanged.",
         cases: |_| Ok(Case::only()),
-        judge: starts,
+        judge: judge_starts,
         shrink: as_small_as_can_be,
     },
     Check {
@@ -58,11 +58,11 @@ pub(super) const CHECKS: &[Check] = &[
             "no-side-effects",
             "reading-changes-nothing",
         ],
-        states: "A session in which no mutating tool is called changes nothing, at no time.",
-        explains: "A long session lists, reads, previews and waits, while a person saves a document, stages it and commits. \
-                   Whenever one looks, all is as the person left it.",
+        states: "A session without mutating calls never changes anything.",
+        explains: "A session lists, reads and previews while a person saves, stages and commits a document. After each \
+                   round of calls the library must be as the person left it.",
         cases: |_| Ok(Case::only()),
-        judge: session,
+        judge: judge_session,
         shrink: as_small_as_can_be,
     },
     Check {
@@ -75,17 +75,16 @@ pub(super) const CHECKS: &[Check] = &[
             "errors-change-nothing",
         ],
         states: "A call that must be refused is refused, and changes nothing.",
-        explains: "Every changing tool is called with each of the contract's invalid examples, about a document that is not \
-                   there, and about headings that are missing, that stand in a fence, or that stand there twice, on a \
-                   library with staged and unstaged changes of a person. Each call must be refused, and everything must \
-                   be what it was.",
+        explains: "Calls every mutating tool with each of the contract's invalid examples, on a missing document, and \
+                   on missing, fenced and ambiguous headings, in a library with a person's staged and unstaged \
+                   changes. Each call must be refused and change nothing.",
         cases: refusal_cases,
-        judge: refusals,
-        shrink: one_call,
+        judge: judge_refusals,
+        shrink: single_calls,
     },
 ];
 
-/// Calls of a tool.
+/// Calls of one tool.
 #[derive(Debug, Serialize, Deserialize)]
 struct Calls {
     tool: String,
@@ -105,8 +104,8 @@ impl Calls {
     }
 }
 
-/// Each call by itself.
-fn one_call(case: &Case) -> Vec<Case> {
+/// Returns each call as a case of its own.
+fn single_calls(case: &Case) -> Vec<Case> {
     let Ok(calls) = case.read::<Calls>() else {
         return Vec::new();
     };
@@ -125,23 +124,23 @@ fn one_call(case: &Case) -> Vec<Case> {
 fn reading_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for tool in bench.subject.tools().filter(|tool| !tool.mutating) {
-        cases.extend(Calls::case("right", tool, request::examples(tool).collect()));
+        cases.extend(Calls::case("valid", tool, request::examples(tool).collect()));
         cases.extend(Calls::case(
-            "wrong",
+            "invalid",
             tool,
             request::invalid_examples(tool).collect(),
         ));
         let at = |path: &str| request::about(tool, path).map(|call| call.arguments);
         let paths = ["missing.md", "missing/", "", ".", "notes", "a.md/b.md", " "];
-        let odd = paths.into_iter().filter_map(at);
-        cases.extend(Calls::case("odd", tool, odd.collect()));
+        let unusual = paths.into_iter().filter_map(at);
+        cases.extend(Calls::case("unusual", tool, unusual.collect()));
         let hostile = attacks::all().iter().filter_map(|attack| at(&attack.path));
         cases.extend(Calls::case("hostile", tool, hostile.collect()));
     }
     Ok(cases)
 }
 
-fn reads(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn judge_reads(bench: &Bench<'_>, case: &Case) -> Judgement {
     let calls: Calls = case.read()?;
     let tool = calls.tool(bench)?;
     let scene = person::at_work(bench)?;
@@ -153,7 +152,7 @@ fn reads(bench: &Bench<'_>, case: &Case) -> Judgement {
     before.same(&Moment::of(&scene)?)
 }
 
-fn starts(bench: &Bench<'_>, _: &Case) -> Judgement {
+fn judge_starts(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = person::at_work(bench)?;
     let before = Moment::of(&scene)?;
     for _ in 0..2 {
@@ -166,11 +165,11 @@ fn starts(bench: &Bench<'_>, _: &Case) -> Judgement {
     Ok(())
 }
 
-fn session(bench: &Bench<'_>, _: &Case) -> Judgement {
+fn judge_session(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = person::at_work(bench)?;
     let mut client = scene.start()?;
     let reading: Vec<_> = bench.subject.tools().filter(|tool| !tool.mutating).collect();
-    let mut look_around = || {
+    let mut make_calls = || {
         for method in ["tools/list", "prompts/list", "resources/list"] {
             client.request(method, json!({}))?;
         }
@@ -183,14 +182,14 @@ fn session(bench: &Bench<'_>, _: &Case) -> Judgement {
     };
     let steps: [&dyn Fn() -> Result<(), Stop>; 4] = [
         &|| Ok(()),
-        &|| scene.put(person::DOCUMENT, "# Plan\n\nsaved meanwhile\n"),
+        &|| scene.put(person::DOCUMENT, "# Plan\n\nA person's text.\n"),
         &|| scene.git(&["add", person::DOCUMENT]).map(drop),
         &|| scene.git(&["commit", "--quiet", "-m", "a person's"]).map(drop),
     ];
     for step in steps {
         step()?;
         let before = Moment::of(&scene)?;
-        look_around()?;
+        make_calls()?;
         before.same(&Moment::of(&scene)?)?;
     }
     Ok(())
@@ -219,13 +218,13 @@ fn refusal_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
                 .map(|Call { arguments, .. }| arguments)
                 .collect()
         };
-        let needs_one = |kind| kind != EffectKind::Write;
-        let missing = request(needs_one, "notes/missing.md", "## Scope");
-        cases.extend(Calls::case("a document that is not there", tool, missing));
+        let needs_document = |kind| kind != EffectKind::Write;
+        let missing = request(needs_document, "notes/missing.md", "## Scope");
+        cases.extend(Calls::case("missing document", tool, missing));
         for (name, target) in [
-            ("a heading that is not there", "## Scop"),
-            ("a heading that stands there twice", "## Twice"),
-            ("a heading in a fence", "## Fenced"),
+            ("missing heading", "## Scop"),
+            ("ambiguous heading", "## Twice"),
+            ("heading in a fence", "## Fenced"),
         ] {
             let requests = request(on_section, person::DOCUMENT, target);
             cases.extend(Calls::case(name, tool, requests));
@@ -234,7 +233,7 @@ fn refusal_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(cases)
 }
 
-fn refusals(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn judge_refusals(bench: &Bench<'_>, case: &Case) -> Judgement {
     let calls: Calls = case.read()?;
     let tool = calls.tool(bench)?;
     let scene = person::at_work(bench)?;
@@ -246,7 +245,7 @@ fn refusals(bench: &Bench<'_>, case: &Case) -> Judgement {
         };
         let reply = bench.subject.adapter.reply(tool, &message);
         ensure(matches!(reply, Reply::Refused(_)), || {
-            format!("a call that must be refused was accepted: {arguments}")
+            format!("an invalid call was accepted: {arguments}")
         })?;
     }
     before.same(&Moment::of(&scene)?)

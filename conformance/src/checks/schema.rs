@@ -1,4 +1,4 @@
-//! What a contract's schemas say of arguments is what the server holds to: valid ones pass, others change nothing.
+//! Checks of arguments: the server accepts what the contract's schemas accept, and other arguments change nothing.
 
 mod inputs;
 mod oddities;
@@ -7,7 +7,7 @@ use crate::check::Check;
 
 pub(super) const CHECKS: &[Check] = &[inputs::VALID, inputs::INVALID, oddities::CHECK];
 
-/// The documents that the cases begin with.
+/// Documents of each case's library.
 const DOCUMENTS: &[(&str, &str)] = &[
     (
         DOCUMENT,

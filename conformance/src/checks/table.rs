@@ -1,4 +1,4 @@
-//! Changes of many documents: a case is one effect with one text, tried on each document that takes it.
+//! Changes of many documents: a case applies one effect with one content to each document that supports the effect.
 
 use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
@@ -11,16 +11,17 @@ use crate::{
     scene::Scene,
 };
 
-/// An effect with a text, on some documents.
+/// An effect with a content, and the documents to apply it to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Row {
-    /// Number of the effect in [`CHANGES`].
+    /// Index of the effect in [`CHANGES`].
     effect: usize,
     content: String,
     documents: Vec<String>,
 }
 
-/// Cases of these kinds, each with some texts (all of them in the full profile) on the documents that `fits` lets through.
+/// Returns cases of `kinds`, each with some contents (all of them in the full profile), on the documents that `fits`
+/// accepts.
 pub(super) fn cases(
     bench: &Bench<'_>,
     kinds: &[EffectKind],
@@ -37,7 +38,7 @@ pub(super) fn cases(
             _ => bench.pick(2, all.len()),
         };
         for number in 0..contents {
-            // Each kind has others in the quick profile, so that all are tried with some kind.
+            // In the quick profile each kind gets other contents, so that each content has some kind.
             let content = &all[(number * 7 + effect) % all.len()];
             let fitting = documents::all().iter().filter(|it| fits(it) && it.takes(kind));
             let row = Row {
@@ -51,7 +52,7 @@ pub(super) fn cases(
     Ok(cases)
 }
 
-/// One document only.
+/// Returns each document as a case of its own.
 pub(super) fn shrink(case: &Case) -> Vec<Case> {
     let Ok(row) = case.read::<Row>() else {
         return Vec::new();
@@ -75,25 +76,25 @@ impl Row {
 
     pub(super) fn content(&self) -> Result<&'static Content, Stop> {
         let found = documents::contents().iter().find(|it| it.name == self.content);
-        found.ok_or_else(|| Stop::Harness(format!("there is no text `{}`", self.content)))
+        found.ok_or_else(|| Stop::Harness(format!("unknown content `{}`", self.content)))
     }
 
     pub(super) fn documents(&self) -> Result<Vec<&'static Document>, Stop> {
         let document = |name: &String| {
             let found = documents::named(name);
-            found.ok_or_else(|| Stop::Harness(format!("there is no document `{name}`")))
+            found.ok_or_else(|| Stop::Harness(format!("unknown document `{name}`")))
         };
         self.documents.iter().map(document).collect()
     }
 }
 
-/// A library of these documents.
+/// Creates a library of `documents`.
 pub(super) fn scene<'a>(bench: &Bench<'a>, documents: &[&Document]) -> Result<Scene<'a>, Stop> {
     let texts = documents.iter().map(|it| (it.path.as_str(), it.text()));
     bench.scene(&texts.collect::<Vec<_>>())
 }
 
-/// What an effect on `document` is to be made with.
+/// Returns the arguments of an effect on `document`.
 pub(super) fn with<'a>(document: &'a Document, content: &'a str) -> With<'a> {
     With {
         path: &document.path,

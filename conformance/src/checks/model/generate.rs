@@ -1,6 +1,6 @@
-//! Makes programs at random, for what a server has.
+//! Random programs for the tools that a server has.
 //!
-//! A sketch of the library goes along, so that most headings that are asked for are there.
+//! The generator tracks an approximate library, so that most calls name existing documents and headings.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use tabellion_runtime::spec::EffectKind;
 use super::program::{Edit, Kind, Program, Step};
 use crate::{Bytes, Subject, adapter::Adapter, markdown, semantics};
 
-/// How often each step comes, beside the others.
+/// Relative frequencies of the kinds of steps.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Emphasis {
+pub(super) struct StepWeights {
     pub(super) call: u32,
     pub(super) preview: u32,
     pub(super) read: u32,
@@ -26,7 +26,7 @@ pub(super) struct Emphasis {
     pub(super) other_server: u32,
 }
 
-/// Where documents are; all are the same on a file system that does not tell upper from lower case.
+/// Paths of documents, which also differ on a case-insensitive file system.
 const PATHS: &[&str] = &[
     "plan.md",
     "notes/plan.md",
@@ -36,8 +36,8 @@ const PATHS: &[&str] = &[
     "UPPER.MD",
 ];
 
-/// What documents are made of, with the line endings that they get. Nothing in it is for one dialect or another to say: no
-/// tables, and no anchor that a heading in a quote takes from a section.
+/// Blocks of which documents are composed. All Markdown dialects agree on them: they have no tables, and no quoted
+/// heading shares a section's anchor.
 const BLOCKS: &[&str] = &[
     "# Plan\n",
     "## Scope\n",
@@ -58,7 +58,7 @@ const BLOCKS: &[&str] = &[
     "#No heading\n",
 ];
 
-/// What comes with calls.
+/// Contents of calls.
 const CONTENTS: &[&str] = &[
     "One line.\n",
     "No end",
@@ -74,14 +74,14 @@ const CONTENTS: &[&str] = &[
     "",
 ];
 
-/// What documents may begin with.
-const FRONTS: &[&str] = &["---\ntitle: \"A: b\"  # kept\n---\n", "+++\na = 1\n+++\n\n"];
+/// Front matter.
+const FRONT_MATTER: &[&str] = &["---\ntitle: \"A: b\"  # kept\n---\n", "+++\na = 1\n+++\n\n"];
 
-/// A document that is no text.
-const NO_TEXT: &[u8] = b"# Plan\n\n\xff\xfe caf\xe9\n";
+/// A document that is not UTF-8.
+const NOT_UTF8: &[u8] = b"# Plan\n\n\xff\xfe caf\xe9\n";
 
-/// A program of up to `most` steps.
-pub(super) fn program(subject: &Subject, emphasis: &Emphasis, most: usize, dice: &mut Rng) -> Program {
+/// Returns a program of at most `max_steps` steps.
+pub(super) fn program(subject: &Subject, weights: &StepWeights, max_steps: usize, dice: &mut Rng) -> Program {
     let mut generator = Generator {
         subject,
         kinds: kinds(subject),
@@ -96,12 +96,12 @@ pub(super) fn program(subject: &Subject, emphasis: &Emphasis, most: usize, dice:
         documents.insert(path, Bytes(bytes));
     }
     generator.sketch = documents.clone();
-    let steps = generator.dice.usize(most.div_ceil(2)..=most);
-    let steps = (0..steps).map(|_| generator.step(emphasis)).collect();
+    let steps = generator.dice.usize(max_steps.div_ceil(2)..=max_steps);
+    let steps = (0..steps).map(|_| generator.step(weights)).collect();
     Program { documents, steps }
 }
 
-/// The changes that the server can make.
+/// Returns the kinds of edits for which the server has a tool.
 pub(super) fn kinds(subject: &Subject) -> Vec<Kind> {
     let kinds = Kind::ALL.into_iter();
     kinds
@@ -109,7 +109,7 @@ pub(super) fn kinds(subject: &Subject) -> Vec<Kind> {
         .collect()
 }
 
-/// Those that it can show beforehand.
+/// Returns the kinds of edits for which the server has a preview.
 pub(super) fn previewed(subject: &Subject) -> Vec<Kind> {
     let mut kinds = kinds(subject);
     kinds.retain(|kind| {
@@ -125,9 +125,9 @@ pub(super) fn previewed(subject: &Subject) -> Vec<Kind> {
     kinds
 }
 
-/// The contract's invalid examples that would do something to a document if they were taken: tool and name.
+/// Returns the tools and names of the contract's invalid examples whose path is valid.
 fn invalid(subject: &Subject) -> Vec<(&'static str, &'static str)> {
-    // What an adapter leaves out of a call may be what is wrong in it.
+    // An adapter may omit the invalid member.
     if !matches!(subject.adapter, Adapter::Native) {
         return Vec::new();
     }
@@ -141,28 +141,28 @@ struct Generator<'a> {
     subject: &'a Subject,
     kinds: Vec<Kind>,
     invalid: Vec<(&'static str, &'static str)>,
-    /// What the documents are, about.
+    /// The approximate library after the steps generated so far.
     sketch: BTreeMap<String, Bytes>,
     dice: &'a mut Rng,
 }
 
 impl Generator<'_> {
-    fn step(&mut self, emphasis: &Emphasis) -> Step {
+    fn step(&mut self, weights: &StepWeights) -> Step {
         type Make<'a> = fn(&mut Generator<'a>) -> Step;
         let can_read = self.subject.tool_with(EffectKind::Read).is_some();
         let can_be_invalid = !self.invalid.is_empty();
         let choices: [(u32, Make<'_>); 11] = [
-            (emphasis.call, Self::call),
-            (emphasis.preview, Self::preview),
-            (emphasis.read * u32::from(can_read), Self::read),
-            (emphasis.invalid * u32::from(can_be_invalid), Self::invalid),
-            (emphasis.save, Self::save),
-            (emphasis.remove, Self::remove),
-            (emphasis.stage, Self::stage),
-            (emphasis.commit, |_| Step::Commit),
-            (emphasis.restart, |_| Step::Restart),
-            (emphasis.kill, |_| Step::Kill),
-            (emphasis.other_server, |_| Step::OtherServer),
+            (weights.call, Self::call),
+            (weights.preview, Self::preview),
+            (weights.read * u32::from(can_read), Self::read),
+            (weights.invalid * u32::from(can_be_invalid), Self::invalid),
+            (weights.save, Self::save),
+            (weights.remove, Self::remove),
+            (weights.stage, Self::stage),
+            (weights.commit, |_| Step::Commit),
+            (weights.restart, |_| Step::Restart),
+            (weights.kill, |_| Step::Kill),
+            (weights.other_server, |_| Step::OtherServer),
         ];
         let mut at = self.dice.u32(0..choices.iter().map(|(weight, _)| weight).sum());
         for (weight, make) in choices {
@@ -259,12 +259,12 @@ impl Generator<'_> {
         Step::Stage { path }
     }
 
-    /// Any path.
+    /// Returns a random path.
     fn path(&mut self) -> String {
         self.one_of(PATHS).to_owned()
     }
 
-    /// The path of a document that is there, most often.
+    /// Returns a path, mostly of an existing document.
     fn path_of_document(&mut self) -> String {
         if self.sketch.is_empty() || self.dice.u8(..10) == 0 {
             return self.path();
@@ -273,20 +273,20 @@ impl Generator<'_> {
         self.sketch.keys().nth(at).cloned().unwrap_or_default()
     }
 
-    /// A document's bytes; a few are no text.
+    /// Returns the bytes of a document; a few are not UTF-8.
     fn document(&mut self) -> Vec<u8> {
         match self.dice.u8(..16) {
-            0 => NO_TEXT.to_vec(),
+            0 => NOT_UTF8.to_vec(),
             1 => Vec::new(),
             _ => self.text().into_bytes(),
         }
     }
 
-    /// A document that is text.
+    /// Returns a document in UTF-8.
     fn text(&mut self) -> String {
         let mut text = String::new();
         if self.dice.u8(..4) == 0 {
-            text.push_str(self.one_of(FRONTS));
+            text.push_str(self.one_of(FRONT_MATTER));
         }
         for _ in 0..self.dice.usize(1..=5) {
             text.push_str(self.one_of(BLOCKS));
@@ -306,7 +306,7 @@ impl Generator<'_> {
         text
     }
 
-    /// What a section may be called: most often one that is there.
+    /// Returns a target, mostly that of an existing section.
     fn target(&mut self, path: &str) -> String {
         let document = self.sketch.get(path);
         let document = document.and_then(|bytes| str::from_utf8(&bytes.0).ok());
@@ -324,8 +324,8 @@ impl Generator<'_> {
                 ])
                 .to_owned();
         }
-        let is_several = |text: &str| sections.iter().filter(|it| it.text == text).count() > 1;
-        if let Some(one) = sections.iter().find(|it| is_several(&it.text))
+        let is_ambiguous = |text: &str| sections.iter().filter(|it| it.text == text).count() > 1;
+        if let Some(one) = sections.iter().find(|it| is_ambiguous(&it.text))
             && self.dice.bool()
         {
             return one.text.clone();
@@ -340,7 +340,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Takes over what a call does.
+    /// Applies a call to the sketch.
     fn sketch_edit(&mut self, edit: &Edit) {
         let call = self.subject.request(edit.kind.effect(), edit.with());
         let before = self.sketch.get(&edit.path).map(|bytes| &bytes.0[..]);

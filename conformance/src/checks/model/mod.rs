@@ -1,12 +1,12 @@
-//! Random programs of calls, edits by hand and restarts, beside a model of what must come of them.
+//! Random programs of calls, manual edits and restarts, compared with a model of the library.
 //!
 //! | module | is for |
 //! |---|---|
-//! | [`program`] | programs, as data |
-//! | [`generate`] | makes them at random |
-//! | [`play`] | plays one against the server |
-//! | `library_model` | the model: judges what is there after each step |
-//! | [`shrink`] | makes a program that fails smaller |
+//! | [`program`] | programs as data |
+//! | [`generate`] | random programs |
+//! | [`play`] | runs a program against the server |
+//! | `library_model` | the model, which judges the library after each step |
+//! | [`shrink`] | reduces a failing program |
 
 mod generate;
 mod library_model;
@@ -16,7 +16,7 @@ mod shrink;
 #[cfg(test)]
 mod tests;
 
-use self::{generate::Emphasis, play::Judged, program::Program};
+use self::{generate::StepWeights, play::Coverage, program::Program};
 use crate::{
     check::{Bench, Case, Check, Severity},
     judgement::{Judgement, Stop},
@@ -34,24 +34,25 @@ pub(super) const CHECKS: &[Check] = &[
         ],
         states: "In any order of calls, each accepted mutation has its declared effect, in one commit with \
             one log entry; other calls change nothing.",
-        explains: "Random programs of valid calls, impossible ones (no such document, no such heading, several) and the \
-                   contract's invalid examples are played on random documents. After each step the folder, git and the \
-                   activity log are held against a model: an accepted mutation changes its document as its effect says and \
-                   no other byte, with exactly one commit and one log entry; a refused call changes nothing; what can't be \
-                   done is refused, and what can be is done; a reading has exactly the document's bytes, and every document \
-                   is read at the start, at the end and by a server that is turned to. A call that would \
-                   change nothing, and one on a document that is no text, may be refused. At the end git finds the \
-                   repository sound, and no lock is left. A program that fails is made as small as it goes.",
+        explains: "Runs random programs of valid calls, impossible calls (missing document, missing or ambiguous \
+                   heading) and the contract's invalid examples on random documents. After each step the folder, git \
+                   and the activity log are compared with a model: an accepted mutation has its declared effect on its \
+                   document and changes no other byte, with exactly one commit and one log entry; a refused call \
+                   changes nothing; impossible calls are refused and possible ones accepted; a read returns exactly \
+                   the document's bytes. Every document is read at the start, at the end, and after a switch to the \
+                   other server. A call that would change nothing, and a call on a document that is not UTF-8, may be \
+                   refused. At the end `git fsck` finds no error, and no lock file is left. A failing program is \
+                   shrunk.",
         cases: |bench| {
-            let emphasis = Emphasis {
+            let weights = StepWeights {
                 call: 10,
                 read: 3,
                 invalid: 3,
-                ..Emphasis::default()
+                ..StepWeights::default()
             };
-            programs(bench, "one-client", &emphasis)
+            programs(bench, "one-client", &weights)
         },
-        judge: everything,
+        judge: judge_everything,
         shrink,
     },
     Check {
@@ -59,23 +60,22 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Must,
         guarantees: &["no-implicit-edits", "commit-per-mutation"],
         states: "What a person saves, deletes, stages and commits between calls is kept.",
-        explains: "As model/one-client, and a person's editor and git work on the same library between the calls. What a \
-                   person has not committed of other documents, or has staged, is after each call what it was before. Where \
-                   it is the call's own document, the server may commit the person's bytes by themselves first, or refuse \
-                   the call; both are allowed only there.",
+        explains: "As model/one-client, and a person edits and commits in the same library between calls. A call \
+                   preserves the person's uncommitted and staged changes of other documents. If its own document has \
+                   uncommitted changes, the server may commit the person's bytes separately first, or refuse the call.",
         cases: |bench| {
-            let emphasis = Emphasis {
+            let weights = StepWeights {
                 call: 8,
                 read: 1,
                 save: 4,
                 remove: 1,
                 stage: 2,
                 commit: 2,
-                ..Emphasis::default()
+                ..StepWeights::default()
             };
-            programs(bench, "beside-a-person", &emphasis)
+            programs(bench, "beside-a-person", &weights)
         },
-        judge: everything,
+        judge: judge_everything,
         shrink,
     },
     Check {
@@ -83,20 +83,20 @@ pub(super) const CHECKS: &[Check] = &[
         severity: Severity::Must,
         guarantees: &["log-entry-per-mutation", "commit-per-mutation"],
         states: "A server that is closed or killed between calls continues from the same state.",
-        explains: "As model/one-client, and between the calls the server is closed, or killed without warning, and started \
-                   again. Neither may change anything; whatever was answered before is there, and the activity log has it.",
+        explains: "As model/one-client, and the server is closed or killed between calls and restarted. Neither \
+                   changes the library; every acknowledged mutation is still in the library and in the activity log.",
         cases: |bench| {
-            let emphasis = Emphasis {
+            let weights = StepWeights {
                 call: 8,
                 read: 1,
                 save: 1,
                 restart: 2,
                 kill: 2,
-                ..Emphasis::default()
+                ..StepWeights::default()
             };
-            programs(bench, "restarts", &emphasis)
+            programs(bench, "restarts", &weights)
         },
-        judge: everything,
+        judge: judge_everything,
         shrink,
     },
     Check {
@@ -108,20 +108,20 @@ pub(super) const CHECKS: &[Check] = &[
             "no-partial-application",
         ],
         states: "Two servers called in turn over one library each see the other's changes.",
-        explains: "As model/one-client, but the calls go now to one process and now to another over the same library, one \
-                   after the other. What one did, the other reads, builds on and lists in its log.",
+        explains: "As model/one-client, but sequential calls alternate between two processes over the same library. Each \
+                   process reads the other's changes, changes the result, and lists the other's mutations in the log.",
         cases: |bench| {
-            let emphasis = Emphasis {
+            let weights = StepWeights {
                 call: 8,
                 read: 2,
                 save: 1,
                 commit: 1,
                 other_server: 5,
-                ..Emphasis::default()
+                ..StepWeights::default()
             };
-            programs(bench, "two-servers", &emphasis)
+            programs(bench, "two-servers", &weights)
         },
-        judge: everything,
+        judge: judge_everything,
         shrink,
     },
     Check {
@@ -130,44 +130,44 @@ pub(super) const CHECKS: &[Check] = &[
         guarantees: &["preview-equals-result"],
         states: "Whatever happened before, a preview changes nothing, and its call does what the preview \
             showed.",
-        explains: "In random programs calls are preceded by their previews. Git applies the diff that was shown to the bytes \
-                   that the document has, and after the call the document must hold exactly what came of it. What can't be \
-                   done has no preview, and what was shown is not refused, unless a person has uncommitted changes in the \
-                   document. Nothing else is judged here.",
+        explains: "In random programs, calls are preceded by their previews. `git apply` applies the preview's diff to \
+                   the document's bytes; after the call the document must have exactly the resulting bytes. The \
+                   preview of an impossible call is refused. A previewed call is accepted, unless the document has a \
+                   person's uncommitted changes. Other calls are not judged here.",
         cases: |bench| {
             if generate::previewed(bench.subject).is_empty() {
-                return Err(Stop::NotApplicable("the server previews nothing".into()));
+                return Err(Stop::NotApplicable("the server has no previews".into()));
             }
-            let emphasis = Emphasis {
+            let weights = StepWeights {
                 call: 1,
                 preview: 8,
                 save: 2,
                 commit: 1,
-                ..Emphasis::default()
+                ..StepWeights::default()
             };
-            programs(bench, "previews", &emphasis)
+            programs(bench, "previews", &weights)
         },
-        judge: |bench, case| play::play(bench, &case.read()?, Judged::Previews),
+        judge: |bench, case| play::play(bench, &case.read()?, Coverage::Previews),
         shrink,
     },
 ];
 
-/// Random programs; those of one seed are the same in every run.
-fn programs(bench: &Bench<'_>, name: &str, emphasis: &Emphasis) -> Result<Vec<Case>, Stop> {
+/// Returns random programs, which depend on the seed alone.
+fn programs(bench: &Bench<'_>, name: &str, weights: &StepWeights) -> Result<Vec<Case>, Stop> {
     if generate::kinds(bench.subject).is_empty() {
-        return Err(Stop::NotApplicable("the server changes nothing".into()));
+        return Err(Stop::NotApplicable("the server has no mutating tools".into()));
     }
-    let (programs, most) = bench.pick((12, 12), (150, 30));
-    let made = (1..=programs).map(|number| {
+    let (programs, max_steps) = bench.pick((12, 12), (150, 30));
+    let cases = (1..=programs).map(|number| {
         let mut dice = bench.dice(&format!("{name} {number}"));
-        let program = generate::program(bench.subject, emphasis, most, &mut dice);
+        let program = generate::program(bench.subject, weights, max_steps, &mut dice);
         Case::new(format!("program {number}"), program)
     });
-    Ok(made.collect())
+    Ok(cases.collect())
 }
 
-fn everything(bench: &Bench<'_>, case: &Case) -> Judgement {
-    play::play(bench, &case.read()?, Judged::Everything)
+fn judge_everything(bench: &Bench<'_>, case: &Case) -> Judgement {
+    play::play(bench, &case.read()?, Coverage::Everything)
 }
 
 fn shrink(case: &Case) -> Vec<Case> {

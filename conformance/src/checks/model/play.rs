@@ -1,4 +1,4 @@
-//! Plays a program against the server, beside the model.
+//! Runs a program against the server and compares each step with the model.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use tabellion_runtime::spec::EffectKind;
 
 use super::{
-    library_model::{Entry, LibraryModel, Person},
+    library_model::{Entry, LibraryModel, PersonAction},
     program::{Edit, Program, Step},
 };
 use crate::{
@@ -22,20 +22,20 @@ use crate::{
     semantics,
 };
 
-/// What is judged.
+/// Steps that are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Judged {
-    /// Every step.
+pub(super) enum Coverage {
+    /// All steps.
     Everything,
-    /// Previews and whether they come true; of other calls nothing, so that a failure is one of previews.
+    /// Previews and the calls that follow them, so that a failure is always a preview's.
     Previews,
 }
 
-/// Plays `program`.
+/// Runs `program`.
 ///
 /// # Errors
-/// What the first step that went wrong is, and what went wrong.
-pub(super) fn play<'a>(bench: &'a Bench<'a>, program: &'a Program, judged: Judged) -> Judgement {
+/// The first step that fails, and its failure.
+pub(super) fn play<'a>(bench: &'a Bench<'a>, program: &'a Program, coverage: Coverage) -> Judgement {
     let documents = program.documents.iter();
     let documents: Vec<_> = documents.map(|(path, bytes)| (path.as_str(), bytes)).collect();
     let scene = bench.scene(&documents)?;
@@ -45,51 +45,51 @@ pub(super) fn play<'a>(bench: &'a Bench<'a>, program: &'a Program, judged: Judge
         paths: documents.iter().map(|(path, _)| *path).chain(touched).collect(),
         model: LibraryModel::new(scene.view()?, bench.subject.should_commit()),
         scene,
-        judged,
+        coverage,
         clients: [None, None],
-        at: 0,
+        current: 0,
     };
     play.start()
         .and_then(|()| play.read_all())
-        .map_err(|stop| when("at the start", stop))?;
+        .map_err(|stop| at_step("at the start", stop))?;
     for (number, step) in program.steps.iter().enumerate() {
         bench.trace.did(format!("step {}: {step}", number + 1));
         play.step(step)
             .and_then(|()| play.log())
-            .map_err(|stop| when(&format!("in step {}, {step}", number + 1), stop))?;
+            .map_err(|stop| at_step(&format!("in step {}, {step}", number + 1), stop))?;
     }
-    for at in 0..play.clients.len() {
-        play.at = at;
-        play.read_all().map_err(|stop| when("at the end", stop))?;
+    for index in 0..play.clients.len() {
+        play.current = index;
+        play.read_all().map_err(|stop| at_step("at the end", stop))?;
     }
     play.end()
 }
 
-/// The same failure, saying when it happened.
-fn when(when: &str, mut stop: Stop) -> Stop {
+/// Prefixes a failure with the step at which it happened.
+fn at_step(step: &str, mut stop: Stop) -> Stop {
     if let Stop::Fail(failure) = &mut stop {
-        failure.what = format!("{when}: {}", failure.what);
+        failure.what = format!("{step}: {}", failure.what);
     }
     stop
 }
 
-/// The call's request.
+/// Returns the request of an edit.
 fn request(bench: &Bench<'_>, edit: &Edit) -> Result<Call, Stop> {
     let call = bench.subject.request(edit.kind.effect(), edit.with());
-    call.ok_or_else(|| Stop::NotApplicable(format!("the server has nothing for {:?}", edit.kind)))
+    call.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool for {:?}", edit.kind)))
 }
 
 struct Play<'a> {
     bench: &'a Bench<'a>,
-    /// All that the program is about.
+    /// Paths that the program names.
     paths: BTreeSet<&'a str>,
     scene: Scene<'a>,
     model: LibraryModel,
-    judged: Judged,
-    /// Two servers over the library, of which the second is started when it is first turned to.
+    coverage: Coverage,
+    /// Two servers over the library; the second is started by the first [`Step::OtherServer`].
     clients: [Option<Client<'a>>; 2],
-    /// Which of them is called.
-    at: usize,
+    /// Index of the client that makes the next call.
+    current: usize,
 }
 
 impl Play<'_> {
@@ -100,50 +100,50 @@ impl Play<'_> {
                 let previewed = self.preview(edit)?;
                 self.edit(edit, previewed)
             }
-            Step::Read { path } => self.read(path).and_then(|()| self.nothing()),
+            Step::Read { path } => self.read(path).and_then(|()| self.unchanged()),
             Step::Invalid { tool, example, path } => self.invalid(tool, example, path),
             Step::Save { path, bytes } => {
                 self.scene.put(path, bytes)?;
-                self.person(Person::Save(path, Some(&bytes.0)))
+                self.person(PersonAction::Save(path, Some(&bytes.0)))
             }
             Step::Remove { path } => {
                 if self.scene.read(path).is_none() {
                     return Ok(());
                 }
                 fs::remove_file(self.scene.path(path))?;
-                self.person(Person::Save(path, None))
+                self.person(PersonAction::Save(path, None))
             }
             Step::Stage { path } => {
-                if !self.model.is_known(path) {
+                if !self.model.can_be_staged(path) {
                     return Ok(());
                 }
                 self.scene.git(&["--literal-pathspecs", "add", "--", path])?;
-                self.person(Person::Stage(path))
+                self.person(PersonAction::Stage(path))
             }
             Step::Commit => {
                 self.scene.commit_all("by hand")?;
-                self.person(Person::Commit)
+                self.person(PersonAction::Commit)
             }
             Step::Restart => {
-                if let Some(client) = self.clients[self.at].take() {
-                    // Whether it goes by itself is for others to judge; it is gone in any case.
+                if let Some(client) = self.clients[self.current].take() {
+                    // `wire/exit-on-eof` judges whether the server exits by itself.
                     let _ = client.close();
                 }
                 self.start()?;
-                self.nothing()
+                self.unchanged()
             }
             Step::Kill => {
-                self.clients[self.at] = None;
-                self.bench.trace.did("the server is killed");
+                self.clients[self.current] = None;
+                self.bench.trace.did("kill the server");
                 self.start()?;
-                self.nothing()
+                self.unchanged()
             }
             Step::OtherServer => {
-                self.at = 1 - self.at;
-                if self.clients[self.at].is_none() {
+                self.current = 1 - self.current;
+                if self.clients[self.current].is_none() {
                     self.start().map_err(|stop| match stop {
                         Stop::Fail(failure) => Stop::NotTestable(format!(
-                            "a second server does not start beside the first: {}",
+                            "a second server does not start while the first runs: {}",
                             failure.what
                         )),
                         other => other,
@@ -154,20 +154,20 @@ impl Play<'_> {
         }
     }
 
-    /// Starts the server that is called next.
+    /// Starts the current server.
     fn start(&mut self) -> Judgement {
-        self.clients[self.at] = Some(self.scene.start()?);
+        self.clients[self.current] = Some(self.scene.start()?);
         Ok(())
     }
 
     fn call(&mut self, call: &Call) -> Result<Reply, Stop> {
-        match &mut self.clients[self.at] {
+        match &mut self.clients[self.current] {
             Some(client) => client.make(call),
             None => Err(Stop::Harness("the server was not started".into())),
         }
     }
 
-    /// A mutating call, which must do what its preview showed if it had one.
+    /// Makes a mutating call; its result must be `previewed`, if it was.
     fn edit(&mut self, edit: &Edit, previewed: Option<Vec<u8>>) -> Judgement {
         let call = request(self.bench, edit)?;
         let reply = self.call(&call)?;
@@ -175,16 +175,16 @@ impl Play<'_> {
         if let (Some(shown), Reply::Done(_)) = (&previewed, &reply) {
             let found = self.scene.read(&edit.path);
             let holds = ensure(found.as_ref() == Some(shown), || {
-                "the document is not what the preview showed".into()
+                "the document differs from its preview".into()
             });
             holds.map_err(|stop| stop.showing(&edit.path, Some(shown), found.as_deref()))?;
         }
         if let (Some(_), Reply::Refused(refusal)) = (&previewed, &reply) {
             ensure(!self.model.must_be_accepted(&call), || {
-                format!("the call was refused after its preview: {}", refusal.message)
+                format!("a previewed call was refused: {}", refusal.message)
             })?;
         }
-        if self.judged == Judged::Previews {
+        if self.coverage == Coverage::Previews {
             self.model.view = now;
             return Ok(());
         }
@@ -198,7 +198,7 @@ impl Play<'_> {
         }
     }
 
-    /// The paths that differ between the HEAD that was seen last and the one that is seen now.
+    /// Returns the paths that differ between the model's HEAD and that of `now`.
     fn changed(&self, now: &View) -> Result<String, Stop> {
         let heads = [&self.model.view, now].map(|view| view.library.commits.first());
         let [Some(old), Some(new)] = heads else {
@@ -211,7 +211,8 @@ impl Play<'_> {
         )?)
     }
 
-    /// The preview of a call; what it shows that the document will hold, if it has one and it was not refused.
+    /// Previews a call. Returns the document's bytes according to the preview; `None` if the preview was refused or the
+    /// tool has none.
     fn preview(&mut self, edit: &Edit) -> Result<Option<Vec<u8>>, Stop> {
         let call = request(self.bench, edit)?;
         let contract = self.bench.subject.contract;
@@ -224,7 +225,7 @@ impl Play<'_> {
         };
         let arguments = call.arguments.clone();
         let reply = self.call(&Call { tool, arguments })?;
-        self.nothing()?;
+        self.unchanged()?;
         let before = self.model.document(&edit.path);
         match reply {
             Reply::Refused(refusal) => {
@@ -235,7 +236,7 @@ impl Play<'_> {
             }
             Reply::Done(Success { response, .. }) => {
                 ensure(semantics::change(&call, before).is_ok(), || {
-                    "a preview was shown of a call that is not possible".into()
+                    "the preview of an impossible call was accepted".into()
                 })?;
                 let diff = response.pointer(pair.diff).and_then(Value::as_str);
                 let diff = diff.ok_or_else(|| fail("the preview has no diff"))?;
@@ -245,20 +246,20 @@ impl Play<'_> {
                     before.unwrap_or_default(),
                     diff,
                 )?;
-                let made = made.map_err(|said| fail(format!("the preview's diff does not apply: {said}")))?;
+                let made = made.map_err(|why| fail(format!("the preview's diff does not apply: {why}")))?;
                 Ok(Some(made))
             }
         }
     }
 
-    /// The server reads every document, if it is there: what it remembers of them must not be older than they are.
+    /// Reads every document: the current server must not answer from a stale cache.
     fn read_all(&mut self) -> Judgement {
-        if self.judged == Judged::Everything && self.clients[self.at].is_some() {
+        if self.coverage == Coverage::Everything && self.clients[self.current].is_some() {
             let paths = self.paths.clone();
-            self.bench.trace.did("every document is read");
+            self.bench.trace.did("read every document");
             paths.into_iter().try_for_each(|path| self.read(path))?;
         }
-        self.nothing()
+        self.unchanged()
     }
 
     fn read(&mut self, path: &str) -> Judgement {
@@ -270,27 +271,25 @@ impl Play<'_> {
         };
         let reply = self.call(&call)?;
         let Some(bytes) = self.model.document(path) else {
-            return ensure(reply.done().is_none(), || {
-                "a document that is not there was read".into()
-            });
+            return ensure(reply.done().is_none(), || "a missing document was read".into());
         };
         match reply {
             Reply::Done(done) => {
                 let read = semantics::content_read(effect, &done.response)?;
                 let holds = ensure(read.as_bytes() == bytes, || {
-                    "what was read is not what the document holds".into()
+                    "the read returned bytes that differ from the document".into()
                 });
                 holds.map_err(|stop| stop.showing(path, Some(bytes), Some(read.as_bytes())))
             }
             // A response can't hold bytes that are not UTF-8.
             Reply::Refused(refusal) => ensure(str::from_utf8(bytes).is_err(), || {
-                format!("the reading was refused: {}", refusal.message)
+                format!("the read was refused: {}", refusal.message)
             }),
         }
     }
 
     fn invalid(&mut self, tool: &str, example: &str, path: &str) -> Judgement {
-        // What an adapter leaves out of a call may be what is wrong in it.
+        // An adapter may omit the invalid member.
         if !matches!(self.bench.subject.adapter, Adapter::Native) {
             return Ok(());
         }
@@ -309,28 +308,31 @@ impl Play<'_> {
             }
         }
         let reply = self.call(&Call { tool, arguments })?;
-        self.nothing()?;
+        self.unchanged()?;
         ensure(!tool.mutating || reply.done().is_none(), || {
-            "the call was accepted".into()
+            "the invalid call was accepted".into()
         })
     }
 
-    /// Nothing may have changed.
-    fn nothing(&mut self) -> Judgement {
+    /// Fails if the library has changed.
+    fn unchanged(&mut self) -> Judgement {
         let now = self.scene.view()?;
-        self.model.nothing(now)
+        self.model.unchanged(now)
     }
 
-    /// A person did this, and nothing else may have changed.
-    fn person(&mut self, did: Person<'_>) -> Judgement {
+    /// Fails unless the library has changed by the person's action alone.
+    fn person(&mut self, action: PersonAction<'_>) -> Judgement {
         let now = self.scene.view()?;
-        self.model.person(did, now)
+        self.model.person(action, now)
     }
 
-    /// Reads the activity log and judges it, where the server has one.
+    /// Judges the activity log, if the server has one.
     fn log(&mut self) -> Judgement {
         let subject = self.bench.subject;
-        let log = subject.contract.log.filter(|_| self.judged == Judged::Everything);
+        let log = subject
+            .contract
+            .log
+            .filter(|_| self.coverage == Coverage::Everything);
         let tool = log.and_then(|log| Some((log, subject.contract.tool(log.tool)?)));
         let Some((log, tool)) = tool.filter(|(_, tool)| subject.adapter.has(tool, None)) else {
             return Ok(());
@@ -343,7 +345,7 @@ impl Play<'_> {
             Reply::Done(done) => done.response,
             Reply::Refused(refusal) => {
                 return Err(fail(format!(
-                    "the activity log can't be read: {}",
+                    "reading the activity log was refused: {}",
                     refusal.message
                 )));
             }
@@ -364,27 +366,27 @@ impl Play<'_> {
         self.model.judge_log(&entries)
     }
 
-    /// Closes the servers: they leave nothing behind, and the repository is sound.
+    /// Closes the servers and judges the repository that they leave.
     fn end(mut self) -> Judgement {
         for client in self.clients.iter_mut().filter_map(Option::take) {
-            // As for a restart.
+            // As in a restart.
             let _ = client.close();
         }
-        self.nothing()
-            .map_err(|stop| when("after the server was closed", stop))?;
-        if self.judged == Judged::Previews {
+        self.unchanged()
+            .map_err(|stop| at_step("after the server was closed", stop))?;
+        if self.coverage == Coverage::Previews {
             return Ok(());
         }
         let root = self.scene.library();
         let locks = locks(&root.join(".git"))?;
         ensure(locks.is_empty(), || {
-            format!("locks are left behind: {}", locks.join(", "))
+            format!("the server left lock files: {}", locks.join(", "))
         })?;
-        ledger::fsck(&root).map_err(|said| fail(format!("git does not find the repository sound: {said}")))
+        ledger::fsck(&root).map_err(|why| fail(format!("`git fsck` finds an error: {why}")))
     }
 }
 
-/// The locks that git has in its folder.
+/// Returns the lock files of git.
 fn locks(git_dir: &Path) -> Result<Vec<String>, Stop> {
     let mut found = Vec::new();
     for name in ["HEAD.lock", "index.lock", "config.lock", "packed-refs.lock"] {

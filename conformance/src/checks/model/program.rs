@@ -1,4 +1,4 @@
-//! Programs: what lies in a library, and what is done to it, step by step.
+//! Programs: the documents of a library and a sequence of steps.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -7,25 +7,25 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{Bytes, request::With, semantics::words};
 
-/// A program. Any part of one is a program: a step for which nothing is there does nothing.
+/// A program. Any part of a program is a program, since a step without its document does nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Program {
-    /// The documents that a person has committed before the first step, by their paths.
+    /// Documents that are committed before the first step, by path.
     pub(super) documents: BTreeMap<String, Bytes>,
     pub(super) steps: Vec<Step>,
 }
 
-/// One step.
+/// A step of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "do")]
 pub(super) enum Step {
     /// A mutating call.
     Call(Edit),
-    /// The preview of a mutating call, and then the call.
+    /// The preview of a mutating call, then the call.
     Preview(Edit),
     /// A reading call.
     Read { path: String },
-    /// A call that the contract shows as invalid, about this document where that is not what is wrong.
+    /// An invalid example of the contract, on this document unless the path is the invalid part.
     Invalid {
         tool: String,
         example: String,
@@ -35,15 +35,15 @@ pub(super) enum Step {
     Save { path: String, bytes: Bytes },
     /// A person removes a document.
     Remove { path: String },
-    /// A person stages what a document is now.
+    /// A person stages a document.
     Stage { path: String },
     /// A person commits everything.
     Commit,
-    /// The server is closed and started again.
+    /// The server is closed and restarted.
     Restart,
-    /// The server is killed and started again.
+    /// The server is killed and restarted.
     Kill,
-    /// The calls that follow go to another process over the same library, or back to the first one.
+    /// The following calls go to the other of two processes over the library.
     OtherServer,
 }
 
@@ -53,11 +53,11 @@ pub(super) struct Edit {
     pub(super) kind: Kind,
     pub(super) path: String,
     pub(super) content: String,
-    /// The heading; empty for kinds that have none.
+    /// Target of the section; empty for kinds without a target.
     pub(super) target: String,
 }
 
-/// Kinds of effects that change something, the plainest first.
+/// Kinds of mutating effects, simplest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
@@ -93,7 +93,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is about a section.
+    /// Returns true if the kind names a section.
     pub(super) const fn has_target(self) -> bool {
         matches!(
             self,
@@ -101,7 +101,7 @@ impl Kind {
         )
     }
 
-    /// Whether text comes with it.
+    /// Returns true if the kind takes a content.
     pub(super) const fn has_content(self) -> bool {
         !matches!(self, Self::Delete)
     }
@@ -118,7 +118,7 @@ impl Edit {
 }
 
 impl Step {
-    /// The document that it is about.
+    /// Returns the path of the step's document.
     pub(super) fn path(&self) -> Option<&str> {
         match self {
             Self::Call(edit) | Self::Preview(edit) => Some(&edit.path),
@@ -131,7 +131,7 @@ impl Step {
         }
     }
 
-    /// As [`path`](Self::path), to be changed.
+    /// Returns a mutable reference to the step's [`path`](Self::path).
     pub(super) fn path_mut(&mut self) -> Option<&mut String> {
         match self {
             Self::Call(edit) | Self::Preview(edit) => Some(&mut edit.path),
@@ -144,7 +144,7 @@ impl Step {
         }
     }
 
-    /// The call that it makes, if it makes a mutating one that is valid.
+    /// Returns a mutable reference to the edit of a mutating call.
     pub(super) fn edit_mut(&mut self) -> Option<&mut Edit> {
         match self {
             Self::Call(edit) | Self::Preview(edit) => Some(edit),
@@ -159,15 +159,15 @@ impl fmt::Display for Step {
         match self {
             Self::Call(edit) => f.write_str(&call(edit)),
             Self::Preview(edit) => write!(f, "a preview and then {}", call(edit)),
-            Self::Read { path } => write!(f, "a reading of `{path}`"),
+            Self::Read { path } => write!(f, "a read of `{path}`"),
             Self::Invalid { tool, example, .. } => write!(f, "an invalid call of {tool} ({example})"),
-            Self::Save { path, .. } => write!(f, "a person's saving of `{path}`"),
+            Self::Save { path, .. } => write!(f, "a person's save of `{path}`"),
             Self::Remove { path } => write!(f, "a person's removal of `{path}`"),
-            Self::Stage { path } => write!(f, "a person's staging of `{path}`"),
+            Self::Stage { path } => write!(f, "a person's `git add` of `{path}`"),
             Self::Commit => f.write_str("a person's commit"),
             Self::Restart => f.write_str("a restart"),
             Self::Kill => f.write_str("a kill and a restart"),
-            Self::OtherServer => f.write_str("a turn to the other server"),
+            Self::OtherServer => f.write_str("a switch to the other server"),
         }
     }
 }

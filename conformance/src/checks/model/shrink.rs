@@ -1,66 +1,68 @@
-//! Makes a program smaller: fewer steps first, then fewer documents, then plainer ones.
+//! Shrinks a program: fewer steps first, then fewer documents, then simpler ones.
 
 use std::{collections::HashSet, ops::Range};
 
 use super::program::{Kind, Program, Step};
 use crate::Bytes;
 
-/// The plainest paths, the plainest first.
+/// Simplest paths, in order.
 const PATHS: &[&str] = &["a.md", "b.md", "c.md", "d.md", "e.md", "f.md"];
-/// The plainest heading.
+/// The simplest heading.
 const HEADING: &str = "A";
 
-/// Programs that are smaller, the smallest first.
+/// Returns smaller programs, smallest first.
 pub(super) fn smaller(program: &Program) -> Vec<Program> {
     let mut found = Vec::new();
-    steps_dropped(program, &mut found);
-    documents_dropped(program, &mut found);
-    plainer_paths(program, &mut found);
-    plainer_headings(program, &mut found);
-    plainer_steps(program, &mut found);
-    plainer_documents(program, &mut found);
+    drop_steps(program, &mut found);
+    drop_documents(program, &mut found);
+    simplify_paths(program, &mut found);
+    simplify_headings(program, &mut found);
+    simplify_steps(program, &mut found);
+    simplify_documents(program, &mut found);
 
-    let most = weight(program);
+    let own_weight = weight(program);
     let mut seen = HashSet::new();
     let mut found: Vec<_> = found
         .into_iter()
         .map(|program| (weight(&program), program))
-        .filter(|(weight, program)| *weight < most && seen.insert(program.clone()))
+        .filter(|(weight, program)| *weight < own_weight && seen.insert(program.clone()))
         .collect();
     found.sort_by_key(|(weight, _)| *weight);
     found.into_iter().map(|(_, program)| program).collect()
 }
 
-/// How big a program is. A step weighs more than anything in it, a document more than what it holds.
+/// Returns the size of a program. A step weighs more than its parts, a document more than its bytes.
 pub(super) fn weight(program: &Program) -> usize {
     let documents = program.documents.iter();
-    let documents = documents.map(|(path, bytes)| 5_000 + of_path(path) + of_bytes(&bytes.0));
+    let documents = documents.map(|(path, bytes)| 5_000 + path_weight(path) + bytes_weight(&bytes.0));
     let steps = program.steps.iter().map(|step| {
         let own = match step {
-            Step::Call(edit) => 100 * edit.kind as usize + of_text(&edit.content) + of_text(&edit.target),
-            Step::Preview(edit) => {
-                1_000 + 100 * edit.kind as usize + of_text(&edit.content) + of_text(&edit.target)
+            Step::Call(edit) => {
+                100 * edit.kind as usize + text_weight(&edit.content) + text_weight(&edit.target)
             }
-            Step::Save { bytes, .. } => of_bytes(&bytes.0),
+            Step::Preview(edit) => {
+                1_000 + 100 * edit.kind as usize + text_weight(&edit.content) + text_weight(&edit.target)
+            }
+            Step::Save { bytes, .. } => bytes_weight(&bytes.0),
             Step::Kill => 1,
             _ => 0,
         };
-        20_000 + own + step.path().map_or(0, of_path)
+        20_000 + own + step.path().map_or(0, path_weight)
     });
     documents.sum::<usize>() + steps.sum::<usize>()
 }
 
-fn of_path(path: &str) -> usize {
+fn path_weight(path: &str) -> usize {
     let plain = PATHS.iter().position(|it| *it == path);
     plain.unwrap_or(PATHS.len() + path.len())
 }
 
-fn of_text(text: &str) -> usize {
-    of_bytes(text.as_bytes())
+fn text_weight(text: &str) -> usize {
+    bytes_weight(text.as_bytes())
 }
 
-/// The plainest bytes are none, and a letter is plainer than anything else but a line's end.
-fn of_bytes(bytes: &[u8]) -> usize {
+/// Returns the weight of bytes: letters and line feeds weigh least.
+fn bytes_weight(bytes: &[u8]) -> usize {
     let of = |byte: &u8| match byte {
         b'A' | b'\n' => 2,
         b'a'..=b'z' | b'B'..=b'Z' | b' ' => 3,
@@ -70,8 +72,8 @@ fn of_bytes(bytes: &[u8]) -> usize {
     bytes.iter().map(of).sum()
 }
 
-/// What comes after the failure goes first.
-fn steps_dropped(program: &Program, found: &mut Vec<Program>) {
+/// Drops runs of steps, those at the end first.
+fn drop_steps(program: &Program, found: &mut Vec<Program>) {
     for part in parts(program.steps.len()) {
         let mut smaller = program.clone();
         smaller.steps.drain(part);
@@ -79,7 +81,7 @@ fn steps_dropped(program: &Program, found: &mut Vec<Program>) {
     }
 }
 
-/// Halves, quarters, and so on down to single ones, from the end.
+/// Returns halves, quarters, and so on down to single elements, from the end.
 fn parts(length: usize) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut size = length.div_ceil(2);
@@ -91,8 +93,8 @@ fn parts(length: usize) -> Vec<Range<usize>> {
     parts
 }
 
-/// Those that no step is about, all, and each.
-fn documents_dropped(program: &Program, found: &mut Vec<Program>) {
+/// Drops the documents that no step names, then all, then each.
+fn drop_documents(program: &Program, found: &mut Vec<Program>) {
     let used: HashSet<_> = program.steps.iter().filter_map(Step::path).collect();
     let mut without = |kept: &dyn Fn(&str) -> bool| {
         let mut smaller = program.clone();
@@ -106,8 +108,8 @@ fn documents_dropped(program: &Program, found: &mut Vec<Program>) {
     }
 }
 
-/// Each path becomes the plainest that is free, everywhere or, as a new document's, in one step.
-fn plainer_paths(program: &Program, found: &mut Vec<Program>) {
+/// Replaces each path by the simplest free one, in all steps or in a single step.
+fn simplify_paths(program: &Program, found: &mut Vec<Program>) {
     let of_steps = program.steps.iter().filter_map(Step::path);
     let of_documents = program.documents.keys().map(String::as_str);
     let used: HashSet<_> = of_steps.chain(of_documents).collect();
@@ -126,7 +128,7 @@ fn plainer_paths(program: &Program, found: &mut Vec<Program>) {
         }
         found.push(smaller);
     }
-    // Two documents may do as one.
+    // One document may suffice for two.
     for number in 0..program.steps.len() {
         for plain in PATHS.iter().filter(|path| used.contains(**path)) {
             let mut smaller = program.clone();
@@ -138,8 +140,8 @@ fn plainer_paths(program: &Program, found: &mut Vec<Program>) {
     }
 }
 
-/// The words of each target become the plainest, everywhere.
-fn plainer_headings(program: &Program, found: &mut Vec<Program>) {
+/// Replaces the words of each target by the simplest heading, in all documents and steps.
+fn simplify_headings(program: &Program, found: &mut Vec<Program>) {
     let mut steps = program.steps.clone();
     let targets = steps
         .iter_mut()
@@ -173,8 +175,8 @@ fn plainer_headings(program: &Program, found: &mut Vec<Program>) {
     }
 }
 
-/// Plainer kinds, texts and targets, step by step.
-fn plainer_steps(program: &Program, found: &mut Vec<Program>) {
+/// Simplifies the kind, text and target of each step.
+fn simplify_steps(program: &Program, found: &mut Vec<Program>) {
     for (number, step) in program.steps.iter().enumerate() {
         let mut instead = |step: Step| {
             let mut smaller = program.clone();
@@ -185,7 +187,7 @@ fn plainer_steps(program: &Program, found: &mut Vec<Program>) {
             Step::Preview(edit) => instead(Step::Call(edit.clone())),
             Step::Kill => instead(Step::Restart),
             Step::Save { path, bytes } => {
-                for bytes in plainer(&bytes.0) {
+                for bytes in simpler(&bytes.0) {
                     let path = path.clone();
                     instead(Step::Save {
                         path,
@@ -217,7 +219,7 @@ fn plainer_steps(program: &Program, found: &mut Vec<Program>) {
             }
             instead(edit);
         }
-        for content in plainer(edit.content.as_bytes()) {
+        for content in simpler(edit.content.as_bytes()) {
             if let Ok(content) = String::from_utf8(content) {
                 let edit = edit.clone();
                 instead(super::program::Edit { content, ..edit });
@@ -233,9 +235,10 @@ fn plainer_steps(program: &Program, found: &mut Vec<Program>) {
     }
 }
 
-fn plainer_documents(program: &Program, found: &mut Vec<Program>) {
+/// Simplifies the bytes of each document.
+fn simplify_documents(program: &Program, found: &mut Vec<Program>) {
     for (path, bytes) in &program.documents {
-        for bytes in plainer(&bytes.0) {
+        for bytes in simpler(&bytes.0) {
             let mut smaller = program.clone();
             smaller.documents.insert(path.clone(), Bytes(bytes));
             found.push(smaller);
@@ -243,8 +246,8 @@ fn plainer_documents(program: &Program, found: &mut Vec<Program>) {
     }
 }
 
-/// Bytes that are plainer: next to none, without some lines, with plain line endings.
-fn plainer(bytes: &[u8]) -> Vec<Vec<u8>> {
+/// Returns simpler bytes: nearly none, fewer lines, plain line endings.
+fn simpler(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut found: Vec<Vec<u8>> = [&b""[..], b"A", b"A\n", b"# A\n"].map(<[u8]>::to_vec).into();
     let lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     for part in parts(lines.len()) {
@@ -261,7 +264,7 @@ fn plainer(bytes: &[u8]) -> Vec<Vec<u8>> {
         found.push(text.trim_end().as_bytes().to_vec());
         found.push(text.trim_start_matches('\u{feff}').as_bytes().to_vec());
     }
-    // A part of what is one line ending or one letter would be something else than is tried.
+    // A part of a line ending or of a character would be a different input.
     let is_odd = |bytes: &[u8]| has_lone_return(bytes) || str::from_utf8(bytes).is_err();
     if !is_odd(bytes) {
         found.retain(|bytes| !is_odd(bytes));

@@ -1,4 +1,5 @@
-//! Programs are the same for a seed and have every step, shrink to what matters, and are judged as they should be.
+//! Programs depend on their seed alone, have every step, and shrink to the failure; the model accepts exactly the
+//! permitted effects.
 
 use std::{collections::HashSet, mem::discriminant, path::PathBuf};
 
@@ -6,7 +7,7 @@ use crate::contracts::CONTRACTS;
 
 use super::{
     CHECKS,
-    library_model::{Entry, LibraryModel, Person},
+    library_model::{Entry, LibraryModel, PersonAction},
     program::{Kind, Program, Step},
     shrink::{smaller, weight},
 };
@@ -25,7 +26,7 @@ fn subject() -> Subject {
     Subject::new(CONTRACTS[0], Vec::new())
 }
 
-/// The programs of all checks.
+/// Returns the programs of all checks.
 fn programs(profile: Profile, seed: u64) -> Vec<Program> {
     let subject = subject();
     let bench = Bench {
@@ -39,7 +40,7 @@ fn programs(profile: Profile, seed: u64) -> Vec<Program> {
 }
 
 #[test]
-fn programs_are_the_same_for_a_seed_and_differ_between_seeds() {
+fn a_seed_determines_the_programs() {
     assert_eq!(programs(Profile::Quick, 1), programs(Profile::Quick, 1));
     let (one, other) = (programs(Profile::Quick, 1), programs(Profile::Quick, 2));
     assert!(one.iter().zip(&other).all(|(one, other)| one != other));
@@ -47,7 +48,7 @@ fn programs_are_the_same_for_a_seed_and_differ_between_seeds() {
 }
 
 #[test]
-fn even_few_programs_have_every_step_and_every_effect() {
+fn quick_programs_have_every_step_and_every_effect() {
     let programs = programs(Profile::Quick, 1);
     let steps: Vec<_> = programs.into_iter().flat_map(|program| program.steps).collect();
     let kinds: HashSet<_> = steps.iter().map(discriminant).collect();
@@ -64,7 +65,7 @@ fn even_few_programs_have_every_step_and_every_effect() {
 }
 
 #[test]
-fn targets_are_there_or_not_or_several_times() {
+fn targets_are_unique_missing_and_ambiguous() {
     let mut found = [0; 3];
     for program in programs(Profile::Full, 1) {
         let Some(Step::Call(edit) | Step::Preview(edit)) = program.steps.first() else {
@@ -82,7 +83,7 @@ fn targets_are_there_or_not_or_several_times() {
     assert!(found.iter().all(|count| *count > 10), "{found:?}");
 }
 
-/// As the runner does it.
+/// Shrinks a program as the runner does.
 fn shrunk(mut program: Program, fails: impl Fn(&Program) -> bool) -> (Program, usize) {
     let mut tries = 0;
     while let Some(next) = smaller(&program).into_iter().find(|program| {
@@ -96,7 +97,7 @@ fn shrunk(mut program: Program, fails: impl Fn(&Program) -> bool) -> (Program, u
 }
 
 #[test]
-fn a_failing_program_shrinks_to_what_fails() {
+fn a_failing_program_shrinks_to_the_failing_steps() {
     // A server that loses a saved document when one is deleted after a restart.
     let fails = |program: &Program| {
         let has = |test: &dyn Fn(&Step) -> bool, from: usize| {
@@ -118,7 +119,7 @@ fn a_failing_program_shrinks_to_what_fails() {
         let steps: Vec<_> = program.steps.iter().map(ToString::to_string).collect();
         assert_eq!(
             steps,
-            ["a person's saving of `a.md`", "a restart", "a deletion of `a.md`"]
+            ["a person's save of `a.md`", "a restart", "a deletion of `a.md`"]
         );
         assert!(program.documents.is_empty());
         assert!(matches!(&program.steps[0], Step::Save { bytes, .. } if bytes.0.is_empty()));
@@ -127,8 +128,8 @@ fn a_failing_program_shrinks_to_what_fails() {
 }
 
 #[test]
-fn documents_contents_and_targets_become_plain() {
-    // A server that takes the first of two headings, if the document has Windows line endings.
+fn shrinking_simplifies_documents_contents_and_targets() {
+    // A server that edits the first of two equal headings if the document has CRLF line endings.
     let fails = |program: &Program| {
         program.steps.iter().any(|step| {
             let Step::Call(edit) = step else { return false };
@@ -159,14 +160,14 @@ fn documents_contents_and_targets_become_plain() {
 }
 
 #[test]
-fn saved_programs_are_read_again() {
+fn programs_survive_serialization() {
     for program in programs(Profile::Quick, 5) {
         let json = serde_json::to_string(&program).unwrap();
         assert_eq!(serde_json::from_str::<Program>(&json).unwrap(), program);
     }
 }
 
-/// A library of documents, commits (newest first) and lines of status, the index being empty.
+/// Returns a library with documents, commits (newest first), lines of `git status` and an empty index.
 fn view(documents: &[(&str, &str)], commits: &[&str], status: &str) -> View {
     let files = documents.iter().map(|(path, text)| {
         let file = (0o100_644, text.as_bytes().to_vec());
@@ -199,8 +200,8 @@ const A: &str = "# A\n";
 const DIRTY_A: &str = "1 .M N... 100644 100644 100644 1 1 a.md\n";
 const DIRTY_B: &str = "1 .M N... 100644 100644 100644 1 1 b c.md\n";
 
-/// What the model says of an accepted writing to `a.md` in a library that has `a.md` and `b c.md` and one commit; `status`
-/// is what git said before.
+/// Judges an accepted write to `a.md` in a library that has `a.md`, `b c.md` and one commit; `status` is the `git status`
+/// before the write.
 #[track_caller]
 fn accepted(status: &str, changed: &[&str], now: View) -> Result<Vec<Entry>, String> {
     let before = view(&[("a.md", A), ("b c.md", A)], &["1"], status);
@@ -245,11 +246,11 @@ fn an_accepted_mutation_is_one_commit_of_its_document_alone() {
         assert!(accepted(status, &["a.md"], now).is_err(), "case {number}");
     }
     let swept = accepted("", &["a.md", "b c.md"], view(&good, &["2", "1"], ""));
-    assert_eq!(swept, Err("the commit changes also [\"b c.md\"]".into()));
+    assert_eq!(swept, Err("the commit also changes [\"b c.md\"]".into()));
 }
 
 #[test]
-fn of_a_server_that_never_commits_only_documents_are_judged() {
+fn a_server_without_commits_is_judged_by_its_documents() {
     let before = view(&[("a.md", A), ("b c.md", A)], &["1"], "");
     let accepted =
         |now| LibraryModel::new(before.clone(), false).accepted(&call(Kind::Write, "a.md"), &[], now);
@@ -260,7 +261,7 @@ fn of_a_server_that_never_commits_only_documents_are_judged() {
 }
 
 #[test]
-fn only_what_the_contract_can_not_rule_out_is_refused() {
+fn a_call_must_be_accepted_unless_the_contract_allows_its_refusal() {
     let must = |kind, path, documents: &[(&str, &str)], status: &str| {
         LibraryModel::new(view(documents, &["1"], status), true).must_be_accepted(&call(kind, path))
     };
@@ -275,15 +276,15 @@ fn only_what_the_contract_can_not_rule_out_is_refused() {
     assert!(!must(Kind::ReplaceSection, "a.md", &[("a.md", "# A\n# A\n")], ""));
     assert!(!must(Kind::ReplaceSection, "a.md", &[("a.md", "")], ""));
 
-    let mut no_text = view(&[("a.md", "")], &["1"], "");
-    no_text.library.files.insert("a.md".into(), (0, vec![0xff]));
-    assert!(!LibraryModel::new(no_text, true).must_be_accepted(&call(Kind::Append, "a.md")));
+    let mut not_utf8 = view(&[("a.md", "")], &["1"], "");
+    not_utf8.library.files.insert("a.md".into(), (0, vec![0xff]));
+    assert!(!LibraryModel::new(not_utf8, true).must_be_accepted(&call(Kind::Append, "a.md")));
 }
 
 #[test]
-fn a_refused_call_and_a_reading_change_nothing() {
+fn refused_calls_and_reads_change_nothing() {
     let before = view(&[("a.md", A)], &["1"], "");
-    let judged = |now: View| LibraryModel::new(before.clone(), true).nothing(now).is_ok();
+    let judged = |now: View| LibraryModel::new(before.clone(), true).unchanged(now).is_ok();
     assert!(judged(before.clone()));
     assert!(!judged(view(&[("a.md", "")], &["1"], "")));
     assert!(!judged(view(&[("a.md", A), ("b.md", "")], &["1"], "")));
@@ -305,32 +306,42 @@ fn a_refused_call_and_a_reading_change_nothing() {
 }
 
 #[test]
-fn what_a_person_does_is_that_and_no_more() {
+fn a_persons_action_changes_nothing_else() {
     let before = view(&[("a.md", A)], &["1"], "");
-    let judged = |did, now: View| LibraryModel::new(before.clone(), true).person(did, now).is_ok();
-    let save = Person::Save("a.md", Some(b"x"));
+    let judged = |action, now: View| {
+        LibraryModel::new(before.clone(), true)
+            .person(action, now)
+            .is_ok()
+    };
+    let save = PersonAction::Save("a.md", Some(b"x"));
     assert!(judged(save, view(&[("a.md", "x")], &["1"], DIRTY_A)));
     assert!(!judged(save, view(&[("a.md", "x")], &["2", "1"], "")));
     assert!(!judged(save, view(&[("a.md", A)], &["1"], "")));
     assert!(!judged(save, view(&[("a.md", "x")], &["1"], DIRTY_B)));
-    assert!(judged(Person::Save("a.md", None), view(&[], &["1"], DIRTY_A)));
-    assert!(judged(Person::Commit, view(&[("a.md", A)], &["2", "1"], "")));
+    assert!(judged(
+        PersonAction::Save("a.md", None),
+        view(&[], &["1"], DIRTY_A)
+    ));
+    assert!(judged(
+        PersonAction::Commit,
+        view(&[("a.md", A)], &["2", "1"], "")
+    ));
     assert!(!judged(
-        Person::Commit,
+        PersonAction::Commit,
         view(&[("a.md", A)], &["3", "2", "1"], "")
     ));
     assert!(judged(
-        Person::Stage("a.md"),
+        PersonAction::Stage("a.md"),
         view(&[("a.md", A)], &["1"], DIRTY_A)
     ));
     assert!(!judged(
-        Person::Stage("a.md"),
+        PersonAction::Stage("a.md"),
         view(&[("a.md", "")], &["1"], DIRTY_A)
     ));
 }
 
 #[test]
-fn the_log_lists_each_mutation_once_and_in_order() {
+fn the_log_lists_each_mutation_once_in_order() {
     let entry = |path: &str, commit: &str| Entry {
         path: path.into(),
         commit: commit.into(),
@@ -347,7 +358,7 @@ fn the_log_lists_each_mutation_once_and_in_order() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_kept_in_a_program() {
+fn programs_keep_bytes_that_are_not_utf8() {
     let program = Program {
         documents: [("a.md".to_owned(), Bytes(vec![0xff]))].into(),
         steps: vec![Step::Commit],

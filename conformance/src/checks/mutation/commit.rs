@@ -1,4 +1,4 @@
-//! That there is one commit, of one path, with the id that was returned.
+//! Checks that a mutation makes one commit of one path and returns the commit's id.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,11 +20,11 @@ pub(super) const ONE_COMMIT: Check = Check {
     severity: Severity::Must,
     guarantees: &["commit-per-mutation"],
     states: "An accepted mutation makes exactly one commit, on top of the last one, which changes exactly its document.",
-    explains: "Each mutating call is made on a library of a few documents. Then git is asked, not the server: HEAD must \
-               have one new commit whose only parent is the old HEAD, whose only changed path is the call's, and whose \
-               content is what lies in the folder.",
+    explains: "Makes each mutating call on a library of a few documents. According to git, HEAD must have one new commit \
+               whose only parent is the old HEAD, whose only changed path is the call's, and whose content equals the \
+               folder's.",
     cases,
-    judge: one_commit,
+    judge: judge_one_commit,
     shrink: as_small_as_can_be,
 };
 
@@ -33,13 +33,13 @@ pub(super) const RETURNED_ID: Check = Check {
     severity: Severity::Must,
     guarantees: &["returns-commit"],
     states: "An accepted mutation returns the full id of its commit.",
-    explains: "The id in the response is compared with what git says HEAD is after the call.",
+    explains: "Compares the id in the response with git's HEAD after the call.",
     cases,
-    judge: returned_id,
+    judge: judge_returned_id,
     shrink: as_small_as_can_be,
 };
 
-/// The documents that each case begins with.
+/// Documents of each case's library.
 const DOCUMENTS: &[(&str, &str)] = &[
     (
         DOCUMENT,
@@ -53,7 +53,7 @@ const DOCUMENT: &str = "notes/plan.md";
 /// A mutation of one document.
 #[derive(Debug, Serialize, Deserialize)]
 struct Mutation {
-    /// Number of the effect in [`CHANGES`].
+    /// Index of the effect in [`CHANGES`].
     effect: usize,
     path: String,
     content: String,
@@ -82,10 +82,10 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(cases)
 }
 
-/// A mutation that was accepted, with everything before and after.
+/// An accepted mutation, with the library before and after it.
 struct AcceptedMutation<'a> {
     scene: Scene<'a>,
-    /// Kept, so that what the server does after its answer is not cut off.
+    /// Kept open so that the server can finish its work after the answer.
     _client: Client<'a>,
     call: Call,
     path: String,
@@ -94,7 +94,7 @@ struct AcceptedMutation<'a> {
     after: View,
 }
 
-fn make<'a>(bench: &Bench<'a>, case: &Case) -> Result<AcceptedMutation<'a>, Stop> {
+fn accepted_mutation<'a>(bench: &Bench<'a>, case: &Case) -> Result<AcceptedMutation<'a>, Stop> {
     let mutation: Mutation = case.read()?;
     let scene = bench.scene(DOCUMENTS)?;
     let mut client = scene.start()?;
@@ -120,50 +120,57 @@ fn make<'a>(bench: &Bench<'a>, case: &Case) -> Result<AcceptedMutation<'a>, Stop
     }
 }
 
-fn one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let made = make(bench, case)?;
-    let commits = made.after.library.commits_since(&made.before.library);
+fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let mutation = accepted_mutation(bench, case)?;
+    let commits = mutation.after.library.commits_since(&mutation.before.library);
     ensure(commits.len() == 1, || {
         format!("the call made {} commits instead of one", commits.len())
     })?;
-    let root = made.scene.library();
+    let root = mutation.scene.library();
     let parents = ledger::git(&root, &["rev-list", "--parents", "--max-count=1", "HEAD"])?;
     let parents: Vec<_> = parents.split_whitespace().skip(1).collect();
-    ensure(parents == [made.before.library.commits[0].as_str()], || {
+    ensure(parents == [mutation.before.library.commits[0].as_str()], || {
         format!("the commit's parents are {parents:?} instead of the last commit")
     })?;
     let changed = ledger::git(&root, &["diff", "--name-only", "HEAD~", "HEAD"])?;
     ensure(
-        changed.lines().collect::<Vec<_>>() == [made.path.as_str()],
+        changed.lines().collect::<Vec<_>>() == [mutation.path.as_str()],
         || {
             format!(
                 "the commit changes {:?} instead of `{}`",
                 changed.trim(),
-                made.path
+                mutation.path
             )
         },
     )?;
-    ensure(made.after.library.status.is_empty(), || {
+    ensure(mutation.after.library.status.is_empty(), || {
         format!(
-            "git finds changes that are not committed: {}",
-            made.after.library.status
+            "`git status` lists uncommitted changes: {}",
+            mutation.after.library.status
         )
     })
 }
 
-fn returned_id(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let made = make(bench, case)?;
-    let Some(returned) = commit(made.call.tool, &made.done.response) else {
+fn judge_returned_id(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let mutation = accepted_mutation(bench, case)?;
+    let Some(returned) = commit_id(mutation.call.tool, &mutation.done.response) else {
         return Err(fail("the response has no commit id"));
     };
-    let head = made.after.library.commits.first().cloned().unwrap_or_default();
-    ensure(returned == head && head != made.before.library.commits[0], || {
-        format!("`{returned}` was returned; the commit that was made is `{head}`")
-    })
+    let head = mutation
+        .after
+        .library
+        .commits
+        .first()
+        .cloned()
+        .unwrap_or_default();
+    ensure(
+        returned == head && head != mutation.before.library.commits[0],
+        || format!("the response has commit `{returned}` instead of `{head}`"),
+    )
 }
 
-/// The commit that a response names.
-fn commit(tool: &ToolSpec, response: &Value) -> Option<String> {
+/// Returns the commit id of a response.
+fn commit_id(tool: &ToolSpec, response: &Value) -> Option<String> {
     let id = response.pointer(tool.commit?)?.as_str()?;
     Some(id.to_owned())
 }

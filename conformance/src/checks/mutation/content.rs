@@ -1,4 +1,4 @@
-//! That a document becomes what the call says, in the folder and in the commit.
+//! Checks that a mutation has its declared effect on the document, in the folder and in the commit.
 
 use crate::{
     check::{Bench, Case, Check, Severity},
@@ -16,11 +16,11 @@ pub(super) const CONTENT: Check = Check {
     guarantees: &["no-implicit-edits"],
     states: "After an accepted mutation the document has the content of the call, and everything else \
             in it is unchanged.",
-    explains: "Every effect that the contract declares is had with several texts on a table of documents. A CommonMark parser \
-               says where the section is; the text must stand there, with line endings around it as the server likes, and \
-               every other byte must have stayed.",
+    explains: "Applies every effect of the contract, with several contents, to a table of documents. A CommonMark \
+               parser locates the section; the content must be there, with any line endings around it, and every other \
+               byte must be unchanged.",
     cases: |bench| table::cases(bench, &CHANGES, |document| !document.odd),
-    judge: content,
+    judge: judge_content,
     shrink: table::shrink,
 };
 
@@ -29,16 +29,15 @@ pub(super) const NO_IMPLICIT_EDITS: Check = Check {
     severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
     states: "The commit of a mutation changes only what the call requested.",
-    explains: "As for `mutation/content`, but in the commit: git is asked for the blob (of a server that never commits, the \
-               document is looked at). Where a document's parts begin and end \
-               is known by how it was put together. What stood before and after the place must be there, byte for byte, \
-               and between both the text alone.",
+    explains: "As `mutation/content`, for the blob in git (for a server without commits, the document). The bounds of \
+               a document's parts are known by construction. The bytes before and after the edit must be unchanged, \
+               with the content alone between them.",
     cases: |bench| table::cases(bench, &CHANGES, |_| true),
-    judge: no_implicit_edits,
+    judge: judge_no_implicit_edits,
     shrink: table::shrink,
 };
 
-fn content(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn judge_content(bench: &Bench<'_>, case: &Case) -> Judgement {
     let row: Row = case.read()?;
     let (documents, content) = (row.documents()?, row.content()?);
     let scene = table::scene(bench, &documents)?;
@@ -65,7 +64,7 @@ fn content(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(())
 }
 
-fn no_implicit_edits(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn judge_no_implicit_edits(bench: &Bench<'_>, case: &Case) -> Judgement {
     let row: Row = case.read()?;
     let (documents, content) = (row.documents()?, row.content()?);
     let scene = table::scene(bench, &documents)?;
@@ -88,7 +87,7 @@ fn no_implicit_edits(bench: &Bench<'_>, case: &Case) -> Judgement {
         let judged = document.judge(row.kind(), &content.text, found.as_deref());
         if let Err(why) = judged {
             let what = format!(
-                "the {what} changes more of `{path}` ({}) than was asked for: {why}",
+                "the {what} changes more of `{path}` ({}) than the call requests: {why}",
                 document.name
             );
             let before = document.text();

@@ -1,4 +1,4 @@
-//! That the log has each mutation once, and no call that was refused.
+//! Checks that the log has each mutation once, and no refused call.
 
 use serde_json::Value;
 use tabellion_runtime::spec::EffectKind;
@@ -19,11 +19,11 @@ pub(super) const LOG_ENTRY: Check = Check {
     guarantees: &["log-entry-per-mutation"],
     states: "An accepted mutation adds exactly one entry to the log, with its path and its commit, \
             after the earlier ones.",
-    explains: "Seven mutations of several kinds and documents are made, with a person's commit among them. After each the log is \
-               read: it has one entry more, the last, whose path is the call's and whose commit is what git says HEAD is. \
-               After a restart it must be the same.",
+    explains: "Makes seven mutations of several kinds and documents, with a person's commit among them. After each, \
+               the log must have one new entry at its end, with the call's path and git's HEAD. A restart must not \
+               change the log.",
     cases: |_| Ok(Case::only()),
-    judge: log_entry,
+    judge: judge_log_entry,
     shrink: as_small_as_can_be,
 };
 
@@ -36,16 +36,16 @@ pub(super) const REFUSED_NOTHING: Check = Check {
         "log-entry-per-mutation",
     ],
     states: "A refused call makes no commit and no entry in the log.",
-    explains: "After a first, accepted mutation, calls are made on documents and headings that are not there, and with the \
-               contract's invalid examples. History and log must stay what they are.",
+    explains: "After one accepted mutation, makes calls on missing documents and headings, and with the contract's \
+               invalid examples. The history and the log must be unchanged.",
     cases: |_| Ok(Case::only()),
-    judge: refused_nothing,
+    judge: judge_refused_nothing,
     shrink: as_small_as_can_be,
 };
 
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
 
-/// What the log says of each mutation: path and commit.
+/// Returns the path and the commit of each log entry.
 pub(super) fn entries(bench: &Bench<'_>, client: &mut Client<'_>) -> Result<Vec<(String, String)>, Stop> {
     let none = || Stop::NotApplicable("the server has no log".into());
     let log = bench.subject.contract.log.ok_or_else(none)?;
@@ -56,14 +56,16 @@ pub(super) fn entries(bench: &Bench<'_>, client: &mut Client<'_>) -> Result<Vec<
     let arguments = request::examples(tool).next().ok_or_else(none)?;
     let response = match client.call(tool, &arguments)? {
         Reply::Done(done) => done.response,
-        Reply::Refused(refusal) => return Err(fail(format!("the log can't be read: {}", refusal.message))),
+        Reply::Refused(refusal) => {
+            return Err(fail(format!("reading the log was refused: {}", refusal.message)));
+        }
     };
     let entries = response.pointer(log.entries).and_then(Value::as_array);
     let entries = entries.ok_or_else(|| fail(format!("the log has no entries at `{}`", log.entries)))?;
     let text = |entry: &Value, at: &str| {
         let text = entry.pointer(at).and_then(Value::as_str);
         text.map(String::from)
-            .ok_or_else(|| fail(format!("an entry of the log has no text at `{at}`")))
+            .ok_or_else(|| fail(format!("a log entry has no string at `{at}`")))
     };
     entries
         .iter()
@@ -75,7 +77,7 @@ fn head(scene: &Scene<'_>) -> Result<String, Stop> {
     Ok(scene.git(&["rev-parse", "HEAD"])?.trim().to_owned())
 }
 
-fn log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
+fn judge_log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
     use EffectKind::{Append, Delete, InsertAfter, Prepend, ReplaceSection, Write};
     let steps = [
         (Write, "notes/new.md"),
@@ -104,12 +106,12 @@ fn log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
         }
         made += 1;
         expected.push((path.to_owned(), head(&scene)?));
-        same(&expected, &entries(bench, &mut client)?, "after a mutation")?;
+        same_entries(&expected, &entries(bench, &mut client)?, "after a mutation")?;
         if made == 3 {
             scene.put("notes/person.md", "# A person's\n")?;
             scene.git(&["add", "notes/person.md"])?;
             scene.git(&["commit", "--quiet", "-m", "a person's"])?;
-            same(
+            same_entries(
                 &expected,
                 &entries(bench, &mut client)?,
                 "after a person's commit",
@@ -120,14 +122,14 @@ fn log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
         return Err(Stop::NotApplicable("the server has no such tools".into()));
     }
     client.close()?;
-    same(
+    same_entries(
         &expected,
         &entries(bench, &mut scene.start()?)?,
         "after a restart",
     )
 }
 
-fn same(expected: &[(String, String)], found: &[(String, String)], when: &str) -> Judgement {
+fn same_entries(expected: &[(String, String)], found: &[(String, String)], when: &str) -> Judgement {
     ensure(expected == found, || {
         let last = |entries: &[(String, String)]| entries.last().cloned();
         let count = (expected.len(), found.len());
@@ -139,7 +141,7 @@ fn same(expected: &[(String, String)], found: &[(String, String)], when: &str) -
     })
 }
 
-fn refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
+fn judge_refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT)])?;
     let mut client = scene.start()?;
     let first = With {
@@ -172,7 +174,7 @@ fn refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
             continue;
         };
         ensure(matches!(reply, Reply::Refused(_)), || {
-            format!("a call that must be refused was accepted: {}", call.arguments)
+            format!("an impossible call was accepted: {}", call.arguments)
         })?;
     }
     for tool in bench.subject.tools().filter(|tool| tool.mutating) {
@@ -180,12 +182,8 @@ fn refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
             client.call(tool, &arguments)?;
         }
     }
-    same(
-        &log,
-        &entries(bench, &mut client)?,
-        "after calls that were refused",
-    )?;
+    same_entries(&log, &entries(bench, &mut client)?, "after refused calls")?;
     ensure(before == scene.view()?, || {
-        "calls that were refused changed the library".into()
+        "refused calls changed the library".into()
     })
 }

@@ -1,5 +1,5 @@
-//! What an accepted mutation leaves behind: one commit, of one document, as the call says, in the log once; and that
-//! nothing else happens, least of all to what a person is at.
+//! Checks of mutations: an accepted one makes one commit of one document with one log entry, and changes nothing else,
+//! least of all a person's uncommitted work.
 
 mod commit;
 mod content;

@@ -1,4 +1,4 @@
-//! That nothing happens to what a person is at, in other documents and in the one at hand.
+//! Checks that a mutation preserves a person's uncommitted work, in other documents and in its own.
 
 use std::path::Path;
 
@@ -24,11 +24,12 @@ pub(super) const ONLY_ITS_DOCUMENT: Check = Check {
     guarantees: &["no-implicit-edits", "commit-per-mutation"],
     states: "A mutation touches no other document: not its bytes, its mode, its timestamp, nor its \
             staged changes.",
-    explains: "A person has staged changes, changes that are not staged, both in one document, new documents and a deletion. \
-               Each mutating call is made on yet another document. Everything of all others must be what it was: files \
-               with their stamps, index entries, `git status`, hooks and configuration; and the commit has none of it.",
+    explains: "A person has staged changes, unstaged changes, both in one document, new documents and a deletion. \
+               Makes each mutating call on yet another document. All other files with their timestamps, index entries, \
+               `git status`, hooks and configuration must be unchanged, and the commit must not contain the person's \
+               changes.",
     cases: |bench| cases(bench, &["-"]),
-    judge: only_its_document,
+    judge: judge_only_its_document,
     shrink: as_small_as_can_be,
 };
 
@@ -38,9 +39,9 @@ pub(super) const PERSON_UNCOMMITTED: Check = Check {
     guarantees: &["no-implicit-edits"],
     states: "A person's uncommitted changes are never lost, and never included in a commit of another \
             document.",
-    explains: "Each mutating call is made on a document that a person has changed, staged, both, or just made. Either the call \
-               is refused and nothing changes, or the person's bytes are in the history as a version of their own. No \
-               commit may have any other document in it.",
+    explains: "Makes each mutating call on a document that a person has changed, staged, both, or just created. Either \
+               the call is refused and changes nothing, or the history has the person's bytes as a version of their \
+               own. No commit may contain another document.",
     cases: |bench| {
         cases(
             bench,
@@ -53,17 +54,17 @@ pub(super) const PERSON_UNCOMMITTED: Check = Check {
             ],
         )
     },
-    judge: person_uncommitted,
+    judge: judge_person_uncommitted,
     shrink: as_small_as_can_be,
 };
 
-/// A document in a folder that is not there.
+/// Path of a document in a missing folder.
 const NEW: &str = "notes/made/deep.md";
 
-/// A change of a document that a person has left in this state.
+/// A change of a document in a git state.
 #[derive(Debug, Serialize, Deserialize)]
 struct Change {
-    /// Number of the effect in [`CHANGES`].
+    /// Index of the effect in [`CHANGES`].
     effect: usize,
     state: String,
 }
@@ -90,7 +91,7 @@ fn cases(bench: &Bench<'_>, states: &[&str]) -> Result<Vec<Case>, Stop> {
     Ok(cases)
 }
 
-fn only_its_document(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn judge_only_its_document(bench: &Bench<'_>, case: &Case) -> Judgement {
     let kind = CHANGES[case.read::<Change>()?.effect];
     let scene = person::at_work(bench)?;
     let paths: &[&str] = match kind {
@@ -121,14 +122,14 @@ fn only_its_document(bench: &Bench<'_>, case: &Case) -> Judgement {
         before.same_around(&after)?;
         before.same_control(&after)?;
         let (old, new) = (&before.view.library, &after.view.library);
-        same_lines("what is staged", &old.index, &new.index, path)?;
+        same_lines("the index", &old.index, &new.index, path)?;
         same_lines("`git status`", &old.status, &new.status, path)?;
         commits_only(&scene, old, path)?;
     }
     Ok(())
 }
 
-/// Fails unless both texts are the same but for lines about `path`.
+/// Fails if the texts differ in lines that do not end with `path`.
 pub(super) fn same_lines(what: &str, old: &str, new: &str, path: &str) -> Judgement {
     let others = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| !line.ends_with(path));
@@ -136,14 +137,14 @@ pub(super) fn same_lines(what: &str, old: &str, new: &str, path: &str) -> Judgem
     };
     let (old, new) = (others(old), others(new));
     ensure(old == new, || {
-        let gone = old.iter().filter(|line| !new.contains(line));
-        let came = new.iter().filter(|line| !old.contains(line));
-        let (gone, came): (Vec<_>, Vec<_>) = (gone.collect(), came.collect());
-        format!("{what} of other documents changed, from {gone:?} to {came:?}")
+        let removed = old.iter().filter(|line| !new.contains(line));
+        let added = new.iter().filter(|line| !old.contains(line));
+        let (removed, added): (Vec<_>, Vec<_>) = (removed.collect(), added.collect());
+        format!("{what} changed for other documents, from {removed:?} to {added:?}")
     })
 }
 
-/// Fails if a commit since `before` has another document than `path` in it.
+/// Fails if a commit since `before` changes a document other than `path`.
 fn commits_only(scene: &Scene<'_>, before: &Ledger, path: &str) -> Judgement {
     let last = before.commits.first().cloned().unwrap_or_default();
     let range = format!("{last}..HEAD");
@@ -153,11 +154,11 @@ fn commits_only(scene: &Scene<'_>, before: &Ledger, path: &str) -> Judgement {
     let other = changed.find(|name| Path::new(name) != Path::new(path));
     ensure(other.is_none(), || {
         let other = other.unwrap_or_default();
-        format!("a commit of a change of `{path}` has `{other}` in it, which a person has not committed")
+        format!("a commit for `{path}` also has a person's uncommitted changes of `{other}`")
     })
 }
 
-fn person_uncommitted(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn judge_person_uncommitted(bench: &Bench<'_>, case: &Case) -> Judgement {
     let change: Change = case.read()?;
     let kind = CHANGES[change.effect];
     let scene = person::at_work(bench)?;
@@ -191,7 +192,7 @@ fn person_uncommitted(bench: &Bench<'_>, case: &Case) -> Judgement {
     semantics::allowed(&call, Some(mine.as_bytes()), scene.read(path).as_deref())?;
     before.same_documents(&after, &[path])?;
     let (old, new) = (&before.view.library, &after.view.library);
-    same_lines("what is staged", &old.index, &new.index, path)?;
+    same_lines("the index", &old.index, &new.index, path)?;
     commits_only(&scene, old, path)?;
     let kept = new.commits_since(old).into_iter().any(|commit| {
         let blob = ledger::git(
@@ -202,7 +203,7 @@ fn person_uncommitted(bench: &Bench<'_>, case: &Case) -> Judgement {
     });
     ensure(kept, || {
         format!(
-            "what a person had in `{path}` ({}) is in no commit, and no longer in the folder",
+            "the person's version of `{path}` ({}) is neither in a commit nor in the folder",
             change.state
         )
     })

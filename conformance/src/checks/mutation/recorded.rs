@@ -1,4 +1,4 @@
-//! That each mutation is recorded once where a contract has no tool that tells its log.
+//! Checks that each mutation is recorded once, for contracts without a log tool.
 
 use serde_json::{Value, json};
 use tabellion_runtime::spec::ResourceSpec;
@@ -24,16 +24,16 @@ pub(super) const CHECK: Check = Check {
         "commit-per-edit",
     ],
     states: "An accepted mutation is recorded once, a refused one not at all.",
-    explains: "A mutation of every effect that takes no section's id is made, with calls that must be refused in between. A \
-               contract that has a resource with a list of what happened at which time has its log there: it must have one \
-               entry more after each mutation, also after a restart. Otherwise git's log is all there is: there must be one \
-               commit more, whose message names the document.",
+    explains: "Makes a mutation of every effect that takes no section id, with invalid calls in between. If the \
+               contract has a resource with a list of items with times, that list is the log: it must have one new \
+               entry after each mutation, and the same entries after a restart. Otherwise git's log is the record: it \
+               must have one new commit, whose message names the document.",
     cases: |_| Ok(Case::only()),
     judge,
     shrink: as_small_as_can_be,
 };
 
-/// The resource that lists what happened: one of a list whose items have a time.
+/// Returns the resource that is the log: its schema has a list whose items have a time.
 fn resource(subject: &Subject) -> Option<&'static ResourceSpec> {
     let has_times = |schema: &Value| {
         let mut members = schema["properties"].as_object().into_iter().flatten();
@@ -46,14 +46,14 @@ fn resource(subject: &Subject) -> Option<&'static ResourceSpec> {
     resources.find(|resource| has_times(&resource.schema.wire()))
 }
 
-/// What the log has.
+/// Reads the entries of the log.
 fn entries(client: &mut Client<'_>, resource: &ResourceSpec) -> Result<Vec<Value>, Stop> {
     let message = client.request("resources/read", json!({ "uri": resource.uri }))?;
     let text = message.pointer("/result/contents/0/text").and_then(Value::as_str);
     let text = text.ok_or_else(|| fail(format!("`{}` can't be read: {}", resource.uri, message["error"])))?;
-    let told: Value =
+    let response: Value =
         serde_json::from_str(text).map_err(|_| fail(format!("`{}` is not JSON", resource.uri)))?;
-    let mut lists = told
+    let mut lists = response
         .as_object()
         .into_iter()
         .flatten()
@@ -69,11 +69,11 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
         content: "recorded",
         target: "Recorded",
     };
-    let is_tried = |call: &Call| {
+    let is_tested = |call: &Call| {
         let effect = call.tool.effect(&call.arguments);
         call.tool.mutating && effect.is_some_and(|effect| effect.section.is_none())
     };
-    let calls: Vec<_> = subject.requests(with).into_iter().filter(is_tried).collect();
+    let calls: Vec<_> = subject.requests(with).into_iter().filter(is_tested).collect();
     if calls.is_empty() {
         return Err(Stop::NotApplicable("the server has no such tools".into()));
     }
@@ -98,7 +98,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
             format!("`{}` made {commits} commits instead of one", call.tool.name)
         })?;
         match log {
-            Some(log) => one_more(&mut expected, entries(&mut client, log)?, call.tool.name)?,
+            Some(log) => ensure_one_more(&mut expected, entries(&mut client, log)?, call.tool.name)?,
             None => {
                 let message = scene.git(&["log", "--max-count=1", "--format=%B"])?;
                 ensure(message.contains(&call.path()), || {
@@ -115,20 +115,20 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
         return Ok(());
     };
     ensure(entries(&mut scene.start()?, log)? == expected, || {
-        "after a restart the log is another".into()
+        "a restart changed the log".into()
     })
 }
 
-/// Fails unless the log is what it was, and has one entry more at one of its ends.
-fn one_more(known: &mut Vec<Value>, told: Vec<Value>, tool: &str) -> Judgement {
-    let (old, new) = (known.len(), told.len());
+/// Fails unless `found` is `known` with one new entry at either end.
+fn ensure_one_more(known: &mut Vec<Value>, found: Vec<Value>, tool: &str) -> Judgement {
+    let (old, new) = (known.len(), found.len());
     ensure(new == old + 1, || {
-        format!("after `{tool}` the log has {new} entries, where it had {old}")
+        format!("`{tool}` changed the number of log entries from {old} to {new}")
     })?;
-    ensure(told[..old] == known[..] || told[1..] == known[..], || {
-        format!("after `{tool}` other entries of the log are not what they were")
+    ensure(found[..old] == known[..] || found[1..] == known[..], || {
+        format!("`{tool}` changed earlier log entries")
     })?;
-    *known = told;
+    *known = found;
     Ok(())
 }
 
@@ -137,10 +137,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_that_is_missing_doubled_or_changed_shows() {
-        let judged = |told: &[i32]| {
+    fn a_missing_duplicate_or_changed_entry_fails() {
+        let judged = |found: &[i32]| {
             let mut known = vec![json!(1), json!(2)];
-            one_more(&mut known, told.iter().map(|it| json!(it)).collect(), "x").is_ok()
+            ensure_one_more(&mut known, found.iter().map(|it| json!(it)).collect(), "x").is_ok()
         };
         assert!(judged(&[1, 2, 3]) && judged(&[3, 1, 2]));
         for wrong in [&[1, 2][..], &[1, 2, 3, 3], &[1, 9, 3], &[]] {

@@ -1,4 +1,4 @@
-//! Many mutations, one after the other: as many commits and entries, and a repository that is sound.
+//! Checks a sequence of mutations: as many commits and log entries, and a sound repository.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,22 +19,22 @@ pub(super) const SEQUENCE: Check = Check {
     guarantees: &["commit-per-mutation", "log-entry-per-mutation", "returns-commit"],
     states: "Ten mutations are ten commits in a straight line and ten log entries, and the repository \
             is sound.",
-    explains: "Ten mutations, chosen at random from the seed, are made on a few documents. After each, the document must be \
-               what the call says. At the end git is asked: ten commits, each with one parent, in the order of the log's \
-               entries; `git fsck --strict` and `git status` find nothing.",
+    explains: "Makes ten random mutations of a few documents. Each must have its declared effect. At the end git must \
+               have ten commits, each with one parent, in the order of the log entries, and `git fsck --strict` and \
+               `git status` must print nothing.",
     cases,
     judge,
-    shrink: fewer_steps::<Step>,
+    shrink: fewer_steps::<MutationStep>,
 };
 
 const PATHS: [&str; 3] = ["notes/plan.md", "notes/other.md", "notes/new.md"];
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Step {
-    /// Number of the effect in [`CHANGES`].
+struct MutationStep {
+    /// Index of the effect in [`CHANGES`].
     effect: usize,
-    /// Number of the path in [`PATHS`].
+    /// Index of the path in [`PATHS`].
     path: usize,
     content: String,
 }
@@ -46,8 +46,8 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         return Ok(Vec::new());
     }
     let mut dice = bench.dice("mutation/sequence");
-    let mut steps = || -> Vec<Step> {
-        let step = |number| Step {
+    let mut steps = || -> Vec<MutationStep> {
+        let step = |number| MutationStep {
             effect: known[dice.usize(..known.len())],
             path: dice.usize(..PATHS.len()),
             content: format!("## Part {number}\n\ntext {number}\n\n## Scope\n\nscope {number}\n"),
@@ -59,12 +59,12 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let steps: Vec<Step> = case.read()?;
+    let steps: Vec<MutationStep> = case.read()?;
     let scene = bench.scene(&[(PATHS[0], DOCUMENT), (PATHS[1], DOCUMENT)])?;
     let mut client = scene.start()?;
     let before = scene.view()?.library;
     let mut paths = Vec::new();
-    for Step {
+    for MutationStep {
         effect,
         path,
         content,
@@ -78,17 +78,17 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         };
         let call = bench.subject.request(CHANGES[*effect], with);
         let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
-        let held = scene.read(path);
-        let can_be_made = semantics::change(&call, held.as_deref()).is_ok();
+        let before_call = scene.read(path);
+        let is_possible = semantics::change(&call, before_call.as_deref()).is_ok();
         let Some(reply) = client.make_if_possible(&call)? else {
             continue;
         };
         match reply {
             Reply::Done(_) => {
-                semantics::allowed(&call, held.as_deref(), scene.read(path).as_deref())?;
+                semantics::allowed(&call, before_call.as_deref(), scene.read(path).as_deref())?;
                 paths.push(path.to_owned());
             }
-            Reply::Refused(refusal) if can_be_made => {
+            Reply::Refused(refusal) if is_possible => {
                 let what = semantics::words(Some(CHANGES[*effect]));
                 return Err(fail(format!(
                     "{what} of `{path}` was refused: {}",
@@ -106,14 +106,14 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     })?;
     let range = format!("{}..HEAD", before.commits.first().cloned().unwrap_or_default());
     let merges = ledger::git(&scene.library(), &["rev-list", "--min-parents=2", &range])?;
-    ensure(merges.is_empty(), || "the history is no straight line".into())?;
+    ensure(merges.is_empty(), || "the history has a merge commit".into())?;
     ensure(after.status.is_empty(), || {
-        format!("git finds changes that are not committed: {}", after.status)
+        format!("`git status` lists uncommitted changes: {}", after.status)
     })?;
     let sound = ledger::fsck(&scene.library());
     ensure(sound.is_ok(), || {
         let why = sound.err().map(|error| error.to_string()).unwrap_or_default();
-        format!("the repository is no longer sound: {why}")
+        format!("`git fsck` finds an error: {why}")
     })?;
     let entries = match log::entries(bench, &mut client) {
         Err(Stop::NotApplicable(_)) => return Ok(()),
@@ -121,6 +121,6 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     };
     let expected: Vec<_> = paths.into_iter().zip(commits).collect();
     ensure(entries == expected, || {
-        format!("the log says {entries:?} where the history has {expected:?}")
+        format!("the log has {entries:?}, but the history has {expected:?}")
     })
 }

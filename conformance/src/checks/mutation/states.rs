@@ -1,4 +1,4 @@
-//! Repositories in the middle of an operation, or with a lock.
+//! Checks mutations in repositories with an unfinished git operation or a lock.
 
 use serde_json::json;
 use tabellion_runtime::spec::EffectKind;
@@ -20,12 +20,12 @@ pub(super) const ODD_REPOSITORY: Check = Check {
     id: "mutation/odd-repository",
     severity: Severity::Must,
     guarantees: &["no-implicit-edits", "no-partial-application"],
-    states: "Whatever state a repository is in, a mutation is done completely or refused, and disturbs \
-            nothing in it.",
-    explains: "HEAD is detached, or on a branch without commits; a merge, a rebase or a cherry-pick waits for a person; another \
-               program holds one of git's locks. Either each mutating call is refused and not a byte changes, or it is done as \
-               ever: one commit on HEAD, of its document alone. What the person was at stays as it was: other documents, what \
-               is staged, merge heads, the locks.",
+    states: "Whatever the repository's state, a mutation is done completely or refused, and disturbs \
+            nothing else in it.",
+    explains: "HEAD is detached, or on a branch without commits; a merge, a rebase or a cherry-pick is unfinished; or \
+               another program holds one of git's locks. Each mutating call must be refused and change no byte, or \
+               succeed with one commit on HEAD, of its document alone. Other documents, the index, merge heads and \
+               locks must be unchanged.",
     cases,
     judge,
     shrink: as_small_as_can_be,
@@ -33,13 +33,13 @@ pub(super) const ODD_REPOSITORY: Check = Check {
 
 const DOCUMENT: &str = "notes/plan.md";
 const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
-/// The document that a merge is about.
+/// Path of the document on which the merged branches disagree.
 const CONTESTED: &str = "README.md";
 
-/// A state of a repository: its name, and how git brings it about. A command that begins with `!` is expected to fail.
+/// A state of a repository: its name and the git commands that create it. A command after `!` must fail.
 type State = (&'static str, &'static [&'static [&'static str]]);
 
-/// Two branches that disagree on [`CONTESTED`]; git is then asked to bring them together.
+/// States of a repository with two branches that disagree on [`CONTESTED`].
 const STATES: [State; 8] = [
     ("a detached HEAD", &[&["checkout", "--quiet", "--detach"]]),
     (
@@ -62,7 +62,7 @@ const STATES: [State; 8] = [
     ),
     ("a bisection", &[&["bisect", "start"]]),
 ];
-/// Files of git's that another program may have locked. Without the first two no commit can be made as git makes them.
+/// Files of git that another program may have locked. Without the first two, git makes no commit.
 const LOCKS: [&str; 3] = ["index", "refs/heads/main", "HEAD"];
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
@@ -89,15 +89,15 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             target: "## Scope",
         };
         if let Some(call) = bench.subject.request(kind, with) {
-            one(bench, &state, &call)?;
+            judge_call(bench, &state, &call)?;
         }
     }
     Ok(())
 }
 
-fn one(bench: &Bench<'_>, state: &str, call: &Call) -> Judgement {
+fn judge_call(bench: &Bench<'_>, state: &str, call: &Call) -> Judgement {
     let scene = bench.scene(&[(DOCUMENT, TEXT), (CONTESTED, "# Library\n")])?;
-    bring_about(&scene, state)?;
+    enter_state(&scene, state)?;
     let mut client = scene.start()?;
     let before = Moment::of(&scene)?;
     let reply = client.make(call)?;
@@ -107,16 +107,16 @@ fn one(bench: &Bench<'_>, state: &str, call: &Call) -> Judgement {
     } else {
         let is_locked_out = bench.subject.should_commit() && LOCKS[..2].contains(&state);
         ensure(!is_locked_out, || {
-            format!("the call was accepted although another program has git's lock of {state}")
+            format!("the call was accepted although another program holds git's lock of {state}")
         })?;
-        done(bench, &scene, call, &before, &after)?;
+        judge_accepted(bench, &scene, call, &before, &after)?;
     }
     client.request("tools/list", json!({}))?;
     Ok(())
 }
 
 /// Brings the repository into a state.
-fn bring_about(scene: &Scene<'_>, state: &str) -> Result<(), Stop> {
+fn enter_state(scene: &Scene<'_>, state: &str) -> Result<(), Stop> {
     let Some((_, commands)) = STATES.iter().find(|(name, _)| *name == state) else {
         scene.trace(format!("another program locks git's {state}"));
         return Ok(std::fs::write(scene.path(&format!(".git/{state}.lock")), "")?);
@@ -138,8 +138,14 @@ fn bring_about(scene: &Scene<'_>, state: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Judges a call that was accepted.
-fn done(bench: &Bench<'_>, scene: &Scene<'_>, call: &Call, before: &Moment, after: &Moment) -> Judgement {
+/// Judges an accepted call.
+fn judge_accepted(
+    bench: &Bench<'_>,
+    scene: &Scene<'_>,
+    call: &Call,
+    before: &Moment,
+    after: &Moment,
+) -> Judgement {
     let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
     let found = scene.read(DOCUMENT);
     semantics::allowed(call, Some(TEXT.as_bytes()), found.as_deref())?;
@@ -151,12 +157,12 @@ fn done(bench: &Bench<'_>, scene: &Scene<'_>, call: &Call, before: &Moment, afte
         return Ok(());
     }
     let (old, new) = (&before.view.library, &after.view.library);
-    same_lines("what is staged", &old.index, &new.index, DOCUMENT)?;
+    same_lines("the index", &old.index, &new.index, DOCUMENT)?;
     same_lines("`git status`", &old.status, &new.status, DOCUMENT)?;
     let made = new.commits_since(old).len();
-    // Where nothing was committed, the document was a person's uncommitted work, and may be kept by itself first.
-    let most = if old.commits.is_empty() { 2 } else { 1 };
-    ensure((1..=most).contains(&made), || {
+    // On a branch without commits the document is uncommitted, so the server may adopt it in a commit of its own.
+    let max_commits = if old.commits.is_empty() { 2 } else { 1 };
+    ensure((1..=max_commits).contains(&made), || {
         format!("{made} commits were made instead of one")
     })?;
     let committed = ledger::git(
@@ -166,7 +172,7 @@ fn done(bench: &Bench<'_>, scene: &Scene<'_>, call: &Call, before: &Moment, afte
     .ok();
     ensure(committed.map(String::into_bytes) == found, || {
         format!(
-            "the commit does not have what {} made of `{DOCUMENT}`",
+            "the commit does not have the result of {} of `{DOCUMENT}`",
             semantics::words(kind)
         )
     })?;

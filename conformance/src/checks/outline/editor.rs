@@ -1,7 +1,7 @@
-//! A client of a contract about sections: its tools by their effects, and its words for ids, headings and positions.
+//! A client for contracts with sections, which finds tools by effect and member names for ids, headings and positions.
 //!
-//! A contract says where requests have them. Answers have them under the same names; the tool that lists all sections is
-//! the reading one whose answer has a list of what has an id.
+//! The contract declares the members of requests; responses use the same names. The tool that lists all sections is the
+//! non-mutating tool whose response has a list of items with an id.
 
 use serde_json::{Value, json};
 use tabellion_runtime::{
@@ -24,44 +24,44 @@ pub(in crate::checks) struct Editor<'a> {
     /// The client.
     pub(in crate::checks) client: Client<'a>,
     subject: &'a Subject,
-    words: Words,
+    names: MemberNames,
 }
 
-/// Names of members.
+/// Names of members in requests and responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Words {
+struct MemberNames {
     id: String,
     heading: String,
     position: String,
-    /// The content of a section that is read.
+    /// Pointer to a section's content in the response of the reading tool.
     content: &'static str,
-    /// The tool that lists all.
+    /// Name of the tool that lists all sections.
     list: &'static str,
-    /// Its list.
+    /// Member of its response with the list.
     entries: String,
 }
 
-/// A section as it is listed.
+/// A section in the list.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::checks) struct Entry {
-    /// Its id.
+    /// Id of the section.
     pub(in crate::checks) id: String,
-    /// Its heading.
+    /// Heading of the section.
     pub(in crate::checks) heading: String,
 }
 
-/// A section as it is read.
+/// A section as the reading tool returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::checks) struct Read {
-    /// Its heading.
+pub(in crate::checks) struct SectionContent {
+    /// Heading of the section.
     pub(in crate::checks) heading: String,
-    /// Its own text.
+    /// Text of the section, without its heading and nested sections.
     pub(in crate::checks) content: String,
-    /// Its place among all sections.
+    /// Position among all sections.
     pub(in crate::checks) position: usize,
 }
 
-impl Words {
+impl MemberNames {
     fn of(subject: &Subject) -> Option<Self> {
         let name = |pointer: Option<&str>| Some(pointer?.trim_start_matches('/').to_owned());
         let (_, read) = subject.tool_with(EffectKind::ReadSection)?;
@@ -90,44 +90,47 @@ impl<'a> Editor<'a> {
     /// Starts a server over the library of `scene`.
     ///
     /// # Errors
-    /// When it does not start, or its contract is not about sections.
+    /// The server does not start, or its contract has no sections.
     pub(in crate::checks) fn start(subject: &'a Subject, scene: &Scene<'a>) -> Result<Self, Stop> {
-        let words = Words::of(subject);
-        let words =
-            words.ok_or_else(|| Stop::NotApplicable("the server has no tools that edit sections".into()))?;
+        let names = MemberNames::of(subject);
+        let names =
+            names.ok_or_else(|| Stop::NotApplicable("the server has no tools that edit sections".into()))?;
         Ok(Self {
             client: scene.start()?,
             subject,
-            words,
+            names,
         })
     }
 
-    /// All sections, in their order.
+    /// Lists all sections in order.
     ///
     /// # Errors
-    /// When they are not told, or their positions are not their places.
+    /// The server lists no sections, or a section with a wrong position.
     pub(in crate::checks) fn list(&mut self) -> Result<Vec<Entry>, Stop> {
-        let tool = self.subject.contract.tool(self.words.list);
-        let tool = tool.ok_or_else(|| Stop::Harness("the tool that lists is gone".into()))?;
+        let tool = self.subject.contract.tool(self.names.list);
+        let tool = tool.ok_or_else(|| Stop::Harness("the contract has lost its listing tool".into()))?;
         let response = match self.client.call(tool, &json!({}))? {
             Reply::Done(done) => done.response,
             Reply::Refused(refusal) => {
-                return Err(fail(format!("the sections were not listed: {}", refusal.message)));
+                return Err(fail(format!(
+                    "listing the sections was refused: {}",
+                    refusal.message
+                )));
             }
         };
-        let Words {
+        let MemberNames {
             id,
             heading,
             position,
             entries,
             ..
-        } = &self.words;
+        } = &self.names;
         let listed = response[entries].as_array();
-        let listed = listed.ok_or_else(|| fail("the answer has no list of sections"))?;
-        let entry = |(place, entry): (usize, &Value)| {
-            if entry[position] != place {
+        let listed = listed.ok_or_else(|| fail("the response has no list of sections"))?;
+        let entry = |(index, entry): (usize, &Value)| {
+            if entry[position] != index {
                 return Err(fail(format!(
-                    "number {place} of the list says {} of its position",
+                    "entry {index} of the list has position {}",
                     entry[position]
                 )));
             }
@@ -139,12 +142,12 @@ impl<'a> Editor<'a> {
         listed.iter().enumerate().map(entry).collect()
     }
 
-    /// A section; `None` where the server refuses to read it.
+    /// Reads a section; `None` if the server refuses.
     ///
     /// # Errors
-    /// When there is no answer.
-    pub(in crate::checks) fn read(&mut self, id: &str) -> Result<Option<Read>, Stop> {
-        let content = self.words.content;
+    /// The server does not answer.
+    pub(in crate::checks) fn read(&mut self, id: &str) -> Result<Option<SectionContent>, Stop> {
+        let content = self.names.content;
         let reply = self.make(EffectKind::ReadSection, |effect, arguments| {
             put(arguments, effect.section.unwrap_or_default(), id.into());
         })?;
@@ -153,21 +156,21 @@ impl<'a> Editor<'a> {
         };
         let response = done.response;
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(String::from);
-        let position = response[&self.words.position].as_u64();
-        Ok(Some(Read {
-            heading: text(response.get(&self.words.heading)).unwrap_or_default(),
+        let position = response[&self.names.position].as_u64();
+        Ok(Some(SectionContent {
+            heading: text(response.get(&self.names.heading)).unwrap_or_default(),
             content: text(response.pointer(content))
-                .ok_or_else(|| fail("the answer has no section's text"))?,
+                .ok_or_else(|| fail("the response has no section content"))?,
             position: position
                 .and_then(|it| usize::try_from(it).ok())
                 .unwrap_or(usize::MAX),
         }))
     }
 
-    /// Puts a section at a position.
+    /// Inserts a section at a position.
     ///
     /// # Errors
-    /// As all calls: when there is no answer.
+    /// The server does not answer.
     pub(in crate::checks) fn insert(
         &mut self,
         heading: &str,
@@ -181,16 +184,16 @@ impl<'a> Editor<'a> {
         })
     }
 
-    /// The id of a section that was inserted.
+    /// Returns the id of an inserted section.
     pub(in crate::checks) fn id_of(&self, inserted: &Reply) -> Option<String> {
         let response = &inserted.done()?.response;
-        Some(response[&self.words.id].as_str()?.to_owned())
+        Some(response[&self.names.id].as_str()?.to_owned())
     }
 
-    /// Gives a section another text.
+    /// Replaces the text of a section.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// The server does not answer.
     pub(in crate::checks) fn update(&mut self, id: &str, content: &str) -> Result<Reply, Stop> {
         self.make(EffectKind::UpdateSection, |effect, arguments| {
             put(arguments, effect.section.unwrap_or_default(), id.into());
@@ -201,17 +204,17 @@ impl<'a> Editor<'a> {
     /// Deletes a section.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// The server does not answer.
     pub(in crate::checks) fn delete(&mut self, id: &str) -> Result<Reply, Stop> {
         self.make(EffectKind::DeleteSection, |effect, arguments| {
             put(arguments, effect.section.unwrap_or_default(), id.into());
         })
     }
 
-    /// Moves a section to where it then has this position.
+    /// Moves a section so that it then has `position`.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// The server does not answer.
     pub(in crate::checks) fn relocate(&mut self, id: &str, position: usize) -> Result<Reply, Stop> {
         self.make(EffectKind::MoveSection, |effect, arguments| {
             put(arguments, effect.section.unwrap_or_default(), id.into());
@@ -222,15 +225,15 @@ impl<'a> Editor<'a> {
     /// Undoes the last change.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// The server does not answer.
     pub(in crate::checks) fn undo(&mut self) -> Result<Reply, Stop> {
         self.make(EffectKind::Undo, |_, _| ())
     }
 
-    /// Makes the last change that was undone again.
+    /// Redoes the last undone change.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// The server does not answer.
     pub(in crate::checks) fn redo(&mut self) -> Result<Reply, Stop> {
         self.make(EffectKind::Redo, |_, _| ())
     }
@@ -246,8 +249,8 @@ impl<'a> Editor<'a> {
     }
 }
 
-/// Fails if a call that must be accepted was not.
-pub(in crate::checks) fn accepted(reply: &Reply, what: &str) -> Result<(), Stop> {
+/// Fails if the call was refused.
+pub(in crate::checks) fn ensure_accepted(reply: &Reply, what: &str) -> Result<(), Stop> {
     match reply {
         Reply::Done(_) => Ok(()),
         Reply::Refused(refusal) => Err(fail(format!("{what} was refused: {}", refusal.message))),
@@ -260,16 +263,16 @@ mod tests {
     use tabellion_contracts::safe_markdown_editor::CONTRACT;
 
     #[test]
-    fn a_contracts_own_words_are_found() {
+    fn member_names_are_those_of_the_contract() {
         let subject = Subject::new(&CONTRACT, vec!["false".into()]);
-        let words = Words::of(&subject).unwrap();
+        let names = MemberNames::of(&subject).unwrap();
         let found = [
-            &*words.id,
-            &words.heading,
-            &words.position,
-            words.content,
-            words.list,
-            &words.entries,
+            &*names.id,
+            &names.heading,
+            &names.position,
+            names.content,
+            names.list,
+            &names.entries,
         ];
         assert_eq!(
             found,

@@ -1,8 +1,8 @@
-//! What is read of a section and given back changes nothing.
+//! Checks that updating a section with its own content changes nothing.
 
 use super::{
-    editor::accepted,
-    samples::{self, begin, held, sections},
+    editor::ensure_accepted,
+    samples::{self, commit_document, document_text, sections},
 };
 use crate::{
     check::{Bench, Case, Check, Severity},
@@ -17,35 +17,35 @@ pub(super) const CHECK: Check = Check {
     guarantees: &["get-update-identity"],
     states: "Updating a section with the content that was read leaves the document unchanged, byte for \
             byte.",
-    explains: "Each section of a table of documents (line endings of all kinds, no final newline, fences, front matter, odd \
-               characters) is read and updated with exactly that. What was read must be the section's own text, without its \
-               heading and the sections in it, and not a byte of the document may change.",
+    explains: "Reads each section of a table of documents (line endings of all kinds, no final newline, fences, front \
+               matter, unusual characters) and updates it with the content that was read. The content must be the \
+               section's own text, without its heading and nested sections, and no byte of the document may change.",
     cases: samples::cases,
     judge,
     shrink: samples::shrink,
 };
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    samples::each(bench, case, |scene, editor, document| {
+    samples::for_each_document(bench, case, |scene, editor, document| {
         let text = document.text();
-        begin(scene, &text)?;
-        let seen = sections(&text);
-        for (entry, section) in editor.list()?.iter().zip(&seen).take(bench.pick(4, 100)) {
+        commit_document(scene, &text)?;
+        let parsed = sections(&text);
+        for (entry, section) in editor.list()?.iter().zip(&parsed).take(bench.pick(4, 100)) {
             let read = editor.read(&entry.id)?;
             let read = read.ok_or_else(|| fail(format!("the section {:?} can't be read", entry.heading)))?;
             ensure(
-                read.heading == section.heading && seen[read.position.min(seen.len() - 1)] == *section,
+                read.heading == section.heading && parsed[read.position.min(parsed.len() - 1)] == *section,
                 || {
                     format!(
-                        "what is read is {:?} at {}, and was asked for is {:?}",
+                        "the response has section {:?} at {} instead of {:?}",
                         read.heading, read.position, section.heading
                     )
                 },
             )?;
             let own = &text[section.own.clone()];
-            ensure(bare(own) == bare(&read.content), || {
+            ensure(trimmed(own) == trimmed(&read.content), || {
                 format!(
-                    "the text of {:?} is {own:?}, and {:?} was read",
+                    "the content of {:?} is {:?} instead of {own:?}",
                     section.heading, read.content
                 )
             })?;
@@ -53,11 +53,11 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             if samples::may_refuse(document) && matches!(reply, Reply::Refused(_)) {
                 continue;
             }
-            accepted(&reply, "an update with what was read")?;
-            let after = held(scene);
+            ensure_accepted(&reply, "an update with the content that was read")?;
+            let after = document_text(scene);
             if after != text {
                 let what = format!(
-                    "{:?} was updated with what was read of it, and is not what it was",
+                    "an update of {:?} with its own content changed the document",
                     section.heading
                 );
                 return Err(fail(what).showing(DOCUMENT, Some(text.as_bytes()), Some(after.as_bytes())));
@@ -67,7 +67,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     })
 }
 
-/// Without line endings before it, and blanks after it.
-fn bare(text: &str) -> &str {
+/// Trims line endings at the start and whitespace at the end.
+fn trimmed(text: &str) -> &str {
     text.trim_start_matches(['\r', '\n']).trim_end()
 }

@@ -1,8 +1,8 @@
-//! What an edit of a section is not about stays, byte for byte.
+//! Checks that an edit of a section preserves every byte outside it.
 
 use super::{
-    editor::accepted,
-    samples::{self, SectionView, begin, held, sections},
+    editor::ensure_accepted,
+    samples::{self, SectionView, commit_document, document_text, sections},
 };
 use crate::{
     check::{Bench, Case, Check, Severity},
@@ -15,64 +15,63 @@ pub(super) const CHECK: Check = Check {
     id: "outline/inside",
     severity: Severity::Must,
     guarantees: &["edits-stay-inside"],
-    states: "An edit of a section changes only that section: every other byte of the document stays.",
-    explains: "On a table of documents sections are updated, inserted, deleted and moved. Where the section begins and ends is \
-               said by a parser of the tester. What stood before and after must be there, byte for byte, and what came must \
-               stand between; line endings may be put around it. A section that moves takes all its bytes with it.",
+    states: "An edit of a section changes only that section: every other byte of the document is unchanged.",
+    explains: "Updates, inserts, deletes and moves sections in a table of documents. The suite's own parser locates \
+               the section. The bytes before and after it must be unchanged, with the new text between them; line \
+               endings may be added around it. A moved section keeps all its bytes.",
     cases: samples::cases,
     judge,
     shrink: samples::shrink,
 };
 
 const TEXTS: [&str; 4] = ["New text.\n", "- a\n- b", "", "été\n\n```\n# no heading\n```\n"];
-/// How many bytes of line endings may be added or removed where parts of a document meet.
+/// Maximum number of bytes of line endings added or removed between parts of a document.
 const MAX_ENDING_BYTES: usize = 8;
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    samples::each(bench, case, |scene, editor, document| {
+    samples::for_each_document(bench, case, |scene, editor, document| {
         let text = document.text();
-        let seen = sections(&text);
-        for (number, section) in seen.iter().enumerate().take(bench.pick(2, 20)) {
+        let parsed = sections(&text);
+        for (number, section) in parsed.iter().enumerate().take(bench.pick(2, 20)) {
             let new = TEXTS[number % TEXTS.len()];
-            let last = seen.len() - 1;
-            // What each edit does, and whether the document may be what it is afterwards.
+            let last = parsed.len() - 1;
             let edits: [(&str, usize); 4] = [
                 ("update", 0),
                 ("insertion", 0),
                 ("deletion", 0),
                 ("move", if number == 0 { last } else { 0 }),
             ];
-            for (what, to) in edits {
-                begin(scene, &text)?;
+            for (kind, to) in edits {
+                commit_document(scene, &text)?;
                 let list = editor.list()?;
                 let Some(entry) = list.get(number) else {
                     return Err(fail(format!("the section {:?} is not listed", section.heading)));
                 };
-                let reply = match what {
+                let reply = match kind {
                     "update" => editor.update(&entry.id, new)?,
                     "insertion" => editor.insert("New one", new, number)?,
                     "deletion" => editor.delete(&entry.id)?,
-                    _ if to + section.size > seen.len() => continue,
+                    _ if to + section.size > parsed.len() => continue,
                     _ => editor.relocate(&entry.id, to)?,
                 };
                 if samples::may_refuse(document) && matches!(reply, Reply::Refused(_)) {
                     continue;
                 }
-                accepted(&reply, &format!("{what} of {:?}", section.heading))?;
-                let after = held(scene);
-                let wrong = match what {
+                ensure_accepted(&reply, &format!("{kind} of {:?}", section.heading))?;
+                let after = document_text(scene);
+                let wrong = match kind {
                     "update" => updated(&text, section, new, &after),
-                    "insertion" => spliced(&text, &(section.start..section.start), &after, |came| {
-                        came.contains("New one")
-                            && came.contains(new.trim_end())
-                            && came.len() <= "# New one".len() + 6 + new.len() + MAX_ENDING_BYTES
+                    "insertion" => spliced(&text, &(section.start..section.start), &after, |inserted| {
+                        inserted.contains("New one")
+                            && inserted.contains(new.trim_end())
+                            && inserted.len() <= "# New one".len() + 6 + new.len() + MAX_ENDING_BYTES
                     }),
                     "deletion" => without(&text, section, &after),
                     _ => moved(&text, section, &after),
                 };
                 if let Some(wrong) = wrong {
-                    let what = format!("{what} of {:?} in {}: {wrong}", section.heading, document.name);
-                    return Err(shown(&text, &after, &what));
+                    let what = format!("{kind} of {:?} in {}: {wrong}", section.heading, document.name);
+                    return Err(failure(&text, &after, &what));
                 }
             }
         }
@@ -80,59 +79,61 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     })
 }
 
-fn shown(before: &str, after: &str, what: &str) -> Stop {
+fn failure(before: &str, after: &str, what: &str) -> Stop {
     fail(what).showing(DOCUMENT, Some(before.as_bytes()), Some(after.as_bytes()))
 }
 
-/// What is wrong if `after` is not `before` with something in the place of `at` that may stand there.
+/// Returns an error unless `after` is `before` with the range `at` replaced by a text that `is_allowed` accepts.
 fn spliced(
     before: &str,
     at: &std::ops::Range<usize>,
     after: &str,
-    may_stand: impl Fn(&str) -> bool,
+    is_allowed: impl Fn(&str) -> bool,
 ) -> Option<&'static str> {
     let Some(rest) = after.strip_prefix(&before[..at.start]) else {
-        return Some("what stood before it is not what it was");
+        return Some("the bytes before the section have changed");
     };
-    let Some(came) = rest.strip_suffix(&before[at.end..]) else {
-        return Some("what stood after it is not what it was");
+    let Some(inserted) = rest.strip_suffix(&before[at.end..]) else {
+        return Some("the bytes after the section have changed");
     };
-    (!may_stand(came)).then_some("what stands there is not what was given")
+    (!is_allowed(inserted)).then_some("the document does not have the given text")
 }
 
-/// What is wrong if `after` is not `before` with another own text of the section. Blanks around the text may be kept.
+/// Returns an error unless `after` is `before` with `new` as the section's own text. Blanks around the text may remain.
 fn updated(before: &str, section: &SectionView, new: &str, after: &str) -> Option<&'static str> {
     let old = &before[section.own.clone()];
     let blanks = old.len() - old.trim().len();
-    spliced(before, &section.own, after, |came| {
-        came.trim() == new.trim() && came.len() <= new.len() + blanks + MAX_ENDING_BYTES
+    spliced(before, &section.own, after, |inserted| {
+        inserted.trim() == new.trim() && inserted.len() <= new.len() + blanks + MAX_ENDING_BYTES
     })
 }
 
-/// What is wrong if `after` is not `before` without the section.
+/// Returns an error unless `after` is `before` without the section.
 fn without(before: &str, section: &SectionView, after: &str) -> Option<&'static str> {
     let (left, right) = (&before[..section.start], &before[section.end..]);
     let Some(rest) = after.strip_suffix(right) else {
-        return Some("what stood after it is not what it was");
+        return Some("the bytes after the section have changed");
     };
-    let is_left = rest.trim_end_matches(ENDINGS) == left.trim_end_matches(ENDINGS);
-    let is_near = rest.len().abs_diff(left.len()) <= MAX_ENDING_BYTES;
-    (!is_left || !is_near).then_some("what stood before it is not what it was, or something of it is left")
+    let is_prefix = rest.trim_end_matches(ENDINGS) == left.trim_end_matches(ENDINGS);
+    let has_similar_length = rest.len().abs_diff(left.len()) <= MAX_ENDING_BYTES;
+    (!is_prefix || !has_similar_length)
+        .then_some("the bytes before the section have changed, or part of the section remains")
 }
 
 const ENDINGS: [char; 2] = ['\r', '\n'];
 
-/// What is wrong if `after` is not `before` with the section in another place.
+/// Returns an error unless `after` is `before` with the section at another position.
 fn moved(before: &str, section: &SectionView, after: &str) -> Option<&'static str> {
     let own = before[section.start..section.end].trim_matches(ENDINGS);
     let Some(at) = after.find(own) else {
-        return Some("its bytes are not what they were");
+        return Some("the section's bytes have changed");
     };
-    let bare = |text: &str| text.replace(ENDINGS, "");
+    let without_endings = |text: &str| text.replace(ENDINGS, "");
     let others = [&before[..section.start], &before[section.end..]].concat();
     let rest = [&after[..at], &after[at + own.len()..]].concat();
-    let is_near = after.len().abs_diff(before.len()) <= MAX_ENDING_BYTES;
-    (bare(&others) != bare(&rest) || !is_near).then_some("other sections are not what they were")
+    let has_similar_length = after.len().abs_diff(before.len()) <= MAX_ENDING_BYTES;
+    (without_endings(&others) != without_endings(&rest) || !has_similar_length)
+        .then_some("other sections have changed")
 }
 
 #[cfg(test)]
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_the_sections_must_stay() {
+    fn changes_outside_the_section_are_errors() {
         let text = "# A\n\na\n\n# B\n\nb\n\n# C\n";
         let b = &sections(text)[1];
         assert!(without(text, b, "# A\n\na\n\n# C\n").is_none());

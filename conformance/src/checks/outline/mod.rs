@@ -1,7 +1,7 @@
-//! Documents that are edited section by section: where sections are, what belongs to them, and how they are named.
+//! Checks of documents that are edited by section: positions, bounds and ids of sections.
 //!
-//! The tester has its own view of a document ([`crate::markdown`]): what it finds in the folder is held against what the
-//! server tells, and every byte that a call was not about must stay.
+//! The suite parses documents itself ([`crate::markdown`]). It compares the sections in the folder with those that the
+//! server lists; an edit must preserve every byte outside its section.
 
 pub(super) mod editor;
 mod identity;
@@ -17,5 +17,5 @@ pub(super) const CHECKS: &[Check] = &[
     identity::CHECK,
     inside::CHECK,
     ids::CHECK,
-    ids::GONE,
+    ids::GONE_ID,
 ];

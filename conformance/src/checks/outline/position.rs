@@ -1,8 +1,8 @@
-//! A position is a place in the order of all sections, before and after.
+//! Checks that a position counts all sections in document order, after the edit.
 
 use super::{
-    editor::{Editor, accepted},
-    samples::{self, begin, held, sections},
+    editor::{Editor, ensure_accepted},
+    samples::{self, commit_document, document_text, sections},
 };
 use crate::{
     check::{Bench, Case, Check, Severity},
@@ -18,57 +18,57 @@ pub(super) const CHECK: Check = Check {
     guarantees: &["position-is-preorder", "errors-change-nothing"],
     states: "After an insertion or a move the section is at the requested position, and all others keep \
             their order.",
-    explains: "On a table of documents, sections are inserted at every position and at the one behind the last, and each \
-               section is moved to every position. The list must then have the section there, with its heading and the id \
-               that was returned, and the others as before; a parser of the tester must see the same headings in the \
-               folder. A position that there is not is refused, and the document stays as it was.",
+    explains: "In a table of documents, inserts sections at every position, including the end, and moves each section \
+               to every position. The list must then have the section at that position, with its heading and the \
+               returned id, and the others in their order; the suite's own parser must find the same headings in the \
+               folder. A position beyond the end must be refused and leave the document unchanged.",
     cases: samples::cases,
     judge,
     shrink: samples::shrink,
 };
 
-/// How many positions of a document are tried in the quick profile.
+/// Maximum number of positions of a document in the quick profile.
 const MAX_QUICK_POSITIONS: usize = 2;
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    samples::each(bench, case, |scene, editor, document| {
+    samples::for_each_document(bench, case, |scene, editor, document| {
         let text = document.text();
-        begin(scene, &text)?;
-        agrees(editor, &text)?;
+        commit_document(scene, &text)?;
+        ensure_listed(editor, &text)?;
         let count = sections(&text).len();
-        for position in chosen(bench, count + 1) {
+        for position in spread(bench, count + 1) {
             insert(scene, editor, document, position)?;
-            begin(scene, &text)?;
+            commit_document(scene, &text)?;
         }
-        for from in chosen(bench, count) {
-            for position in chosen(bench, count + 1) {
+        for from in spread(bench, count) {
+            for position in spread(bench, count + 1) {
                 relocate(scene, editor, document, from, position)?;
-                begin(scene, &text)?;
+                commit_document(scene, &text)?;
             }
         }
-        let before = held(scene);
+        let before = document_text(scene);
         let reply = editor.insert("Beyond", "text\n", count + 1)?;
         ensure(
-            matches!(reply, Reply::Refused(_)) && held(scene) == before,
+            matches!(reply, Reply::Refused(_)) && document_text(scene) == before,
             || format!("an insertion at {} of {count} sections was accepted", count + 1),
         )
     })
 }
 
-/// Some of the numbers below `all`: the first, the last and those between.
-fn chosen(bench: &Bench<'_>, all: usize) -> Vec<usize> {
-    let most = bench.pick(MAX_QUICK_POSITIONS, 12).min(all);
-    (0..most)
-        .map(|part| part * (all - 1).max(1) / (most - 1).max(1))
+/// Returns evenly spaced numbers below `all`, with the first and the last.
+fn spread(bench: &Bench<'_>, all: usize) -> Vec<usize> {
+    let count = bench.pick(MAX_QUICK_POSITIONS, 12).min(all);
+    (0..count)
+        .map(|part| part * (all - 1).max(1) / (count - 1).max(1))
         .collect()
 }
 
-/// Fails unless the list is what the tester sees.
-fn agrees(editor: &mut Editor<'_>, text: &str) -> Judgement {
+/// Fails unless the server lists the sections of `text`.
+fn ensure_listed(editor: &mut Editor<'_>, text: &str) -> Judgement {
     let listed: Vec<_> = editor.list()?.into_iter().map(|it| it.heading).collect();
-    let seen: Vec<_> = sections(text).into_iter().map(|it| it.heading).collect();
-    ensure(listed == seen, || {
-        format!("the sections that are listed are {listed:?}, and those in the folder {seen:?}")
+    let parsed: Vec<_> = sections(text).into_iter().map(|it| it.heading).collect();
+    ensure(listed == parsed, || {
+        format!("the server lists the sections {listed:?}, but the document has {parsed:?}")
     })
 }
 
@@ -78,7 +78,7 @@ fn insert(scene: &Scene<'_>, editor: &mut Editor<'_>, document: &Document, posit
     if samples::may_refuse(document) && matches!(reply, Reply::Refused(_)) {
         return Ok(());
     }
-    accepted(&reply, &format!("an insertion at {position}"))?;
+    ensure_accepted(&reply, &format!("an insertion at {position}"))?;
     let after = editor.list()?;
     let mut others = after.clone();
     let new = (position < others.len()).then(|| others.remove(position));
@@ -86,12 +86,12 @@ fn insert(scene: &Scene<'_>, editor: &mut Editor<'_>, document: &Document, posit
     ensure(
         new.as_ref()
             .is_some_and(|new| Some(&new.id) == id.as_ref() && new.heading == "New one"),
-        || format!("after an insertion at {position}, {new:?} is there, and {id:?} was returned"),
+        || format!("an insertion at {position} returned {id:?}, but the list has {new:?} there"),
     )?;
     ensure(others == before, || {
-        format!("an insertion at {position} made of {before:?} {others:?}")
+        format!("an insertion at {position} changed the other sections from {before:?} to {others:?}")
     })?;
-    agrees(editor, &held(scene))
+    ensure_listed(editor, &document_text(scene))
 }
 
 fn relocate(
@@ -101,22 +101,22 @@ fn relocate(
     from: usize,
     position: usize,
 ) -> Judgement {
-    let (before, text) = (editor.list()?, held(scene));
+    let (before, text) = (editor.list()?, document_text(scene));
     let size = sections(&text)[from].size;
     let reply = editor.relocate(&before[from].id, position)?;
-    let is_place = position + size <= before.len();
+    let is_possible = position + size <= before.len();
     if let Reply::Refused(refusal) = &reply {
-        ensure(held(scene) == text, || {
-            "a move was refused, and the document is not what it was".into()
+        ensure(document_text(scene) == text, || {
+            "a refused move changed the document".into()
         })?;
-        return ensure(!is_place || samples::may_refuse(document), || {
+        return ensure(!is_possible || samples::may_refuse(document), || {
             format!(
                 "a move from {from} to {position} was refused: {}",
                 refusal.message
             )
         });
     }
-    ensure(is_place, || {
+    ensure(is_possible, || {
         format!(
             "a move of {size} sections to {position} of {} was accepted",
             before.len()
@@ -127,7 +127,7 @@ fn relocate(
     expected.splice(position..position, moved);
     let after = editor.list()?;
     ensure(after == expected, || {
-        format!("a move from {from} to {position} made of {before:?} {after:?}")
+        format!("a move from {from} to {position} changed the list from {before:?} to {after:?}")
     })?;
-    agrees(editor, &held(scene))
+    ensure_listed(editor, &document_text(scene))
 }

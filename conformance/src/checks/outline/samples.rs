@@ -1,4 +1,4 @@
-//! The documents of the table, each tried in the place of a contract's one document.
+//! The documents of the table, each as the contract's single document.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +12,11 @@ use crate::{
     scene::Scene,
 };
 
-/// Names of documents that are tried one after the other.
+/// Names of documents, in the order of use.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::checks) struct Samples(Vec<String>);
 
-/// Cases of a few documents each; in the quick profile, of every fourth.
+/// Returns cases of a few documents each; in the quick profile, of every fourth document.
 pub(in crate::checks) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let fitting = documents::all()
         .iter()
@@ -29,7 +29,7 @@ pub(in crate::checks) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(cases.collect())
 }
 
-/// Each document by itself.
+/// Returns each document as a case of its own.
 pub(in crate::checks) fn shrink(case: &Case) -> Vec<Case> {
     match case.read() {
         Ok(Samples(names)) if names.len() > 1 => {
@@ -41,8 +41,8 @@ pub(in crate::checks) fn shrink(case: &Case) -> Vec<Case> {
     }
 }
 
-/// Judges each document: with it in the folder, committed, and an editor that runs.
-pub(in crate::checks) fn each(
+/// Runs `judge` for each document, with one editor.
+pub(in crate::checks) fn for_each_document(
     bench: &Bench<'_>,
     case: &Case,
     judge: impl Fn(&Scene<'_>, &mut Editor<'_>, &Document) -> Judgement,
@@ -52,53 +52,53 @@ pub(in crate::checks) fn each(
     let mut editor = Editor::start(bench.subject, &scene)?;
     for name in &names {
         let document = documents::named(name);
-        let document = document.ok_or_else(|| Stop::Harness(format!("there is no document `{name}`")))?;
+        let document = document.ok_or_else(|| Stop::Harness(format!("unknown document `{name}`")))?;
         bench.trace.did(format!("the document is {}", document.name));
         judge(&scene, &mut editor, document)?;
     }
     Ok(())
 }
 
-/// Puts a text into the folder as a person does, and commits it.
-pub(in crate::checks) fn begin(scene: &Scene<'_>, text: &str) -> Result<(), Stop> {
+/// Saves and commits the document as a person does.
+pub(in crate::checks) fn commit_document(scene: &Scene<'_>, text: &str) -> Result<(), Stop> {
     scene.put(DOCUMENT, text)?;
     scene.commit_all("a document")
 }
 
-/// The document as it lies in the folder; empty where there is none.
-pub(in crate::checks) fn held(scene: &Scene<'_>) -> String {
+/// Returns the document's text in the folder; empty if it is missing.
+pub(in crate::checks) fn document_text(scene: &Scene<'_>) -> String {
     let bytes = scene.read(DOCUMENT).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whether an edit of the document may be refused: it is odd, or ends within something that a heading would be part of.
+/// Returns true if an edit may be refused: the document is odd, or ends within a block that would swallow a heading.
 pub(in crate::checks) fn may_refuse(document: &Document) -> bool {
     let text = document.text();
     let with_one_more = format!("{text}\n\n# One more\n");
     document.odd || sections(&with_one_more).len() == sections(&text).len()
 }
 
-/// A section as the tester sees it.
+/// A section according to the suite's parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::checks) struct SectionView {
-    /// Its heading's text.
+    /// Text of the heading.
     pub heading: String,
-    /// How deep it is.
+    /// Level of the heading.
     pub level: u8,
-    /// Where its heading begins.
+    /// Offset of the heading.
     pub start: usize,
-    /// Where its own text begins and ends.
+    /// Range of the section's own text.
     pub own: std::ops::Range<usize>,
-    /// Where it ends, with the sections in it.
+    /// End of the section with its nested sections.
     pub end: usize,
-    /// How many sections it is, with those in it.
+    /// Number of sections, counting itself and nested ones.
     pub size: usize,
 }
 
-/// The sections of a text.
+/// Parses the sections of a text.
 pub(in crate::checks) fn sections(text: &str) -> Vec<SectionView> {
     let all = markdown::sections(text);
-    let seen = |(number, section): (usize, &Section)| {
+    let view = |(number, section): (usize, &Section)| {
         let next = all.get(number + 1).map_or(text.len(), |next| next.heading.start);
         let inside = all[number + 1..]
             .iter()
@@ -112,7 +112,7 @@ pub(in crate::checks) fn sections(text: &str) -> Vec<SectionView> {
             size: 1 + inside.count(),
         }
     };
-    all.iter().enumerate().map(seen).collect()
+    all.iter().enumerate().map(view).collect()
 }
 
 #[cfg(test)]
@@ -120,9 +120,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_has_its_own_text_and_those_in_it() {
+    fn a_section_has_its_own_text_and_nested_sections() {
         let text = "intro\n# A\n\na\n\n## B\nb\n# C\n";
-        let seen: Vec<_> = sections(text)
+        let parsed: Vec<_> = sections(text)
             .iter()
             .map(|it| {
                 (
@@ -134,7 +134,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            seen,
+            parsed,
             [
                 ("A".into(), "\n\na\n\n".into(), 2, false),
                 ("B".into(), "\nb\n".into(), 1, false),

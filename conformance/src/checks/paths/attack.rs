@@ -1,4 +1,4 @@
-//! The attacks of the table, each tried with every tool that takes a path.
+//! Checks that run each attack of the table with every tool that takes a path.
 
 use std::path::Path;
 
@@ -18,8 +18,8 @@ use crate::{
     semantics,
 };
 
-/// A check of the attacks that name it.
-const fn table(
+/// Creates a check of the attacks that name it.
+const fn attack_check(
     id: &'static str,
     severity: Severity,
     states: &'static str,
@@ -30,58 +30,58 @@ const fn table(
         severity,
         guarantees: &[],
         states,
-        explains: "Each attack is made with every tool that takes a path: documents are read, previewed and changed at it, \
-                   folders are listed and searched. What must be refused must be refused by each, with not a byte, commit, \
-                   index entry or file of git's changed, in the library or around it; no answer may tell what a file \
-                   outside holds; and the server must answer afterwards. `attacks/paths.toml` has the attacks, and why.",
+        explains: "Runs each attack with every tool that takes a path: reads, previews, changes, listings and \
+                   searches. Every tool must refuse a hostile path and change no byte, commit, index entry or git \
+                   file, inside or outside the library. No answer may reveal a file outside it, and the server must \
+                   answer afterwards. `attacks/paths.toml` has the attacks and their reasons.",
         cases,
         judge,
         shrink,
     }
 }
 
-pub(super) const ESCAPE: Check = table(
+pub(super) const ESCAPE: Check = attack_check(
     "paths/escape",
     Severity::Must,
     "No path leads out of the library or to a file that is not a document, for reading or writing.",
     |bench| cases(bench, "escape"),
 );
 
-pub(super) const LINKS: Check = table(
+pub(super) const LINKS: Check = attack_check(
     "paths/links",
     Severity::Must,
     "No link in the library leads a call out of it, for reading or writing.",
     |bench| cases(bench, "links"),
 );
 
-pub(super) const SPECIAL_FILES: Check = table(
+pub(super) const SPECIAL_FILES: Check = attack_check(
     "paths/special-files",
     Severity::Must,
     "A file that is not regular is refused immediately, and blocks no other call.",
     |bench| cases(bench, "special-files"),
 );
 
-pub(super) const NAMES: Check = table(
+pub(super) const NAMES: Check = attack_check(
     "paths/names",
     Severity::Should,
     "A document has one name, which means the same on every system; all such names are accepted.",
     |bench| cases(bench, "names"),
 );
 
-pub(super) const GIT_INTERNALS: Check = table(
+pub(super) const GIT_INTERNALS: Check = attack_check(
     "paths/git-internals",
     Severity::Must,
     "No path reaches git's own files, in any disguise and at any depth.",
     |bench| cases(bench, "git-internals"),
 );
 
-/// A phrase of the secret.
-const TOLD: &str = "this must not be read";
-/// A word of the secret, to search for.
-const SEARCHED: &str = "canary";
+/// A phrase of [`SECRET`].
+const SECRET_PHRASE: &str = "this must not be read";
+/// A word of [`SECRET`], for searches.
+const SECRET_WORD: &str = "canary";
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
 
-/// An attack, with all calls or only one of them.
+/// An attack, with all of its calls or a single one.
 #[derive(Debug, Serialize, Deserialize)]
 struct AttackCase {
     attack: String,
@@ -91,16 +91,16 @@ struct AttackCase {
 fn cases(_: &Bench<'_>, check: &str) -> Result<Vec<Case>, Stop> {
     let attacks = attacks::all().iter().filter(|attack| attack.check == check);
     let case = |attack: &Attack| {
-        let tried = AttackCase {
+        let attack_case = AttackCase {
             attack: attack.id.clone(),
             only: None,
         };
-        Case::new(&attack.id, tried)
+        Case::new(&attack.id, attack_case)
     };
     Ok(attacks.map(case).collect())
 }
 
-/// So many calls are made of an attack at most.
+/// Maximum number of calls per attack.
 const MAX_CALLS: usize = 40;
 
 fn shrink(case: &Case) -> Vec<Case> {
@@ -116,16 +116,16 @@ fn shrink(case: &Case) -> Vec<Case> {
         .collect()
 }
 
-/// A call about the document, or of a tool that works on folders.
+/// A call of an attack, with a document's or a folder's path.
 struct AttackCall {
     call: Call,
-    is_of_folder: bool,
+    names_folder: bool,
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let tried: AttackCase = case.read()?;
-    let attack = attacks::find(&tried.attack);
-    let attack = attack.ok_or_else(|| Stop::Harness(format!("there is no attack `{}`", tried.attack)))?;
+    let attack_case: AttackCase = case.read()?;
+    let attack = attacks::find(&attack_case.attack);
+    let attack = attack.ok_or_else(|| Stop::Harness(format!("unknown attack `{}`", attack_case.attack)))?;
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT), ("README.md", "# Library\n")])?;
     for setup in &attack.setup {
         setup.put(&scene)?;
@@ -134,21 +134,21 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         scene.commit_all("what an attack needs")?;
     }
     let path = placed(&attack.path, &scene);
-    let mut tries = tries(bench, attack, &path, &scene);
-    if let Some(only) = tried.only {
-        tries = tries.into_iter().skip(only).take(1).collect();
+    let mut calls = attack_calls(bench, attack, &path, &scene);
+    if let Some(only) = attack_case.only {
+        calls = calls.into_iter().skip(only).take(1).collect();
     }
     let mut client = scene.start()?;
     match attack.expected {
-        Expected::Ordinary => ordinary(bench, &scene, &mut client, &path, &tries)?,
-        _ => hostile(bench, &scene, &mut client, attack, &path, &tries)?,
+        Expected::Ordinary => judge_ordinary(bench, &scene, &mut client, &path, &calls)?,
+        _ => judge_hostile(bench, &scene, &mut client, attack, &path, &calls)?,
     }
     client.request("tools/list", Value::Object(Map::new()))?;
     Ok(())
 }
 
-/// All calls, the changing ones last.
-fn tries(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> Vec<AttackCall> {
+/// Returns the calls of an attack, mutating ones last.
+fn attack_calls(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> Vec<AttackCall> {
     let with = With {
         path,
         content: "## Scope\n\nattacked\n",
@@ -161,82 +161,80 @@ fn tries(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> V
             .iter()
             .filter(|effect| adapter.has(tool, Some(effect)));
         let calls = effects.filter_map(move |effect| with_effect(tool, effect, with));
-        // Some tools choose among documents of their own.
+        // Some tools take one of a fixed set of paths.
         let calls = calls.filter(|call| call.path() == with.path);
         calls.map(move |call| AttackCall {
             call: Call {
                 tool: named,
                 arguments: call.arguments,
             },
-            is_of_folder: false,
+            names_folder: false,
         })
     };
     let contract = bench.subject.contract;
-    let mut tries: Vec<AttackCall> = Vec::new();
+    let mut calls: Vec<AttackCall> = Vec::new();
     for tool in bench.subject.tools().filter(|tool| tool.path.is_some()) {
         let pair = contract.previews.iter().find(|pair| pair.preview == tool.name);
         if let Some(applies) = pair.and_then(|pair| contract.tool(pair.applies)) {
-            tries.extend(effects(applies, tool));
+            calls.extend(effects(applies, tool));
         } else if !tool.effects.is_empty() {
-            tries.extend(effects(tool, tool));
+            calls.extend(effects(tool, tool));
         } else if attack.expected != Expected::Ordinary || (attack.folder.is_some() && tool.paths.is_none()) {
             let folder = attack.folder.as_ref().map(|folder| placed(folder, scene));
-            tries.extend(of_folder(tool, folder.as_deref().unwrap_or(path)));
+            calls.extend(folder_calls(tool, folder.as_deref().unwrap_or(path)));
         }
     }
-    tries.sort_by_key(|it| it.call.tool.mutating);
-    tries.truncate(MAX_CALLS);
-    tries
+    calls.sort_by_key(|it| it.call.tool.mutating);
+    calls.truncate(MAX_CALLS);
+    calls
 }
 
-/// Calls of a tool that works on folders; where it takes another text, that is a word of the secret.
-fn of_folder(tool: &'static ToolSpec, folder: &str) -> impl Iterator<Item = AttackCall> {
+/// Returns calls of a tool that takes a folder; other string arguments are a word of the secret.
+fn folder_calls(tool: &'static ToolSpec, folder: &str) -> impl Iterator<Item = AttackCall> {
     request::examples(tool).map(move |mut arguments| {
         let texts = arguments.as_object_mut().into_iter().flatten();
         texts
             .filter(|(_, value)| value.is_string())
-            .for_each(|(_, value)| *value = SEARCHED.into());
+            .for_each(|(_, value)| *value = SECRET_WORD.into());
         tool.path
             .into_iter()
             .for_each(|at| request::set(&mut arguments, at, folder));
         AttackCall {
             call: Call { tool, arguments },
-            is_of_folder: true,
+            names_folder: true,
         }
     })
 }
 
-fn hostile(
+fn judge_hostile(
     bench: &Bench<'_>,
     scene: &Scene<'_>,
     client: &mut Client<'_>,
     attack: &Attack,
     path: &str,
-    tries: &[AttackCall],
+    calls: &[AttackCall],
 ) -> Judgement {
-    debug_assert!(SECRET.contains(TOLD) && SECRET.contains(SEARCHED));
+    debug_assert!(SECRET.contains(SECRET_PHRASE) && SECRET.contains(SECRET_WORD));
     let before = Moment::of(scene)?;
-    for AttackCall { call, is_of_folder } in tries {
+    for AttackCall { call, names_folder } in calls {
         let Some(message) = client.attempt(call.tool, &call.arguments)? else {
             continue;
         };
-        ensure(attack.tells || !message.to_string().contains(TOLD), || {
-            format!(
-                "the answer tells what a file outside of the library holds ({})",
-                attack.why
-            )
-        })?;
+        ensure(
+            attack.tells || !message.to_string().contains(SECRET_PHRASE),
+            || format!("the answer reveals a file outside the library ({})", attack.why),
+        )?;
         if attack.expected != Expected::Refused {
             continue;
         }
-        // A folder's name need not be one that every system can store for the folder to be asked for.
-        if *is_of_folder && (attack.lists || attack.check == "names") {
+        // Listing a folder is no attack if only the portability of its name is in question.
+        if *names_folder && (attack.lists || attack.check == "names") {
             continue;
         }
         if let Reply::Done(done) = bench.subject.adapter.reply(call.tool, &message) {
-            ensure(*is_of_folder && says_nothing(&done.response), || {
+            ensure(*names_folder && is_empty_response(&done.response), || {
                 let shown: String = path.escape_debug().take(100).collect();
-                format!("`{shown}` was accepted ({}): {}", attack.why, words(call))
+                format!("`{shown}` was accepted ({}): {}", attack.why, describe(call))
             })?;
         }
     }
@@ -244,14 +242,20 @@ fn hostile(
     if attack.expected == Expected::Refused {
         return before.same(&after);
     }
-    contained(scene, attack, path, &before, &after)
+    judge_contained(scene, attack, path, &before, &after)
 }
 
-fn contained(scene: &Scene<'_>, attack: &Attack, path: &str, before: &Moment, after: &Moment) -> Judgement {
-    let mut apart: Vec<&str> = attack.also.iter().map(String::as_str).collect();
-    apart.push(path);
+fn judge_contained(
+    scene: &Scene<'_>,
+    attack: &Attack,
+    path: &str,
+    before: &Moment,
+    after: &Moment,
+) -> Judgement {
+    let mut permitted: Vec<&str> = attack.also.iter().map(String::as_str).collect();
+    permitted.push(path);
     before.same_around(after)?;
-    before.same_documents(after, &apart)?;
+    before.same_documents(after, &permitted)?;
     before.same_control(after)?;
     if attack.expected == Expected::NoNewFile {
         let mut files = after.view.library.files.keys();
@@ -259,7 +263,7 @@ fn contained(scene: &Scene<'_>, attack: &Attack, path: &str, before: &Moment, af
         ensure(new.is_none(), || {
             let new = new.map(|path| path.display().to_string()).unwrap_or_default();
             format!(
-                "`{}` came beside the document ({})",
+                "the call created `{}` beside the document ({})",
                 new.escape_debug(),
                 attack.why
             )
@@ -268,21 +272,21 @@ fn contained(scene: &Scene<'_>, attack: &Attack, path: &str, before: &Moment, af
     let first = before.view.library.commits.first().cloned().unwrap_or_default();
     let changed = scene.git(&["diff", "--name-only", "-z", &first, "HEAD"])?;
     let mut changed = changed.split_terminator('\0');
-    let other = changed.find(|path| !apart.iter().any(|it| Path::new(it) == Path::new(path)));
+    let other = changed.find(|path| !permitted.iter().any(|it| Path::new(it) == Path::new(path)));
     ensure(other.is_none(), || {
         format!("a commit changes `{}`", other.unwrap_or_default().escape_debug())
     })
 }
 
-fn ordinary(
+fn judge_ordinary(
     bench: &Bench<'_>,
     scene: &Scene<'_>,
     client: &mut Client<'_>,
     path: &str,
-    tries: &[AttackCall],
+    calls: &[AttackCall],
 ) -> Judgement {
     let before = Moment::of(scene)?;
-    for AttackCall { call, .. } in tries {
+    for AttackCall { call, .. } in calls {
         let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
         let found = scene.read(path);
         let is_new = found.is_none() && kind == Some(EffectKind::Write);
@@ -296,7 +300,7 @@ fn ordinary(
             continue;
         };
         if let Reply::Refused(refusal) = bench.subject.adapter.reply(call.tool, &message) {
-            let what = format!("`{path}` was refused: {}, {}", words(call), refusal.message);
+            let what = format!("`{path}` was refused: {}, {}", describe(call), refusal.message);
             return Err(fail(what));
         }
         semantics::allowed(call, bytes.as_deref(), scene.read(path).as_deref())?;
@@ -306,19 +310,19 @@ fn ordinary(
     before.same_around(&after)
 }
 
-/// What a call is for.
-fn words(call: &Call) -> String {
+/// Describes a call for messages.
+fn describe(call: &Call) -> String {
     let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
     let what = kind.map_or("a call", |kind| semantics::words(Some(kind)));
     format!("{what} with `{}`", call.tool.name)
 }
 
-/// Whether a response has nothing but empty lists and texts.
-fn says_nothing(response: &Value) -> bool {
+/// Returns true if the lists and strings of a response are empty.
+fn is_empty_response(response: &Value) -> bool {
     match response {
         Value::Array(values) => values.is_empty(),
         Value::String(text) => text.is_empty(),
-        Value::Object(members) => members.values().all(says_nothing),
+        Value::Object(members) => members.values().all(is_empty_response),
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
     }
 }

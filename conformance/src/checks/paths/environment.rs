@@ -1,4 +1,4 @@
-//! Servers that are started with variables which lead git elsewhere.
+//! Checks servers whose environment has git variables that name another repository.
 
 use std::fs;
 
@@ -24,10 +24,9 @@ pub(super) const ENVIRONMENT: Check = Check {
     guarantees: &[],
     states: "Git variables in the server's environment lead no call to another repository, and run no \
             program.",
-    explains: "A server is started with `GIT_DIR`, `GIT_INDEX_FILE` and so on, as one is that an editor or a hook starts, \
-               pointing to another repository. The library must be read and changed all the same: the commit is in its \
-               history, its index is its own, and the other repository stays as it is. `attacks/hostile.toml` has the \
-               variables.",
+    explains: "Starts the server with `GIT_DIR`, `GIT_INDEX_FILE` and so on, which name another repository, as an \
+               editor or a git hook does. Reads and changes must reach the library, its history and its index; the \
+               other repository must be unchanged. `attacks/hostile.toml` has the variables.",
     cases,
     judge,
     shrink: as_small_as_can_be,
@@ -46,7 +45,7 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let id: String = case.read()?;
     let environment = TRAPS.environment.iter().find(|environment| environment.id == id);
-    let environment = environment.ok_or_else(|| Stop::Harness(format!("there is no environment `{id}`")))?;
+    let environment = environment.ok_or_else(|| Stop::Harness(format!("unknown environment `{id}`")))?;
     if bench.subject.launch.running().is_some() {
         return Err(not_ours());
     }
@@ -71,7 +70,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     };
     let before = Moment::of(&scene)?;
     let mut client = scene.start()?;
-    let mut tried = false;
+    let mut has_call = false;
     for kind in [
         EffectKind::Read,
         EffectKind::Append,
@@ -81,7 +80,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let Some(call) = subject.request(kind, with) else {
             continue;
         };
-        tried = true;
+        has_call = true;
         let (bytes, commits) = (scene.read(PATH), scene.view()?.library);
         let Some(Reply::Done(done)) = client.make_if_possible(&call)? else {
             continue;
@@ -93,22 +92,22 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 .ok_or_else(|| Stop::Harness("no effect".into()))?;
             let read = semantics::content_read(effect, &done.response)?;
             ensure(Some(read.as_bytes()) == bytes.as_deref(), || {
-                format!("another document was read: {read:?}")
+                format!("the read returned another document: {read:?}")
             })?;
         }
-        let names_a_commit = call
+        let returns_commit = call
             .tool
             .commit
             .and_then(|at| done.response.pointer(at))
             .is_some();
-        if names_a_commit {
+        if returns_commit {
             let new = scene.view()?.library.commits_since(&commits).len();
             ensure(new == 1, || {
                 format!("the library's history has {new} new commits instead of one")
             })?;
         }
     }
-    if !tried {
+    if !has_call {
         return Err(Stop::NotApplicable("the server has no such tools".into()));
     }
     client.close()?;
@@ -117,13 +116,13 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     before.same_documents(&after, &[PATH])?;
     before.same_control(&after)?;
     ensure(program.has_run().is_none(), || {
-        "a program that the environment names was run".into()
+        "the server ran a program that the environment names".into()
     })?;
     let status = &after.view.library.status;
     ensure(
         status.is_empty() || after.view.library.commits == before.view.library.commits,
-        || format!("git finds changes that are not committed: {status}"),
+        || format!("`git status` lists uncommitted changes: {status}"),
     )?;
     let sound = ledger::fsck(&scene.library());
-    ensure(sound.is_ok(), || "the repository is no longer sound".into())
+    ensure(sound.is_ok(), || "`git fsck` finds an error".into())
 }

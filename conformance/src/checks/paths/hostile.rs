@@ -1,4 +1,4 @@
-//! Libraries whose repository has git run a program.
+//! Checks libraries whose repository configures programs for git to run.
 
 use std::fs;
 
@@ -19,10 +19,10 @@ pub(super) const CONFIG: Check = Check {
     guarantees: &[],
     states: "No call runs a program that the library configures, by git's configuration, attributes or \
             hooks.",
-    explains: "A library that was copied from elsewhere comes with `.git/config` and hooks, which name programs that git runs \
-               for fsmonitor, filters, diffs, signatures, connections and so on. Each of them is set to a program that \
-               leaves a mark; then every tool is called, on a clean document, on one that a person has changed, and on a \
-               new one. There must be no mark. `attacks/hostile.toml` has the configurations.",
+    explains: "A copied library comes with `.git/config` and hooks, which name programs that git runs for fsmonitor, \
+               filters, diffs, signatures, connections and so on. Sets each of them to a program that leaves a mark, \
+               then calls every tool on a clean document, on one that a person has changed, and on a new one. No \
+               program may have left its mark. `attacks/hostile.toml` has the configurations.",
     cases,
     judge,
     shrink: as_small_as_can_be,
@@ -41,7 +41,7 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let id: String = case.read()?;
     let config = TRAPS.config.iter().find(|config| config.id == id);
-    let config = config.ok_or_else(|| Stop::Harness(format!("there is no configuration `{id}`")))?;
+    let config = config.ok_or_else(|| Stop::Harness(format!("unknown configuration `{id}`")))?;
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT), ("notes/dirty.md", DOCUMENT)])?;
     let program = Program::new(&scene)?;
     config.prepare(&scene, &program)?;
@@ -68,7 +68,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     ensure(program.has_run().is_none(), || {
         let how = program.has_run().unwrap_or_default();
         let how = how.lines().next().unwrap_or_default().to_owned();
-        format!("a program that the library names was run ({}): {how}", config.why)
+        format!(
+            "the server ran a program that the library configures ({}): {how}",
+            config.why
+        )
     })?;
     ensure(fs::read(scene.path(".git/config"))? == armed, || {
         "the library's configuration changed".into()
@@ -78,7 +81,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let sound = ledger::fsck(&scene.library());
     ensure(sound.is_ok(), || {
         format!(
-            "the repository is no longer sound: {}",
+            "`git fsck` finds an error: {}",
             sound.err().map(|e| e.to_string()).unwrap_or_default()
         )
     })

@@ -1,4 +1,4 @@
-//! Texts that want to be more in a commit's message than they are.
+//! Checks that arguments can't forge trailers or headers of a commit.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -21,10 +21,9 @@ pub(super) const INJECTION: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "No path, text, heading or client name forges part of a commit's message, or another commit.",
-    explains: "A message may tell the path, a summary or the client. Each is given lines that look like trailers \
-               (`Co-authored-by:`), among them those that the server itself writes, as a first, plain change shows. A call \
-               may be refused; if it is not, there is one commit, whose trailers and author say nothing of what was to be \
-               forged.",
+    explains: "A commit's message may contain the path, a summary or the client's name. Calls pass lines that resemble \
+               trailers (`Co-authored-by:`, and those that the server writes for a plain change) in each of them. A call \
+               may be refused; otherwise it must make one commit, without the forged trailers and author.",
     cases,
     judge,
     shrink: as_small_as_can_be,
@@ -32,7 +31,7 @@ pub(super) const INJECTION: Check = Check {
 
 const DOCUMENT: &str = "# Plan\n\n## Scope\n\nAll of it.\n";
 
-/// Where the forged lines are put; `{lines}`, `{paragraph}` and `{returns}` stand for them.
+/// A call with forged lines in place of `{lines}`, `{paragraph}` and `{returns}`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Forgery {
     effect: usize,
@@ -99,7 +98,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))
     };
     let before = scene.view()?.library;
-    call(
+    call_as(
         bench,
         &scene,
         "client",
@@ -124,14 +123,14 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         text.replace("{lines}", &lines)
             .replace("{paragraph}", &format!("\n{lines}"))
     };
-    // A name has room for few.
+    // A file name has room for two.
     let path = fill(&forgery.path, &keys[..2]);
-    let made = request(
+    let forged = request(
         &path,
         &fill(&forgery.content, &keys),
         &fill(&forgery.target, &keys),
     )?;
-    let reply = call(bench, &scene, &fill(&forgery.client, &keys), &made)?;
+    let reply = call_as(bench, &scene, &fill(&forgery.client, &keys), &forged)?;
     let after = scene.view()?.library;
     let commits = after.commits_since(&plain).len();
     let expected = usize::from(matches!(reply, Reply::Done(_)));
@@ -151,20 +150,20 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     })?;
     let people = scene.git(&["log", "--max-count=1", "--format=%an %ae %cn %ce"])?;
     ensure(!people.contains("forged"), || {
-        format!("the commit says that it is by {people:?}")
+        format!("the commit's author or committer is forged: {people:?}")
     })?;
     let sound = ledger::fsck(&scene.library());
-    ensure(sound.is_ok(), || "the repository is no longer sound".into())
+    ensure(sound.is_ok(), || "`git fsck` finds an error".into())
 }
 
-/// The trailers of the last commit, as git sees them.
+/// Returns the trailers of HEAD according to git.
 fn trailers(scene: &Scene<'_>) -> Result<Vec<String>, Stop> {
     let printed = scene.git(&["log", "--max-count=1", "--format=%(trailers:only,unfold)"])?;
     Ok(printed.lines().map(String::from).collect())
 }
 
-/// Makes a call as a client of this name, in a session of its own.
-fn call(bench: &Bench<'_>, scene: &Scene<'_>, name: &str, call: &Call) -> Result<Reply, Stop> {
+/// Makes a call in a new session of a client called `name`.
+fn call_as(bench: &Bench<'_>, scene: &Scene<'_>, name: &str, call: &Call) -> Result<Reply, Stop> {
     let subject = bench.subject;
     let mut target = scene.connect()?;
     let info = json!({ "name": name, "title": name, "version": name });

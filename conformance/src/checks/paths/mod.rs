@@ -1,4 +1,4 @@
-//! Paths that lead elsewhere, or to nothing that a document is; and what around a library might lead a server astray.
+//! Checks of paths: hostile paths and links, special files, and environments and repositories that mislead git.
 
 mod attack;
 mod environment;

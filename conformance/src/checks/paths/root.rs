@@ -1,4 +1,4 @@
-//! Where the library itself lies, and what happens to its folders while calls run.
+//! Checks of the library's root, and of folders that are replaced while calls run.
 
 use std::{
     os::unix::fs::symlink,
@@ -26,11 +26,11 @@ pub(super) const SWAPPED_FOLDER: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "A folder that is replaced by a link while calls run leads none of them out of the library.",
-    explains: "While a client reads and changes a document, its folder is exchanged with a symbolic link to a folder outside, \
-               back and forth, as fast as the disk can. A server that checks a path and then opens it by its name is caught \
-               between both. Calls may be refused; no answer may hold what lies outside, where nothing may change.",
+    explains: "While a client reads and changes a document, another thread continuously exchanges its folder with a \
+               symbolic link to a folder outside. This detects a server that checks a path and then opens it by name. \
+               Calls may be refused; no answer may reveal a file outside the library, and no such file may change.",
     cases: |_| Ok(Case::only()),
-    judge: swapped_folder,
+    judge: judge_swapped_folder,
     shrink: as_small_as_can_be,
 };
 
@@ -39,10 +39,10 @@ pub(super) const LINKED_ROOT: Check = Check {
     severity: Severity::Should,
     guarantees: &[],
     states: "A library that is named by a symbolic link is served like any other.",
-    explains: "The server is started over a symbolic link to the library, as `/tmp` is on macOS. Every effect that the \
-               contract declares must be had.",
+    explains: "Starts the server over a symbolic link to the library, like `/tmp` on macOS. Every effect of the \
+               contract must succeed.",
     cases: |_| Ok(Case::only()),
-    judge: linked_root,
+    judge: judge_linked_root,
     shrink: as_small_as_can_be,
 };
 
@@ -51,37 +51,37 @@ pub(super) const INNER_ROOT: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "If the library is a folder of a larger repository, calls reach nothing outside that folder.",
-    explains: "The server is started over a folder of a repository. Every effect is tried in it; documents beside the \
-               folder, also one that has the same path there, must stay as they are, and no commit may have what a person \
-               has staged there.",
+    explains: "Starts the server over a folder of a repository and applies every effect there. Documents outside the \
+               folder, even with the same relative path, must be unchanged, and no commit may contain a person's \
+               staged changes outside it.",
     cases: |_| Ok(Case::only()),
-    judge: inner_root,
+    judge: judge_inner_root,
     shrink: as_small_as_can_be,
 };
 
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
 
-fn swapped_folder(bench: &Bench<'_>, _: &Case) -> Judgement {
+fn judge_swapped_folder(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = bench.scene(&[("notes/secret.md", DOCUMENT)])?;
     let (folder, link) = (scene.path("notes"), scene.path("elsewhere"));
     symlink("../outside", &link)?;
     let swap = || renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE);
     if let Err(error) = swap().and_then(|()| swap()) {
-        let why = format!("two names can't be exchanged here: {error}");
+        let why = format!("this system can't exchange two names atomically: {error}");
         return Err(Stop::NotTestable(why));
     }
     let around = Moment::of(&scene)?;
     let mut client = scene.start()?;
-    scene.trace("a folder and a link to elsewhere are exchanged, over and over");
+    scene.trace("another thread keeps exchanging a folder with a link");
     let stop = AtomicBool::new(false);
-    let made = thread::scope(|scope| {
+    let judgement = thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                // A server that deletes the folder fails the check; the test goes on.
+                // The exchange fails if the server deletes the folder, which the calls then reveal.
                 let _ = swap();
             }
         });
-        let mut play = || {
+        let mut make_calls = || {
             for round in 0..bench.pick(40, 400) {
                 let content = format!("# Plan\n\n## Scope\n\nround {round}\n");
                 let with = With {
@@ -96,21 +96,21 @@ fn swapped_folder(bench: &Bench<'_>, _: &Case) -> Judgement {
                     };
                     ensure(!message.to_string().contains(SECRET.trim_end()), || {
                         let tool = call.tool.name;
-                        format!("`{tool}` told what a file outside of the library holds")
+                        format!("`{tool}` revealed a file outside the library")
                     })?;
                 }
             }
             Ok(())
         };
-        let made: Judgement = play();
+        let judgement: Judgement = make_calls();
         stop.store(true, Ordering::Relaxed);
-        made
+        judgement
     });
-    made?;
+    judgement?;
     around.same_around(&Moment::of(&scene)?)
 }
 
-fn linked_root(bench: &Bench<'_>, _: &Case) -> Judgement {
+fn judge_linked_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT)])?;
     let link = scene.path("../linked");
     symlink("library", &link)?;
@@ -121,7 +121,7 @@ fn linked_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     Ok(())
 }
 
-fn inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
+fn judge_inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = bench.scene(&[
         ("docs/library/notes/plan.md", DOCUMENT),
         ("docs/library-old/plan.md", DOCUMENT),
@@ -146,13 +146,13 @@ fn inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     let other = changed.lines().find(|path| !path.is_empty() && *path != own);
     ensure(other.is_none(), || {
         format!(
-            "a commit changes `{}`, beside the library",
+            "a commit changes `{}`, outside the library",
             other.unwrap_or_default()
         )
     })
 }
 
-/// A call of every effect that the server has, about `notes/plan.md`.
+/// Returns a call on `notes/plan.md` for every effect that the server has.
 fn all_effects(bench: &Bench<'_>) -> Result<Vec<Call>, Stop> {
     let with = With {
         path: "notes/plan.md",
@@ -169,7 +169,7 @@ fn all_effects(bench: &Bench<'_>) -> Result<Vec<Call>, Stop> {
     Ok(calls)
 }
 
-/// Makes a call on the document, which lies at `path` in the scene.
+/// Makes a call on the document, whose path in the scene is `path`.
 fn make(scene: &Scene<'_>, client: &mut Client<'_>, call: &Call, path: &str) -> Judgement {
     if scene.read(path).as_deref() != Some(DOCUMENT.as_bytes()) {
         scene.put(path, DOCUMENT)?;

@@ -1,4 +1,4 @@
-//! Arguments made from the schema of each tool.
+//! Checks of arguments generated from the schema of each tool.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,11 +20,11 @@ pub(super) const VALID: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "Arguments that are valid by the contract are not refused as invalid.",
-    explains: "From each tool's schema and examples valid arguments are made: optional members in and out, every value of an \
-               enumeration, values at limits, texts of all kinds. A call may fail for what the library holds, but not with \
-               -32602, which says that the arguments are wrong.",
+    explains: "Generates valid arguments from each tool's schema and examples: with and without optional members, \
+               every value of an enumeration, values at limits, texts of all kinds. A call may fail because of the \
+               library's content, but not with -32602 (invalid params).",
     cases: |bench| cases(bench, |inputs| inputs.valid),
-    judge: valid,
+    judge: judge_valid,
     shrink,
 };
 
@@ -38,21 +38,21 @@ pub(super) const INVALID: Check = Check {
     ],
     states: "Arguments that break the contract's schema or one of its rules are refused, and nothing \
             changes.",
-    explains: "From each tool's schema and examples arguments are made that are valid but for one thing: a member is missing, \
-               of a wrong type at any depth, unknown, out of its limits, or breaks a rule of the contract; the contract's \
-               own invalid examples are among them. Each must be refused, and afterwards the library with its index \
-               and history, and what lies around it, must be what they were.",
+    explains: "Generates arguments with one defect from each tool's schema and examples: a member is missing, unknown, \
+               of a wrong type at any depth, out of range, or breaks a rule of the contract. Adds the contract's \
+               invalid examples. Each call must be refused; the library, its index and history, and the files outside \
+               it must be unchanged.",
     cases: |bench| cases(bench, |inputs| inputs.invalid),
-    judge: invalid,
+    judge: judge_invalid,
     shrink,
 };
 
-/// How many inputs are tried in one session.
+/// Maximum number of inputs per session.
 const INPUTS_PER_SESSION: usize = 40;
-/// The code that says that arguments are wrong.
+/// JSON-RPC's error code for invalid params.
 const INVALID_PARAMS: i64 = -32602;
 
-/// Inputs of a tool.
+/// Inputs of one tool.
 #[derive(Debug, Serialize, Deserialize)]
 struct InputBatch {
     tool: String,
@@ -61,7 +61,7 @@ struct InputBatch {
 
 fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, Stop> {
     if !matches!(bench.subject.adapter, Adapter::Native) {
-        let why = "the server's tools have shapes of their own";
+        let why = "an adapter maps the server's tools to the contract";
         return Err(Stop::NotApplicable(why.into()));
     }
     let mut cases = Vec::new();
@@ -80,12 +80,12 @@ fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, S
     Ok(cases)
 }
 
-fn valid(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let tried: InputBatch = case.read()?;
-    let tool = tool(bench, &tried)?;
+fn judge_valid(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let batch: InputBatch = case.read()?;
+    let tool = tool(bench, &batch)?;
     let scene = library(bench, tool)?;
     let mut client = scene.start()?;
-    for input in tried.inputs {
+    for input in batch.inputs {
         if is_beyond(tool, &input.arguments) {
             continue;
         }
@@ -101,13 +101,13 @@ fn valid(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(())
 }
 
-fn invalid(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let tried: InputBatch = case.read()?;
-    let tool = tool(bench, &tried)?;
+fn judge_invalid(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let batch: InputBatch = case.read()?;
+    let tool = tool(bench, &batch)?;
     let scene = library(bench, tool)?;
     let mut client = scene.start()?;
     let before = scene.view()?;
-    for input in tried.inputs {
+    for input in batch.inputs {
         let what = &input.what;
         match client.call(tool, &input.arguments)? {
             Reply::Done(_) => {
@@ -119,7 +119,7 @@ fn invalid(bench: &Bench<'_>, case: &Case) -> Judgement {
             Reply::Refused(refusal) => {
                 ensure(refusal.code.is_none_or(|code| code == INVALID_PARAMS), || {
                     format!(
-                        "invalid arguments ({what}) were refused, but not as invalid: {}",
+                        "invalid arguments ({what}) were refused, but not with -32602: {}",
                         refusal.message
                     )
                 })?
@@ -129,11 +129,11 @@ fn invalid(bench: &Bench<'_>, case: &Case) -> Judgement {
     let after = scene.view()?;
     ensure(after == before, || {
         let changed = after.library.changed_since(&before.library);
-        format!("invalid arguments were refused, but something has changed: {changed:?}")
+        format!("calls with invalid arguments were refused, but changed {changed:?}")
     })
 }
 
-/// Whether arguments name a place that the documents of these cases don't have.
+/// Returns true if the arguments name a position beyond the sections of [`DOCUMENTS`].
 fn is_beyond(tool: &ToolSpec, arguments: &Value) -> bool {
     let sections = DOCUMENTS[0]
         .1
@@ -145,12 +145,12 @@ fn is_beyond(tool: &ToolSpec, arguments: &Value) -> bool {
     position.is_some_and(|position| position > sections as u64)
 }
 
-fn tool(bench: &Bench<'_>, tried: &InputBatch) -> Result<&'static ToolSpec, Stop> {
-    let tool = bench.subject.contract.tool(&tried.tool);
-    tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool `{}`", tried.tool)))
+fn tool(bench: &Bench<'_>, batch: &InputBatch) -> Result<&'static ToolSpec, Stop> {
+    let tool = bench.subject.contract.tool(&batch.tool);
+    tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool `{}`", batch.tool)))
 }
 
-/// A library with the documents that the tool's examples are about.
+/// Creates a library with the documents that the tool's examples name.
 fn library<'a>(bench: &Bench<'a>, tool: &'static ToolSpec) -> Result<Scene<'a>, Stop> {
     let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
     let text = DOCUMENTS[0].1;
@@ -158,7 +158,7 @@ fn library<'a>(bench: &Bench<'a>, tool: &'static ToolSpec) -> Result<Scene<'a>, 
         let path = tool
             .path
             .and_then(|at| example.pointer(at)?.as_str().map(String::from));
-        // Other paths may be documents or folders.
+        // Paths without the extension may be folders.
         let document = path.filter(|path| path.ends_with(".md"));
         document.map(|path| scene.put(&path, text)).transpose()?;
     }
@@ -166,7 +166,7 @@ fn library<'a>(bench: &Bench<'a>, tool: &'static ToolSpec) -> Result<Scene<'a>, 
     Ok(scene)
 }
 
-/// Each input by itself.
+/// Returns each input as a case of its own.
 fn shrink(case: &Case) -> Vec<Case> {
     let Ok(InputBatch { tool, inputs }) = case.read() else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! JSON that is odd, or only almost JSON, where arguments should be.
+//! Checks of unusual and invalid JSON in calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,42 +24,42 @@ pub(super) const CHECK: Check = Check {
     ],
     states: "Odd JSON is refused or handled: the server stays up, and a refused or ignored message \
             changes nothing.",
-    explains: "Into the text of a valid write odd JSON is put: members that stand twice, 10,000 nested lists, numbers that \
-               are too large for any type, minus zero, halves of surrogate pairs, NUL, and what only looks like JSON. A \
-               server may take it as its parser does. It must answer the next request, and where it does not say that the \
-               call was done, the library and what lies around it must be what they were.",
+    explains: "Inserts unusual JSON into a valid write: duplicate members, 10,000 nested lists, numbers too large for \
+               any type, minus zero, lone surrogates, NUL, and text that resembles JSON. A server may accept what its \
+               parser accepts. It must answer the next request; unless it reports success, the library and the files \
+               outside it must be unchanged.",
     cases,
     judge,
     shrink,
 };
 
-/// Where the text of the call is changed.
+/// The part of the call that is changed.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum InputPlace {
-    /// Instead of the content that is to be written.
+    /// Replaces the content.
     Content,
-    /// Instead of the path.
+    /// Replaces the path.
     Path,
-    /// A member more of the arguments.
+    /// Adds a member to the arguments.
     Arguments,
-    /// A member more of the params.
+    /// Adds a member to the params.
     Params,
-    /// A member more of the message.
+    /// Adds a member to the message.
     Message,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Odd {
+struct OddInput {
     place: InputPlace,
     text: String,
 }
 
-/// Stands where the odd text comes.
-const HERE: &str = "conformance-here";
-/// The other of two ids.
+/// Placeholder for the odd text.
+const PLACEHOLDER: &str = "conformance-here";
+/// The id of the member that is added to a message.
 const SECOND_ID: i64 = 2;
-/// How deep lists are nested.
+/// Depth of nested lists and objects.
 const NESTING_DEPTH: usize = 10_000;
 
 fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
@@ -104,7 +104,7 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         "/* x */ 1",
         "",
     ];
-    let twice = [
+    let duplicates = [
         (InputPlace::Arguments, r#""path":"README.md""#),
         (InputPlace::Arguments, r#""content":"other""#),
         (InputPlace::Arguments, r#""p\u0061th":"README.md""#),
@@ -118,16 +118,16 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         (InputPlace::Message, r#""id":2"#),
     ];
     let at = |place: InputPlace| {
-        move |text: &str| Odd {
+        move |text: &str| OddInput {
             place,
             text: text.to_owned(),
         }
     };
     let member = |place: InputPlace| {
         let deep = [&deep, &objects].map(|value| format!(r#""deep":{value}"#));
-        deep.map(|text| Odd { place, text })
+        deep.map(|text| OddInput { place, text })
     };
-    let list = |name: &str, odd: Vec<Odd>| Case::new(name, odd);
+    let list = |name: &str, odd: Vec<OddInput>| Case::new(name, odd);
     Ok(vec![
         list(
             "odd content",
@@ -138,8 +138,11 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             values.into_iter().map(at(InputPlace::Path)).collect(),
         ),
         list(
-            "members that stand twice",
-            twice.into_iter().map(|(place, text)| at(place)(text)).collect(),
+            "duplicate members",
+            duplicates
+                .into_iter()
+                .map(|(place, text)| at(place)(text))
+                .collect(),
         ),
         list(
             "deep content",
@@ -149,14 +152,14 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         list("a deep parameter", member(InputPlace::Params).into()),
         list("a deep message", member(InputPlace::Message).into()),
         list(
-            "a depth without an end",
+            "unclosed lists",
             vec![at(InputPlace::Content)(&deep[..NESTING_DEPTH])],
         ),
     ])
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let odd: Vec<Odd> = case.read()?;
+    let odd: Vec<OddInput> = case.read()?;
     let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let with = With {
@@ -170,18 +173,18 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut before = scene.view()?;
     for (number, odd) in odd.into_iter().enumerate() {
         let id = json!(number + 10);
-        let message = marked(&call, odd.place)?;
-        let params = talk.params(&scene, call.tool, &message)?;
+        let arguments = with_placeholder(&call, odd.place)?;
+        let params = talk.params(&scene, call.tool, &arguments)?;
         let line = talk.request(&id, "tools/call", params);
         let line = line_with(&line, &odd)
-            .ok_or_else(|| Stop::NotApplicable("the server's calls have no such place".into()))?;
+            .ok_or_else(|| Stop::NotApplicable("the server's calls have no such member".into()))?;
         let since = talk.heard.len();
         let is_json = serde_json::from_str::<Value>(&line).is_ok();
         talk.say(line)?;
         talk.settle(since)?;
-        // What is no JSON to us may be to the server: then it is served, and answered like all that is JSON.
-        let served = is_json || scene.view()? != before;
-        while served && answer(&talk.heard[since..], &id).is_none() {
+        // A lenient server may accept text that `serde_json` does not; it must then answer.
+        let must_answer = is_json || scene.view()? != before;
+        while must_answer && answer(&talk.heard[since..], &id).is_none() {
             talk.hear()?;
         }
         let answer = answer(&talk.heard[since..], &id);
@@ -190,24 +193,24 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let after = scene.view()?;
         let text: String = odd.text.chars().take(60).collect();
         ensure(done || after == before, || {
-            format!("the call with {text} was not answered with success, but something has changed")
+            format!("the call with {text} reported no success, but changed the library")
         })?;
         ensure(after.around == before.around, || {
-            format!("the call with {text} changed what lies outside of the library")
+            format!("the call with {text} changed files outside the library")
         })?;
         before = after;
     }
     Ok(())
 }
 
-/// The answer to the request with this id, or to one that could not be read. Where an id stands twice it may be either.
+/// Returns the answer with this id, with the second of two duplicate ids, or with `null`.
 fn answer<'a>(heard: &'a [Value], id: &Value) -> Option<&'a Value> {
     let mut answers = heard.iter().filter(|message| is_answer(message));
     answers.find(|answer| answer["id"] == *id || answer["id"] == SECOND_ID || answer["id"].is_null())
 }
 
-/// The arguments of the call, with a mark where they are to be changed.
-fn marked(call: &Call, place: InputPlace) -> Result<Value, Stop> {
+/// Returns the arguments of the call, with the placeholder at `place`.
+fn with_placeholder(call: &Call, place: InputPlace) -> Result<Value, Stop> {
     let mut arguments = call.arguments.clone();
     let effects = call.tool.effects.iter();
     let written = effects.filter(|effect| effect.kind == EffectKind::Write);
@@ -217,13 +220,13 @@ fn marked(call: &Call, place: InputPlace) -> Result<Value, Stop> {
         InputPlace::Arguments | InputPlace::Params | InputPlace::Message => return Ok(arguments),
     };
     let value = at.and_then(|at| arguments.pointer_mut(at));
-    *value.ok_or_else(|| Stop::NotApplicable("the contract's writes have no such place".into()))? =
-        HERE.into();
+    *value.ok_or_else(|| Stop::NotApplicable("the contract's writes have no such member".into()))? =
+        PLACEHOLDER.into();
     Ok(arguments)
 }
 
-/// The line with the odd text in its place.
-fn line_with(line: &str, odd: &Odd) -> Option<String> {
+/// Returns the line with the odd text inserted.
+fn line_with(line: &str, odd: &OddInput) -> Option<String> {
     let text = &odd.text;
     let before = |member: &str| {
         let at = line.find(member)? + member.len();
@@ -231,8 +234,9 @@ fn line_with(line: &str, odd: &Odd) -> Option<String> {
     };
     match odd.place {
         InputPlace::Content | InputPlace::Path => {
-            let mark = format!("\"{HERE}\"");
-            line.contains(&mark).then(|| line.replacen(&mark, text, 1))
+            let placeholder = format!("\"{PLACEHOLDER}\"");
+            line.contains(&placeholder)
+                .then(|| line.replacen(&placeholder, text, 1))
         }
         InputPlace::Arguments => before("\"arguments\":{"),
         InputPlace::Params => before("\"params\":{"),
@@ -240,9 +244,9 @@ fn line_with(line: &str, odd: &Odd) -> Option<String> {
     }
 }
 
-/// Each by itself.
+/// Returns each input as a case of its own.
 fn shrink(case: &Case) -> Vec<Case> {
-    let odd: Vec<Odd> = case.read().unwrap_or_default();
+    let odd: Vec<OddInput> = case.read().unwrap_or_default();
     if odd.len() < 2 {
         return Vec::new();
     }

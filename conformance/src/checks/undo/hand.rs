@@ -1,12 +1,12 @@
-//! A person's edits between a change and its undo, and undo where there is nothing.
+//! Checks of undo and redo after a person's edit, and with nothing to undo or redo.
 
 use serde_json::json;
 
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     checks::outline::{
-        editor::{Editor, accepted},
-        samples::{begin, held},
+        editor::{Editor, ensure_accepted},
+        samples::{commit_document, document_text},
     },
     judgement::{Judgement, Stop, ensure},
     layout::DOCUMENT,
@@ -20,38 +20,38 @@ pub(super) const CHECK: Check = Check {
     severity: Severity::Must,
     guarantees: &["hand-edits-are-kept", "errors-change-nothing"],
     states: "A person's later edits are never overwritten by undo or redo: the call is refused.",
-    explains: "After an edit, or after its undo, a person adds a line to the document, puts another text in its place, or \
-               deletes it, and commits that or does not; the server goes on or is restarted. The undo, or the redo, must be \
-               refused, and every byte, what is not committed included, must be as the person left it.",
+    explains: "After an edit or its undo, a person adds a line to the document, replaces its text or deletes it, with or \
+               without a commit; the server continues or restarts. The undo or redo must be refused, and every byte, \
+               including uncommitted changes, must be as the person left it.",
     cases,
     judge,
     shrink: as_small_as_can_be,
 };
 
-pub(super) const NOTHING: Check = Check {
+pub(super) const NOTHING_TO_UNDO: Check = Check {
     id: "undo/nothing",
     severity: Severity::Must,
     guarantees: &["errors-change-nothing"],
     states: "With nothing to undo or redo, the call is refused, and nothing changes.",
-    explains: "Undo and redo are called on a document that only a person has edited, on none, after all has been undone and \
-               after all has been redone.",
+    explains: "Calls undo and redo on a document that only a person has edited, without a document, after everything was \
+               undone, and after everything was redone.",
     cases: |_| {
         Ok(["a document", "no document"]
             .map(|what| Case::new(what, what))
             .into())
     },
-    judge: nothing,
+    judge: judge_nothing,
     shrink: as_small_as_can_be,
 };
 
 const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
-/// What a person does.
-const BY_HAND: [&str; 3] = ["adds a line", "writes it anew", "deletes it"];
+/// A person's edits.
+const PERSON_EDITS: [&str; 3] = ["adds a line", "writes it anew", "deletes it"];
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for call in ["undo", "redo"] {
-        for by_hand in BY_HAND {
+        for by_hand in PERSON_EDITS {
             for commits in [true, false] {
                 for restarts in bench.pick(&[false][..], &[false, true]) {
                     let how = if commits { "commits" } else { "does not commit" };
@@ -69,13 +69,13 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (call, by_hand, commits, restarts): (String, String, bool, bool) = case.read()?;
     let scene = bench.scene(&[(DOCUMENT, TEXT)])?;
     let mut editor = Editor::start(bench.subject, &scene)?;
-    accepted(&editor.insert("New one", "Some text.\n", 1)?, "an insertion")?;
+    ensure_accepted(&editor.insert("New one", "Some text.\n", 1)?, "an insertion")?;
     if call == "redo" {
-        accepted(&editor.undo()?, "an undo")?;
+        ensure_accepted(&editor.undo()?, "an undo")?;
     }
     match &*by_hand {
-        "adds a line" => scene.put(DOCUMENT, held(&scene) + "\nA person's line.\n")?,
-        "writes it anew" => scene.put(DOCUMENT, "# A person's\n\nAll anew.\n")?,
+        "adds a line" => scene.put(DOCUMENT, document_text(&scene) + "\nA person's line.\n")?,
+        "writes it anew" => scene.put(DOCUMENT, "# A person's\n\nNew text.\n")?,
         _ => {
             scene.trace(format!("a person deletes `{DOCUMENT}`"));
             std::fs::remove_file(scene.path(DOCUMENT))?;
@@ -100,24 +100,24 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     before.same(&Moment::of(&scene)?)
 }
 
-fn nothing(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn judge_nothing(bench: &Bench<'_>, case: &Case) -> Judgement {
     let what: String = case.read()?;
     let scene = bench.scene(&[("README.md", "# Library\n")])?;
     if what == "a document" {
-        begin(&scene, TEXT)?;
-        begin(&scene, &TEXT.replace("All", "Most"))?;
+        commit_document(&scene, TEXT)?;
+        commit_document(&scene, &TEXT.replace("All", "Most"))?;
     }
     let mut editor = Editor::start(bench.subject, &scene)?;
     refuses_both(&scene, &mut editor, "at the beginning", [true, true])?;
-    accepted(&editor.insert("New one", "Some text.\n", 0)?, "an insertion")?;
+    ensure_accepted(&editor.insert("New one", "Some text.\n", 0)?, "an insertion")?;
     refuses_both(&scene, &mut editor, "after an insertion", [false, true])?;
-    accepted(&editor.undo()?, "an undo")?;
-    refuses_both(&scene, &mut editor, "after all was undone", [true, false])?;
-    accepted(&editor.redo()?, "a redo")?;
-    refuses_both(&scene, &mut editor, "after all was redone", [false, true])
+    ensure_accepted(&editor.undo()?, "an undo")?;
+    refuses_both(&scene, &mut editor, "after everything was undone", [true, false])?;
+    ensure_accepted(&editor.redo()?, "a redo")?;
+    refuses_both(&scene, &mut editor, "after everything was redone", [false, true])
 }
 
-/// Calls undo and redo, where there is nothing for them.
+/// Fails unless undo and redo, as selected, are refused and change nothing.
 fn refuses_both(
     scene: &Scene<'_>,
     editor: &mut Editor<'_>,
@@ -125,8 +125,8 @@ fn refuses_both(
     [undo, redo]: [bool; 2],
 ) -> Judgement {
     let before = Moment::of(scene)?;
-    for (name, is_nothing) in [("undo", undo), ("redo", redo)] {
-        if !is_nothing {
+    for (name, is_selected) in [("undo", undo), ("redo", redo)] {
+        if !is_selected {
             continue;
         }
         let reply = match name {
@@ -134,7 +134,7 @@ fn refuses_both(
             _ => editor.redo()?,
         };
         ensure(matches!(reply, Reply::Refused(_)), || {
-            format!("{when} there is nothing to {name}, and it was accepted")
+            format!("{when} there is nothing to {name}, but the call was accepted")
         })?;
     }
     before.same(&Moment::of(scene)?)

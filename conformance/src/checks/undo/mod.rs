@@ -1,4 +1,4 @@
-//! Undo and redo: each takes the document back to exactly what it was, as a new change, and never over a person's.
+//! Checks of undo and redo: each restores the document exactly, in a new commit, and never overwrites a person's edit.
 
 mod hand;
 mod program;
@@ -9,10 +9,10 @@ use crate::check::Check;
 pub(super) const CHECKS: &[Check] = &[
     round::UNDO,
     round::REDO,
-    round::CLEARED,
-    round::KEPT,
+    round::EDIT_CLEARS_REDO,
+    round::HISTORY_KEPT,
     hand::CHECK,
-    hand::NOTHING,
+    hand::NOTHING_TO_UNDO,
     program::CHECK,
-    program::DEEP,
+    program::LEVELS,
 ];

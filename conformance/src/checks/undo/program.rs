@@ -1,10 +1,10 @@
-//! Random programs of edits, undo, redo, restarts and a person's edits, beside a model that is a list of texts.
+//! Random programs of edits, undo, redo, restarts and a person's edits, compared with a model.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be, fewer_steps},
-    checks::outline::editor::{Editor, Entry, accepted},
+    checks::outline::editor::{Editor, Entry, ensure_accepted},
     judgement::{Judgement, Stop, ensure, fail},
     layout::DOCUMENT,
     reply::Reply,
@@ -27,29 +27,28 @@ pub(super) const CHECK: Check = Check {
     ],
     states: "In any order of edits, undo, redo, restarts and a person's edits, each undo and redo gives \
             the expected document.",
-    explains: "Programs are made at random from the seed, and run beside a model: the texts and lists of sections that were \
-               there, and what a person did between them. An undo must bring back exactly the last one that has not been \
-               undone, or be refused where a person's edit or nothing is there; a redo the same; each accepted call is one \
-               commit, a refused one none. A second server over the same library takes part. A failing program is made \
-               shorter.",
+    explains: "Runs random programs and compares each step with a model: a stack of earlier states and a person's \
+               edits. An undo must restore the last state that has not been undone, or be refused if there is none or \
+               a person has edited the document since; a redo likewise. An accepted call makes one commit, a refused \
+               call none. A second server over the same library takes part. A failing program is shrunk.",
     cases,
     judge,
     shrink: fewer_steps::<Step>,
 };
 
-pub(super) const DEEP: Check = Check {
+pub(super) const LEVELS: Check = Check {
     id: "undo/levels",
     severity: Severity::Must,
     guarantees: &["undo-inverts", "redo-inverts-undo"],
     states: "A hundred edits can be undone and redone one by one, also by a restarted server.",
-    explains: "So many edits are made (fewer in the quick profile), undone up to the beginning by a server that was started \
-               since, and done again. After each step the document must be what it was at that place.",
+    explains: "Makes a hundred edits (ten in the quick profile), restarts the server, undoes them all, restarts it, \
+               and redoes them all. After each step the document must be in the state that it had there.",
     cases: |bench| Ok(vec![Case::new("levels", bench.pick(10, 100))]),
-    judge: deep,
+    judge: judge_levels,
     shrink: as_small_as_can_be,
 };
 
-/// One thing that happens. Numbers choose among what is there.
+/// A step of a program. Numbers select a section or position, modulo their count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Step {
@@ -59,10 +58,10 @@ enum Step {
     Move(usize, usize),
     Undo,
     Redo,
-    /// The next calls go to the other of two servers.
+    /// The following calls go to the other of two servers.
     Change,
     Restart,
-    /// A person adds a line, and commits it or not.
+    /// A person adds a line, and commits it if true.
     Hand(bool),
 }
 
@@ -88,30 +87,30 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n";
 
-/// Bytes and sections at one moment.
+/// Bytes and sections of the document.
 type State = (Option<Vec<u8>>, Vec<Entry>);
 
-/// What an undo would find.
+/// An entry of the undo stack.
 #[derive(Debug, Clone)]
-enum Past {
-    /// An edit: what was before it.
+enum UndoEntry {
+    /// An edit, with the state before it.
     Edit(State),
     /// A person's edit.
     Hand,
 }
 
-/// What there is to undo, and to redo: the states that each would bring back.
+/// The undo and redo stacks, with the states that they restore.
 #[derive(Debug, Default)]
 struct Model {
-    undo: Vec<Past>,
+    undo: Vec<UndoEntry>,
     redo: Vec<State>,
 }
 
-fn state(scene: &Scene<'_>, editor: &mut Editor<'_>) -> Result<State, Stop> {
+fn read_state(scene: &Scene<'_>, editor: &mut Editor<'_>) -> Result<State, Stop> {
     Ok((scene.read(DOCUMENT), editor.list()?))
 }
 
-fn same(expected: &State, found: &State, when: &str) -> Judgement {
+fn same_state(expected: &State, found: &State, when: &str) -> Judgement {
     if expected == found {
         return Ok(());
     }
@@ -121,7 +120,7 @@ fn same(expected: &State, found: &State, when: &str) -> Judgement {
             found.1, expected.1
         )
     } else {
-        format!("{when} the document is not what it should be")
+        format!("{when} the document has other bytes than expected")
     };
     Err(fail(what).showing(DOCUMENT, expected.0.as_deref(), found.0.as_deref()))
 }
@@ -131,7 +130,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = bench.scene(&[(DOCUMENT, TEXT)])?;
     let mut editor = Editor::start(bench.subject, &scene)?;
     let mut other = match bench.subject.launch.running() {
-        // The other client's change is the only one.
+        // A running server is used as it is: there is no second one.
         Some(_) => None,
         None => Some(Editor::start(bench.subject, &scene)?),
     };
@@ -154,9 +153,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 if *commits {
                     scene.commit_all("a person's")?;
                 }
-                // A person's second edit is no more in the way than the first.
-                if !matches!(model.undo.last(), Some(Past::Hand)) {
-                    model.undo.push(Past::Hand);
+                // Consecutive edits of a person block undo as one.
+                if !matches!(model.undo.last(), Some(UndoEntry::Hand)) {
+                    model.undo.push(UndoEntry::Hand);
                 }
                 model.redo.clear();
             }
@@ -166,7 +165,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(())
 }
 
-/// Makes a call and judges what became of it.
+/// Makes a call and judges its effect.
 fn call(
     bench: &Bench<'_>,
     scene: &Scene<'_>,
@@ -175,7 +174,7 @@ fn call(
     step: Step,
     number: usize,
 ) -> Judgement {
-    let before = state(scene, editor)?;
+    let before = read_state(scene, editor)?;
     let old = settled::view(scene)?.library;
     let ids = &before.1;
     let chosen = |at: usize| ids.get(at % ids.len().max(1)).map(|entry| entry.id.as_str());
@@ -198,71 +197,67 @@ fn call(
         Step::Undo => editor.undo()?,
         _ => editor.redo()?,
     };
-    let after = state(scene, editor)?;
+    let after = read_state(scene, editor)?;
     let is_done = matches!(reply, Reply::Done(_));
     if !is_done {
-        same(&before, &after, &when)?;
+        same_state(&before, &after, &when)?;
     }
     let new = settled::view(scene)?.library;
     if bench.subject.should_commit() {
-        // What a person has not committed may get a commit of its own first.
-        let most = usize::from(is_done) + usize::from(is_done && !old.status.is_empty());
+        // The server may adopt a person's uncommitted bytes in a commit of their own.
+        let max_commits = usize::from(is_done) + usize::from(is_done && !old.status.is_empty());
         let made = new.commits.len().saturating_sub(old.commits.len());
         ensure(new.commits.ends_with(&old.commits), || {
-            format!("{when} commits that were there are no longer what HEAD stands on")
+            format!("{when} the previous HEAD is not an ancestor of HEAD")
         })?;
-        ensure((usize::from(is_done)..=most).contains(&made), || {
-            format!("{when} there are {made} commits more")
+        ensure((usize::from(is_done)..=max_commits).contains(&made), || {
+            format!("{when} there are {made} new commits")
         })?;
     }
     match step {
         Step::Undo => match (model.undo.pop(), is_done) {
-            (Some(Past::Edit(expected)), true) => {
-                same(&expected, &after, &when)?;
+            (Some(UndoEntry::Edit(expected)), true) => {
+                same_state(&expected, &after, &when)?;
                 model.redo.push(before);
             }
             (None, false) => {}
-            (Some(Past::Hand), false) => model.undo.push(Past::Hand),
-            (Some(Past::Edit(_)), false) => accepted(&reply, "an undo of the last edit")?,
+            (Some(UndoEntry::Hand), false) => model.undo.push(UndoEntry::Hand),
+            (Some(UndoEntry::Edit(_)), false) => ensure_accepted(&reply, "an undo of the last edit")?,
             (None, true) => {
-                return Err(fail(format!(
-                    "{when} something was undone, and there was nothing"
-                )));
+                return Err(fail(format!("{when} an undo was accepted with nothing to undo")));
             }
-            (Some(Past::Hand), true) => {
+            (Some(UndoEntry::Hand), true) => {
                 return Err(fail(format!(
-                    "{when} something was undone that came before a person's edit"
+                    "{when} an undo was accepted across a person's edit"
                 )));
             }
         },
         Step::Redo => match (model.redo.pop(), is_done) {
             (Some(expected), true) => {
-                same(&expected, &after, &when)?;
-                model.undo.push(Past::Edit(before));
+                same_state(&expected, &after, &when)?;
+                model.undo.push(UndoEntry::Edit(before));
             }
             (None, false) => {}
-            (Some(_), false) => accepted(&reply, "a redo of the last undo")?,
+            (Some(_), false) => ensure_accepted(&reply, "a redo of the last undo")?,
             (None, true) => {
-                return Err(fail(format!(
-                    "{when} something was done again, and there was nothing"
-                )));
+                return Err(fail(format!("{when} a redo was accepted with nothing to redo")));
             }
         },
         Step::Move(..) if !is_done => {}
         _ => {
-            accepted(&reply, &format!("step {number}, {step:?},"))?;
-            model.undo.push(Past::Edit(before));
+            ensure_accepted(&reply, &format!("step {number}, {step:?},"))?;
+            model.undo.push(UndoEntry::Edit(before));
             model.redo.clear();
         }
     }
     Ok(())
 }
 
-fn deep(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn judge_levels(bench: &Bench<'_>, case: &Case) -> Judgement {
     let levels: usize = case.read()?;
     let scene = bench.scene(&[(DOCUMENT, TEXT)])?;
     let mut editor = Editor::start(bench.subject, &scene)?;
-    let mut states = vec![state(&scene, &mut editor)?];
+    let mut states = vec![read_state(&scene, &mut editor)?];
     for level in 0..levels {
         let ids = &states[level].1;
         let (count, last) = (ids.len(), ids[ids.len() - 1].id.clone());
@@ -271,26 +266,26 @@ fn deep(bench: &Bench<'_>, case: &Case) -> Judgement {
             2 => editor.update(&last, &format!("Text {level}.\n"))?,
             _ => editor.delete(&last)?,
         };
-        accepted(&reply, &format!("edit {level}"))?;
-        states.push(state(&scene, &mut editor)?);
+        ensure_accepted(&reply, &format!("edit {level}"))?;
+        states.push(read_state(&scene, &mut editor)?);
     }
     editor.client.close()?;
     editor = Editor::start(bench.subject, &scene)?;
     for level in (0..levels).rev() {
-        accepted(&editor.undo()?, &format!("the undo of edit {level}"))?;
-        same(
+        ensure_accepted(&editor.undo()?, &format!("the undo of edit {level}"))?;
+        same_state(
             &states[level],
-            &state(&scene, &mut editor)?,
+            &read_state(&scene, &mut editor)?,
             &format!("after the undo of edit {level}"),
         )?;
     }
     editor.client.close()?;
     editor = Editor::start(bench.subject, &scene)?;
     for level in 0..levels {
-        accepted(&editor.redo()?, &format!("the redo of edit {level}"))?;
-        same(
+        ensure_accepted(&editor.redo()?, &format!("the redo of edit {level}"))?;
+        same_state(
             &states[level + 1],
-            &state(&scene, &mut editor)?,
+            &read_state(&scene, &mut editor)?,
             &format!("after the redo of edit {level}"),
         )?;
     }

@@ -1,10 +1,10 @@
-//! One change, its undo and its redo, on all kinds of documents.
+//! Checks of one change, its undo and its redo, on all kinds of documents.
 
 use crate::{
     check::{Bench, Case, Check, Severity},
     checks::outline::{
-        editor::{Editor, Entry, accepted},
-        samples::{self, begin, sections},
+        editor::{Editor, Entry, ensure_accepted},
+        samples::{self, commit_document, sections},
     },
     documents::Document,
     judgement::{Judgement, Stop, ensure, fail},
@@ -21,8 +21,8 @@ pub(super) const UNDO: Check = Check {
     guarantees: &["undo-inverts", "ids-are-stable"],
     states: "Undo restores the document as it was before the change, byte for byte, and the ids of its \
             sections.",
-    explains: "On a table of documents, and where there is no document yet, a section is inserted, updated, moved and deleted, \
-               and the change is undone. Bytes and list of sections must be what they were before it.",
+    explains: "Inserts, updates, moves and deletes a section in a table of documents and in a missing document, and \
+               undoes the change. The bytes and the list of sections must be as before the change.",
     cases: samples::cases,
     judge: |bench, case| judge(bench, case, Aspect::Undo),
     shrink: samples::shrink,
@@ -34,70 +34,71 @@ pub(super) const REDO: Check = Check {
     guarantees: &["redo-inverts-undo", "ids-are-stable"],
     states: "Redo restores the document as it was before the undo, byte for byte, and the ids of its \
             sections.",
-    explains: "As undo/inverts, and the undo is then undone: bytes and list of sections must be those after the change.",
+    explains: "As undo/inverts, and then redoes the change. The bytes and the list of sections must be as after the \
+               change.",
     cases: samples::cases,
     judge: |bench, case| judge(bench, case, Aspect::Redo),
     shrink: samples::shrink,
 };
 
-pub(super) const CLEARED: Check = Check {
+pub(super) const EDIT_CLEARS_REDO: Check = Check {
     id: "undo/edit-clears-redo",
     severity: Severity::Must,
     guarantees: &["edit-clears-redo"],
     states: "After an edit there is nothing to redo, whatever was undone before.",
-    explains: "A change is undone and a different one is made. A redo must be refused then, and the document stay as it is; the \
-               other change can be undone, and after that done again.",
+    explains: "Undoes a change and makes a different one. A redo must then be refused and leave the document \
+               unchanged; the second change can be undone and redone.",
     cases: samples::cases,
-    judge: |bench, case| judge(bench, case, Aspect::Cleared),
+    judge: |bench, case| judge(bench, case, Aspect::EditClearsRedo),
     shrink: samples::shrink,
 };
 
-pub(super) const KEPT: Check = Check {
+pub(super) const HISTORY_KEPT: Check = Check {
     id: "undo/history-kept",
     severity: Severity::Must,
     guarantees: &["history-is-kept", "commit-per-edit"],
     states: "Every edit, undo and redo adds one commit of the document to the history.",
-    explains: "Around each change, its undo and its redo git is asked: one commit more, whose only parent was HEAD, which \
-               changes the document alone and has what lies in the folder; nothing is left uncommitted.",
+    explains: "According to git, each change, undo and redo must add one commit to HEAD, which changes the document \
+               alone and equals the folder; nothing may be left uncommitted.",
     cases: samples::cases,
-    judge: |bench, case| judge(bench, case, Aspect::Kept),
+    judge: |bench, case| judge(bench, case, Aspect::History),
     shrink: samples::shrink,
 };
 
-/// What a check looks at.
+/// The aspect that a check judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Aspect {
     Undo,
     Redo,
-    Cleared,
-    Kept,
+    EditClearsRedo,
+    History,
 }
 
 /// The kinds of edits.
 const EDITS: [&str; 4] = ["an insertion", "an update", "a move", "a deletion"];
 
 fn judge(bench: &Bench<'_>, case: &Case, aspect: Aspect) -> Judgement {
-    samples::each(bench, case, |scene, editor, document| {
+    samples::for_each_document(bench, case, |scene, editor, document| {
         for (number, what) in EDITS.iter().enumerate() {
-            // In the quick profile, each document has two of them.
+            // The quick profile makes two of the edits on each document.
             if bench.pick((number + document.name.len()) % 2 == 1, false) {
                 continue;
             }
-            begin(scene, &document.text())?;
+            commit_document(scene, &document.text())?;
             round(bench, scene, editor, document, number, aspect)
-                .map_err(|stop| saying(stop, what, document))?;
+                .map_err(|stop| with_context(stop, what, document))?;
         }
-        if aspect == Aspect::Cleared {
+        if aspect == Aspect::EditClearsRedo {
             return Ok(());
         }
-        // Where there is no document, it comes, goes and comes again.
+        // Starts from a missing document.
         scene.git(&["rm", "--quiet", "--force", DOCUMENT])?;
         scene.commit_all("no document")?;
         round(bench, scene, editor, document, 0, aspect)
     })
 }
 
-fn saying(stop: Stop, what: &str, document: &Document) -> Stop {
+fn with_context(stop: Stop, what: &str, document: &Document) -> Stop {
     match stop {
         Stop::Fail(mut failure) => {
             failure.what = format!("{what} in {}: {}", document.name, failure.what);
@@ -107,7 +108,7 @@ fn saying(stop: Stop, what: &str, document: &Document) -> Stop {
     }
 }
 
-/// Bytes and sections at one moment.
+/// Bytes and sections of the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct State {
     bytes: Option<Vec<u8>>,
@@ -122,30 +123,30 @@ impl State {
         })
     }
 
-    fn same(&self, later: &Self, when: &str) -> Judgement {
+    fn same(&self, found: &Self, when: &str) -> Judgement {
         let bytes = |state: &Self| state.bytes.clone();
-        ensure(bytes(self) == bytes(later), || {
-            format!("{when} the document is not what it should be")
+        ensure(bytes(self) == bytes(found), || {
+            format!("{when} the document has other bytes than expected")
         })
-        .map_err(|stop| stop.showing(DOCUMENT, self.bytes.as_deref(), later.bytes.as_deref()))?;
-        ensure(self.list == later.list, || {
+        .map_err(|stop| stop.showing(DOCUMENT, self.bytes.as_deref(), found.bytes.as_deref()))?;
+        ensure(self.list == found.list, || {
             format!(
                 "{when} the sections are {:?} instead of {:?}",
-                later.list, self.list
+                found.list, self.list
             )
         })
     }
 }
 
-/// Makes an edit; false where it may be refused, and was, or there is no section for it.
+/// Makes an edit. Returns false if it was legitimately refused, or there is no section for it.
 fn edit(
     scene: &Scene<'_>,
     editor: &mut Editor<'_>,
     document: &Document,
     number: usize,
 ) -> Result<bool, Stop> {
-    let text = samples::held(scene);
-    let (list, seen) = (editor.list()?, sections(&text));
+    let text = samples::document_text(scene);
+    let (list, parsed) = (editor.list()?, sections(&text));
     if number > 0 && list.is_empty() {
         return Ok(false);
     }
@@ -153,14 +154,14 @@ fn edit(
     let reply = match number {
         0 => editor.insert("New one", "Some text.\n", list.len())?,
         1 => editor.update(&list[last].id, "Another text.\n")?,
-        2 if list.len() < 2 || seen.len() != list.len() || seen[last].size != 1 => return Ok(false),
+        2 if list.len() < 2 || parsed.len() != list.len() || parsed[last].size != 1 => return Ok(false),
         2 => editor.relocate(&list[last].id, 0)?,
         _ => editor.delete(&list[0].id)?,
     };
     if samples::may_refuse(document) && matches!(reply, Reply::Refused(_)) {
         return Ok(false);
     }
-    accepted(&reply, EDITS[number])?;
+    ensure_accepted(&reply, EDITS[number])?;
     Ok(true)
 }
 
@@ -178,17 +179,17 @@ fn round(
         return Ok(());
     }
     let after = State::of(scene, editor)?;
-    let mut kept = HistoryCheck { bench, commits };
-    if aspect == Aspect::Kept {
-        kept.one_more(scene, "an edit")?;
+    let mut history = HistoryCheck { bench, commits };
+    if aspect == Aspect::History {
+        history.ensure_one_commit(scene, "an edit")?;
     }
-    accepted(&editor.undo()?, "an undo")?;
+    ensure_accepted(&editor.undo()?, "an undo")?;
     match aspect {
         Aspect::Undo => return before.same(&State::of(scene, editor)?, "after the undo"),
-        Aspect::Kept => kept.one_more(scene, "an undo")?,
-        Aspect::Redo | Aspect::Cleared => {}
+        Aspect::History => history.ensure_one_commit(scene, "an undo")?,
+        Aspect::Redo | Aspect::EditClearsRedo => {}
     }
-    if aspect == Aspect::Cleared {
+    if aspect == Aspect::EditClearsRedo {
         let other = editor.insert("Another", "Other text.\n", 0)?;
         if matches!(other, Reply::Refused(_)) {
             return ensure(samples::may_refuse(document), || {
@@ -198,31 +199,31 @@ fn round(
         let other = State::of(scene, editor)?;
         let reply = editor.redo()?;
         ensure(matches!(reply, Reply::Refused(_)), || {
-            "a redo was accepted after an edit that came after the undo".into()
+            "a redo was accepted although an edit followed the undo".into()
         })?;
         other.same(&State::of(scene, editor)?, "after the refused redo")?;
-        accepted(&editor.undo()?, "an undo of the other edit")?;
-        before.same(&State::of(scene, editor)?, "after its undo")?;
-        accepted(&editor.redo()?, "a redo of the other edit")?;
-        return other.same(&State::of(scene, editor)?, "after its redo");
+        ensure_accepted(&editor.undo()?, "an undo of the other edit")?;
+        before.same(&State::of(scene, editor)?, "after the undo of the other edit")?;
+        ensure_accepted(&editor.redo()?, "a redo of the other edit")?;
+        return other.same(&State::of(scene, editor)?, "after the redo of the other edit");
     }
-    accepted(&editor.redo()?, "a redo")?;
+    ensure_accepted(&editor.redo()?, "a redo")?;
     match aspect {
-        Aspect::Kept => kept.one_more(scene, "a redo"),
+        Aspect::History => history.ensure_one_commit(scene, "a redo"),
         _ => after.same(&State::of(scene, editor)?, "after the redo"),
     }
 }
 
-/// The history so far.
+/// The history before the next change.
 struct HistoryCheck<'a, 'b> {
     bench: &'a Bench<'b>,
-    /// Newest first.
+    /// Commit ids, newest first.
     commits: Vec<String>,
 }
 
 impl HistoryCheck<'_, '_> {
-    /// Fails unless there is one commit more, of the document alone, on top of all others.
-    fn one_more(&mut self, scene: &Scene<'_>, what: &str) -> Judgement {
+    /// Fails unless HEAD has one new commit, of the document alone.
+    fn ensure_one_commit(&mut self, scene: &Scene<'_>, what: &str) -> Judgement {
         if !self.bench.subject.should_commit() {
             return Err(fail("the server makes no commits"));
         }
@@ -230,7 +231,7 @@ impl HistoryCheck<'_, '_> {
         let is_on_top = library.commits.get(1..) == Some(&self.commits[..]);
         ensure(is_on_top, || {
             let (old, new) = (self.commits.len(), library.commits.len());
-            format!("{what} made of {old} commits {new}, or not on top of them")
+            format!("{what} changed the history from {old} to {new} commits, or not by one commit on top")
         })?;
         let changed = ledger::git(&scene.library(), &["show", "--format=", "--name-only", "HEAD"])?;
         ensure(changed.trim() == DOCUMENT, || {
@@ -241,7 +242,7 @@ impl HistoryCheck<'_, '_> {
         })?;
         ensure(library.status.is_empty(), || {
             format!(
-                "after {what} git finds changes that are not committed: {}",
+                "after {what} `git status` lists uncommitted changes: {}",
                 library.status
             )
         })?;

@@ -1,4 +1,4 @@
-//! Lines that are no requests, or almost.
+//! Checks of lines that are not valid requests.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,10 +17,10 @@ pub(super) const CHECK: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "An invalid line is refused or ignored, and the next request is answered.",
-    explains: "Lines that can't be parsed, are empty, no object, a batch, not UTF-8, without a version, or 3 MB long are \
-               sent, alone and several at once. What the server says of them, if it says anything, must be a JSON-RPC \
-               error (-32700 where nothing could be parsed, or -32600); only what is almost a request may also be \
-               served. Two good requests afterwards must be answered.",
+    explains: "Sends lines that are unparsable, empty, not an object, a batch, not UTF-8, without a version, or 3 MB \
+               long, alone and many at once. An answer, if any, must be a JSON-RPC error (-32700 for an unparsable \
+               line, or -32600); a nearly valid request may also be served. Two valid requests afterwards must be \
+               answered.",
     cases,
     judge,
     shrink,
@@ -29,9 +29,9 @@ pub(super) const CHECK: Check = Check {
 #[derive(Debug, Serialize, Deserialize)]
 struct BadLine {
     lines: Vec<Line>,
-    /// Whether a server may take them for requests.
+    /// Whether a lenient server may serve them as requests.
     readable: bool,
-    /// Whether they are all sent before anything is read.
+    /// Whether all lines are sent before any answer is read.
     at_once: bool,
 }
 
@@ -39,7 +39,7 @@ struct BadLine {
 #[serde(rename_all = "kebab-case")]
 enum Line {
     Bytes(Bytes),
-    /// So many times this letter.
+    /// A repeated character.
     Repeated(char, usize),
 }
 
@@ -81,7 +81,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         r#"{"jsonrpc":"2.0","id":"unknown","error":{"code":1,"message":"x"}}"#,
     ];
     let refusable = refusable.map(|line| line.as_bytes().to_vec());
-    // Some parsers take what they can read and stumble over the rest.
+    // A lenient parser serves these, or a valid part of them.
     let readable = [
         with(json!({ "id": 1 })),
         with(json!({ "jsonrpc": "1.0", "id": 1 })),
@@ -114,13 +114,13 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         at_once: true,
     };
     Ok(vec![
-        case("lines that can't be parsed", lines(&unparsable), false),
-        case("lines that are no requests", lines(&refusable), false),
-        case("lines that are almost requests", lines(&readable), true),
+        case("unparsable lines", lines(&unparsable), false),
+        case("lines that are not requests", lines(&refusable), false),
+        case("nearly valid requests", lines(&readable), true),
         case("3 MB of letters", repeated('x'), false),
         case("3 MB of brackets", repeated('['), false),
         case("3 MB of blanks", repeated(' '), false),
-        Case::new("many of them at once", all),
+        Case::new("many lines at once", all),
     ])
 }
 
@@ -138,32 +138,32 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 Line::Repeated(letter, times) => talk.say(letter.to_string().repeat(*times))?,
             }
         }
-        let said = talk.settle(since);
-        let said = said.map_err(|stop| match &lines[0] {
+        let messages = talk.settle(since);
+        let messages = messages.map_err(|stop| match &lines[0] {
             Line::Bytes(bytes) if lines.len() == 1 => {
                 let line = short(&String::from_utf8_lossy(&bytes.0).into());
                 fail(format!("after the line {line}: {stop}"))
             }
             _ => stop,
         })?;
-        for said in said.iter().filter(|said| said.get("method").is_none()) {
-            let code = said["error"]["code"].as_i64();
+        for answer in messages.iter().filter(|message| message.get("method").is_none()) {
+            let code = answer["error"]["code"].as_i64();
             let refused = matches!(code, Some(-32700 | -32600)) || (bad.readable && code.is_some());
-            let served = bad.readable && said.get("result").is_some() && said["id"] == 1;
+            let served = bad.readable && answer.get("result").is_some() && answer["id"] == 1;
             ensure(refused || served, || {
                 format!(
                     "the line was answered with {} instead of error -32700 or -32600",
-                    short(said)
+                    short(answer)
                 )
             })?;
         }
     }
     ensure(scene.view()? == before, || {
-        "a line that is no message changed something on the disk".into()
+        "an invalid line changed the library".into()
     })
 }
 
-/// Each line by itself.
+/// Returns each line as a case of its own.
 fn shrink(case: &Case) -> Vec<Case> {
     let Ok(BadLine { lines, readable, .. }) = case.read() else {
         return Vec::new();

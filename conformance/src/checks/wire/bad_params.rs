@@ -1,4 +1,4 @@
-//! Calls that are none.
+//! Checks of malformed calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,9 +20,9 @@ pub(super) const CHECK: Check = Check {
     ],
     states: "A call without a name, without an arguments object or of an unknown tool is refused, and \
             changes nothing.",
-    explains: "Each tool is called with arguments that are no object; calls without a name or of a tool that there is not \
-               are sent as well. An error must come, or a result that says that it is one, and nothing on the disk may \
-               change.",
+    explains: "Calls each tool with arguments that are not an object; also sends calls without a name or of an unknown \
+               tool. Each must be answered with an error or a result with `isError`, and the library must be \
+               unchanged.",
     cases,
     judge: |bench, case| judge(bench, case, |_| Ok(())),
     shrink,
@@ -34,26 +34,29 @@ pub(super) const CODE: Check = Check {
     guarantees: &[],
     states: "A call without a name, without an arguments object or of an unknown tool is answered with \
             JSON-RPC error -32602.",
-    explains: "MCP counts unknown tools and malformed calls among protocol errors, not among results of a tool, and shows \
-               -32602 for them.",
+    explains: "In MCP, unknown tools and malformed calls are protocol errors rather than tool results; its example has \
+               code -32602.",
     cases,
     judge: |bench, case| {
         judge(bench, case, |answer| {
             ensure(answer["error"]["code"] == -32602, || {
-                format!("it was answered with {} instead of error -32602", short(answer))
+                format!(
+                    "the call was answered with {} instead of error -32602",
+                    short(answer)
+                )
             })
         })
     },
     shrink,
 };
 
-/// What stands in `params` instead of a call.
+/// Malformed `params` of a call.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum BadParams {
-    /// These parameters.
+    /// Complete parameters.
     Params(Value),
-    /// Right ones for this tool, but these arguments.
+    /// Valid parameters of a tool, with these arguments.
     Arguments(String, Value),
 }
 
@@ -72,19 +75,19 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         Value::Null,
     ];
     let params: Vec<_> = params.into_iter().map(BadParams::Params).collect();
-    let mut cases = vec![Case::new("parameters that name no tool", params)];
+    let mut cases = vec![Case::new("parameters without a known tool", params)];
     for tool in bench.subject.tools() {
         let arguments = [json!([]), json!("{}"), json!(7), json!([{}])];
         let bad = arguments.map(|arguments| BadParams::Arguments(tool.name.into(), arguments));
         cases.push(Case::new(
-            format!("arguments of {} that are no object", tool.name),
+            format!("arguments of {} that are not an object", tool.name),
             bad,
         ));
     }
     Ok(cases)
 }
 
-fn judge(bench: &Bench<'_>, case: &Case, more: fn(&Value) -> Judgement) -> Judgement {
+fn judge(bench: &Bench<'_>, case: &Case, judge_answer: fn(&Value) -> Judgement) -> Judgement {
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let before = scene.view()?;
@@ -103,15 +106,15 @@ fn judge(bench: &Bench<'_>, case: &Case, more: fn(&Value) -> Judgement) -> Judge
         };
         let answer = talk.ask(&id(number), "tools/call", params)?;
         ensure_refused(&answer)?;
-        more(&answer)?;
+        judge_answer(&answer)?;
     }
     talk.settle(0)?;
     ensure(scene.view()? == before, || {
-        "calls were refused, but something on the disk has changed".into()
+        "refused calls changed the library".into()
     })
 }
 
-/// Each by itself.
+/// Returns each call as a case of its own.
 fn shrink(case: &Case) -> Vec<Case> {
     let bad: Vec<BadParams> = case.read().unwrap_or_default();
     if bad.len() < 2 {

@@ -1,4 +1,4 @@
-//! The end of standard input.
+//! Checks of the end of standard input.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,8 +20,9 @@ pub(super) const EXIT: Check = Check {
     severity: Severity::Should,
     guarantees: &[],
     states: "The server exits when its standard input is closed.",
-    explains: "Clients end a server by closing its input. One that stays keeps its memory and its locks; some have left \
-               hundreds of processes behind. It is tried before and after the first request, and with calls in flight.",
+    explains: "Clients stop a server by closing its input. A server that keeps running keeps its memory and locks; \
+               some have left hundreds of processes behind. Closes the input before and after the first request, and \
+               with calls in flight.",
     cases: |_| {
         let moments = [
             EndOfInput::BeforeAnything,
@@ -33,7 +34,7 @@ pub(super) const EXIT: Check = Check {
             .map(|moment| Case::new(format!("{moment:?}"), moment))
             .collect())
     },
-    judge: exits,
+    judge: judge_exits,
     shrink: as_small_as_can_be,
 };
 
@@ -43,29 +44,29 @@ pub(super) const IN_FLIGHT: Check = Check {
     guarantees: &["no-partial-application"],
     states: "If standard input closes with calls in flight, each is done completely or not at all, and \
             done if it was answered.",
-    explains: "Several documents are written in one go, without waiting, and standard input is closed at once. What was \
-               answered with success must be on the disk; what was not must be there in whole or not at all; and git must \
-               find the repository sound and, where a mutation makes a commit, nothing left uncommitted.",
+    explains: "Writes several documents without waiting for answers, and closes standard input at once. A write that \
+               was answered with success must be on the disk; any other write must be complete or absent. `git fsck` \
+               must find no error and, if mutations make commits, `git status` no uncommitted change.",
     cases: |bench| {
         let counts: &[usize] = bench.pick(&[1, 8], &[1, 2, 8, 40]);
         let case = |writes: &usize| Case::new(format!("{writes} in flight"), EndOfInput::InFlight(*writes));
         Ok(counts.iter().map(case).collect())
     },
-    judge: in_flight,
+    judge: judge_in_flight,
     shrink: as_small_as_can_be,
 };
 
-/// When standard input is closed.
+/// The moment at which standard input is closed.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum EndOfInput {
     BeforeAnything,
     AtRest,
-    /// After so many writes have been sent, and none answered.
+    /// After sending this number of writes, without reading an answer.
     InFlight(usize),
 }
 
-fn exits(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn judge_exits(bench: &Bench<'_>, case: &Case) -> Judgement {
     lines_only(bench)?;
     let scene = bench.scene(DOCUMENTS)?;
     let mut talk = Talk::begin(bench.subject, &scene)?;
@@ -84,17 +85,17 @@ fn exits(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
     match talk.target.close() {
         Ok(_) => Ok(()),
-        Err(WireError::Silent(patience)) => {
-            let patience = patience.as_secs();
+        Err(WireError::Silent(timeout)) => {
+            let seconds = timeout.as_secs();
             Err(fail(format!(
-                "{patience} s after its input was closed the server still runs"
+                "the server still runs {seconds} s after its input was closed"
             )))
         }
         Err(other) => Err(other.into()),
     }
 }
 
-fn in_flight(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn judge_in_flight(bench: &Bench<'_>, case: &Case) -> Judgement {
     let EndOfInput::InFlight(writes) = case.read()? else {
         return Ok(());
     };
@@ -109,14 +110,14 @@ fn in_flight(bench: &Bench<'_>, case: &Case) -> Judgement {
     loop {
         match talk.target.receive() {
             Ok(message) => talk.heard.push(message),
-            // One that stays, or ends badly, is judged by what it leaves behind.
+            // `wire/exit-on-eof` judges a server that keeps running.
             Err(WireError::Closed | WireError::Silent(_)) => break,
             Err(other) => return Err(other.into()),
         }
     }
-    // Whatever still writes must have ended before the disk is looked at.
+    // The server must have stopped writing before the disk is judged.
     let _ = talk.target.close();
-    let said = &talk.heard[since..];
+    let messages = &talk.heard[since..];
     for number in 0..writes {
         let (path, content) = document(number);
         let found = scene.read(&path);
@@ -125,17 +126,17 @@ fn in_flight(bench: &Bench<'_>, case: &Case) -> Judgement {
             || format!("`{path}` was written in part"),
         )
         .map_err(|stop| stop.showing(&path, Some(content.as_bytes()), found.as_deref()))?;
-        let answer = said.iter().find(|said| said["id"] == json!(number));
+        let answer = messages.iter().find(|message| message["id"] == json!(number));
         let succeeded = answer.is_some_and(|answer| Refusal::of(answer).is_none());
         ensure(!succeeded || found.is_some(), || {
-            format!("the write of `{path}` was answered with success, and the document is not there")
+            format!("the write of `{path}` was answered with success, but the document is missing")
         })?;
     }
     ledger::fsck(&scene.library()).map_err(|error| fail(error.to_string()))?;
     let commits = bench.subject.should_commit();
     let status = scene.view()?.library.status;
     ensure(!commits || status.is_empty(), || {
-        format!("git finds changes that are not committed: {status}")
+        format!("`git status` lists uncommitted changes: {status}")
     })
 }
 

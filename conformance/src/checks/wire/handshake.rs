@@ -1,4 +1,4 @@
-//! How a client and a server agree on what they speak.
+//! Checks of the negotiation of a protocol revision.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,29 +18,29 @@ pub(super) const CHECK: Check = Check {
     guarantees: &[],
     states: "Client and server agree on a revision as MCP prescribes, whichever the client requests, \
             and tools can then be listed.",
-    explains: "Sessions (2025-11-25 and older): `initialize` is sent with current, older and unknown revisions. The server \
-               must answer with the requested revision or one that it supports, never with an unknown one, and \
+    explains: "Sessions (2025-11-25 and older): `initialize` is sent with current, older and unknown revisions. The \
+               server must answer with the requested revision or one that it supports, never with an unknown one, and \
                must list its tools in the session. Without sessions (2026-07-28): `server/discover` must name the \
-               revision, requests must be answered without anything before them, requests of an unknown revision must be \
-               refused with -32022 and the revisions that there are, and requests without a revision with -32602.",
+               revision, a first request must be answered, a request of an unknown revision must be refused with \
+               -32022 and the supported revisions, and a request without a revision with -32602.",
     cases,
     judge,
     shrink: as_small_as_can_be,
 };
 
-/// One way to begin.
+/// The first request of a case.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Opening {
-    /// A session in this revision.
+    /// `initialize` with this revision.
     Session(String),
-    /// The question what the server speaks.
+    /// `server/discover`.
     Discover,
-    /// A request, with nothing before it.
+    /// `tools/list`, without a request before it.
     Nothing,
-    /// A request of this revision.
+    /// `tools/list` with this revision.
     Revision(String),
-    /// A request without these members of `_meta`.
+    /// `tools/list` without these members of `_meta`.
     Without(Vec<String>),
 }
 
@@ -71,7 +71,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             });
             let fixed = [
                 ("server/discover", Opening::Discover),
-                ("a request with nothing before it", Opening::Nothing),
+                ("a first request", Opening::Nothing),
                 (
                     "a request without a revision",
                     Opening::Without(vec![REVISION.into()]),
@@ -94,32 +94,32 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut talk = Talk::begin(bench.subject, &scene)?;
     let id = json!(1);
     match opening {
-        Opening::Session(revision) => return session(&mut talk, &revision),
+        Opening::Session(revision) => return judge_session(&mut talk, &revision),
         Opening::Discover => {
             let answer = talk.ask(&id, "server/discover", json!({}))?;
-            proper(bench, Some("server/discover"), &answer)?;
+            ensure_valid(bench, Some("server/discover"), &answer)?;
             let supported = &answer["result"]["supportedVersions"];
-            ensure(names(supported, bench.subject.era.revision()), || {
+            ensure(has_name(supported, bench.subject.era.revision()), || {
                 format!("`supportedVersions` is {supported}, without the revision that the server speaks")
             })?;
-            offers_tools(&answer["result"])?;
+            ensure_tools_capability(&answer["result"])?;
         }
         Opening::Nothing => {}
         Opening::Revision(revision) => {
             let meta = json!({ REVISION: revision, CAPABILITIES: {} });
-            let answer = plain(&mut talk, &meta)?;
+            let answer = list_tools(&mut talk, &meta)?;
             ensure(answer["error"]["code"] == -32022, || {
                 format!(
                     "a request of {revision} was answered with {} instead of error -32022",
                     short(&answer)
                 )
             })?;
-            proper(bench, None, &answer)?;
+            ensure_valid(bench, None, &answer)?;
             let data = &answer["error"]["data"];
-            let told =
-                names(&data["supported"], bench.subject.era.revision()) && data["requested"] == revision;
-            ensure(told, || {
-                format!("the refusal does not say what is supported and what was asked for: {data}")
+            let names_revisions =
+                has_name(&data["supported"], bench.subject.era.revision()) && data["requested"] == revision;
+            ensure(names_revisions, || {
+                format!("the refusal does not name the supported and the requested revision: {data}")
             })?;
         }
         Opening::Without(members) => {
@@ -129,7 +129,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                     meta.shift_remove(member);
                 });
             }
-            let answer = plain(&mut talk, &meta)?;
+            let answer = list_tools(&mut talk, &meta)?;
             ensure(answer["error"]["code"] == -32602, || {
                 let members = members.join(", ");
                 format!(
@@ -143,18 +143,18 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(())
 }
 
-/// A request with this `_meta` and nothing more.
-fn plain(talk: &mut Talk<'_>, meta: &Value) -> Result<Value, Stop> {
+/// Sends `tools/list` with this `_meta` alone, and returns the answer.
+fn list_tools(talk: &mut Talk<'_>, meta: &Value) -> Result<Value, Stop> {
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": meta } });
     talk.say(request.to_string())?;
     talk.answer(&json!(1))
 }
 
-fn session(talk: &mut Talk<'_>, revision: &str) -> Judgement {
+fn judge_session(talk: &mut Talk<'_>, revision: &str) -> Judgement {
     let answer = talk.initialize(revision)?;
     let unknown = UNKNOWN.contains(&revision);
     if let Some(error) = answer.get("error") {
-        // The specification shows this as one way to tell that revisions don't match.
+        // The specification's example of a version mismatch is an error.
         return ensure(unknown, || {
             format!("`initialize` with {revision} was answered with {error}")
         });
@@ -163,10 +163,10 @@ fn session(talk: &mut Talk<'_>, revision: &str) -> Judgement {
         return Err(fail("the answer to `initialize` has no `protocolVersion`"));
     };
     ensure(!UNKNOWN.contains(&agreed), || {
-        format!("the server agrees to speak {agreed}, which is no revision of MCP")
+        format!("the server agrees to {agreed}, which is not a revision of MCP")
     })?;
     official::check(agreed, Some("initialize"), &answer).map_err(fail)?;
-    offers_tools(&answer["result"])?;
+    ensure_tools_capability(&answer["result"])?;
     let list = talk.ask(&json!(2), "tools/list", json!({}))?;
     official::check(agreed, Some("tools/list"), &list).map_err(fail)?;
     ensure(list.get("result").is_some(), || {
@@ -177,17 +177,17 @@ fn session(talk: &mut Talk<'_>, revision: &str) -> Judgement {
     })
 }
 
-fn proper(bench: &Bench<'_>, method: Option<&str>, message: &Value) -> Judgement {
+fn ensure_valid(bench: &Bench<'_>, method: Option<&str>, message: &Value) -> Judgement {
     official::check(bench.subject.era.revision(), method, message).map_err(fail)
 }
 
-fn offers_tools(result: &Value) -> Judgement {
+fn ensure_tools_capability(result: &Value) -> Judgement {
     ensure(result["capabilities"]["tools"].is_object(), || {
-        "the server does not say that it has tools (`capabilities.tools`)".into()
+        "the server does not declare `capabilities.tools`".into()
     })
 }
 
-fn names(list: &Value, name: &str) -> bool {
+fn has_name(list: &Value, name: &str) -> bool {
     list.as_array()
         .is_some_and(|list| list.iter().any(|it| it == name))
 }

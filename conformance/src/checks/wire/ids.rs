@@ -1,11 +1,11 @@
-//! Ids of requests.
+//! Checks of request ids.
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{harmless, library, short};
+use super::{library, read_call, short};
 use crate::{
     check::{Bench, Case, Check, Severity},
     era::Era,
@@ -19,8 +19,8 @@ pub(super) const CHECK: Check = Check {
     guarantees: &[],
     states: "A response has its request's id, equal and of the same type, and each request has exactly \
             one response.",
-    explains: "Requests are sent with texts and integers of many kinds as ids, one by one and many at once without waiting. \
-               Ids that MCP forbids (null, a fraction, an object) and one that is used twice may be refused, ignored or \
+    explains: "Sends requests with many kinds of strings and integers as ids, one by one and many at once without \
+               waiting. A forbidden id (null, a fraction, an object) and a repeated id may be refused, ignored or \
                served, but the server must answer the next request.",
     cases,
     judge,
@@ -30,17 +30,17 @@ pub(super) const CHECK: Check = Check {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Ids {
-    /// Each request after the response to the one before.
+    /// Requests with these ids, each sent after the previous response.
     OneByOne(Vec<Value>),
-    /// So many requests before anything is read.
+    /// This number of requests, sent before any response is read.
     AtOnce(usize),
-    /// An id that no request may have.
+    /// An id that MCP forbids.
     Forbidden(Value),
-    /// The same id again, once the first has been answered.
+    /// An id that is used again after its first response.
     Twice(Value),
 }
 
-/// The largest integer that every JSON library keeps.
+/// The largest integer that every JSON library preserves.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
@@ -94,12 +94,12 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     match case.read()? {
         Ids::OneByOne(ids) => {
             for id in &ids {
-                one(&mut talk, id)?;
+                judge_request(&mut talk, id)?;
             }
-            each_once(&talk.settle(since)?, &ids)
+            ensure_answered_once(&talk.settle(since)?, &ids)
         }
         Ids::AtOnce(requests) => {
-            let call = harmless(bench)?;
+            let call = read_call(bench)?;
             let params = talk.params(&scene, call.tool, &call.arguments)?;
             let ids: Vec<_> = (0..requests)
                 .map(|number| {
@@ -120,53 +120,58 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             while missing > 0 {
                 missing -= usize::from(is_answer(&talk.hear()?));
             }
-            each_once(&talk.settle(since)?, &ids)
+            ensure_answered_once(&talk.settle(since)?, &ids)
         }
         Ids::Forbidden(id) => {
             talk.post(&id, "tools/list", json!({}))?;
-            for said in talk.settle(since)? {
-                let mine = said.get("id").is_none_or(|said| *said == id || said.is_null());
-                ensure(!is_answer(&said) || mine, || {
+            for message in talk.settle(since)? {
+                let has_id = message
+                    .get("id")
+                    .is_none_or(|other| *other == id || other.is_null());
+                ensure(!is_answer(&message) || has_id, || {
                     format!(
-                        "a request with the id {id} was answered with another: {}",
-                        short(&said)
+                        "a request with the id {id} was answered with another id: {}",
+                        short(&message)
                     )
                 })?;
             }
             Ok(())
         }
         Ids::Twice(id) => {
-            one(&mut talk, &id)?;
+            judge_request(&mut talk, &id)?;
             if bench.subject.era == Era::Stateless {
-                // Only requests that wait for their response must have ids of their own.
-                return one(&mut talk, &id);
+                // Without sessions, ids are unique only among pending requests.
+                return judge_request(&mut talk, &id);
             }
             talk.post(&id, "tools/list", json!({}))?;
-            let mut said = talk.settle(since)?.into_iter().filter(is_answer);
+            let mut answers = talk.settle(since)?.into_iter().filter(is_answer);
             ensure(
-                said.all(|said| said.get("id").is_none_or(|said| *said == id)),
-                || format!("a request with the id {id} was answered with another"),
+                answers.all(|answer| answer.get("id").is_none_or(|other| *other == id)),
+                || format!("a request with the id {id} was answered with another id"),
             )
         }
     }
 }
 
-/// Asks and expects the next answer to be this one's.
-fn one(talk: &mut Talk<'_>, id: &Value) -> Judgement {
+/// Sends a request, and fails unless the next answer is its own.
+fn judge_request(talk: &mut Talk<'_>, id: &Value) -> Judgement {
     talk.post(id, "tools/list", json!({}))?;
     loop {
-        let said = talk.hear()?;
-        if is_answer(&said) {
-            return ensure(said["id"] == *id && said.get("result").is_some(), || {
-                format!("the request with the id {id} was answered with {}", short(&said))
+        let message = talk.hear()?;
+        if is_answer(&message) {
+            return ensure(message["id"] == *id && message.get("result").is_some(), || {
+                format!(
+                    "the request with the id {id} was answered with {}",
+                    short(&message)
+                )
             });
         }
     }
 }
 
-fn each_once(said: &[Value], ids: &[Value]) -> Judgement {
+fn ensure_answered_once(messages: &[Value], ids: &[Value]) -> Judgement {
     let mut answers: HashMap<String, usize> = HashMap::new();
-    for answer in said.iter().filter(|said| is_answer(said)) {
+    for answer in messages.iter().filter(|message| is_answer(message)) {
         *answers.entry(answer["id"].to_string()).or_default() += 1;
     }
     for id in ids {
@@ -177,11 +182,11 @@ fn each_once(said: &[Value], ids: &[Value]) -> Judgement {
     }
     match answers.into_keys().next() {
         None => Ok(()),
-        Some(id) => Err(fail(format!("an answer has the id {id}, which no request had"))),
+        Some(id) => Err(fail(format!("an answer has the id {id}, but no request had it"))),
     }
 }
 
-/// Each id by itself; fewer at once.
+/// Returns each id as a case of its own, or fewer requests at once.
 fn shrink(case: &Case) -> Vec<Case> {
     match case.read() {
         Ok(Ids::OneByOne(ids)) if ids.len() > 1 => {

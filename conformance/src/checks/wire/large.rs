@@ -1,4 +1,4 @@
-//! One argument that is very large.
+//! Checks of very large arguments.
 
 use serde_json::json;
 use tabellion_runtime::spec::EffectKind;
@@ -17,9 +17,8 @@ pub(super) const CHECK: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "A write of a very long text is done or refused, and the next request is answered.",
-    explains: "A text of some megabytes (30 in the full profile) is written in one call. It may be refused, for being too \
-               large or by a parser that has a limit, but then nothing may change; the server must not die. Two popular \
-               servers do.",
+    explains: "Writes a text of 4 MB (30 MB in the full profile) in one call. The server or its parser may refuse the \
+               call, but must then change nothing, and must not die. Two popular servers do.",
     cases,
     judge,
     shrink,
@@ -54,31 +53,33 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let id = json!(1);
     talk.post(&id, "tools/call", params)?;
     let since = talk.heard.len();
-    let said = talk.settle(since)?;
-    let answer = match said.into_iter().find(|said| said["id"] == id) {
+    let messages = talk.settle(since)?;
+    let answer = match messages.into_iter().find(|message| message["id"] == id) {
         Some(answer) => answer,
-        // A parser that gives up has no id; a slow server is not done yet.
-        None if scene.view()? == before && talk.heard.iter().any(|said| said.get("error").is_some()) => {
+        // A parser error has no id; a slow server may not have answered yet.
+        None if scene.view()? == before
+            && talk.heard.iter().any(|message| message.get("error").is_some()) =>
+        {
             return Ok(());
         }
         None => talk.answer(&id)?,
     };
     if Refusal::of(&answer).is_some() {
         return ensure(scene.view()? == before, || {
-            "the call was refused, but something on the disk has changed".into()
+            "the call was refused, but changed the library".into()
         });
     }
     let found = scene.read(NEW).unwrap_or_default();
     ensure(found == content.as_bytes(), || {
         format!(
-            "the call succeeded, but of {} bytes the document has {}",
+            "the call wrote {} bytes, but the document has {}",
             content.len(),
             found.len()
         )
     })
 }
 
-/// Shorter ones.
+/// Returns shorter texts.
 fn shrink(whole: &Case) -> Vec<Case> {
     let bytes: usize = whole.read().unwrap_or(0);
     [100_000, 1_000_000, bytes / 2]

@@ -1,7 +1,7 @@
-//! What is said on the wire, in both eras: who may say what, and that a server survives what it should never be told.
+//! Checks of the protocol in both eras: messages follow MCP, and the server survives invalid ones.
 //!
-//! What MCP's specification leaves open is not demanded. What the contract says of the tools is demanded only of servers
-//! that claim to have them as they are.
+//! The checks demand nothing that MCP's specification leaves open, and the contract's tool definitions only of servers
+//! that implement them without an adapter.
 
 mod bad_lines;
 mod bad_params;
@@ -46,7 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
     eof::IN_FLIGHT,
 ];
 
-/// The documents that the cases begin with.
+/// Documents of each case's library.
 const DOCUMENTS: &[(&str, &str)] = &[
     (
         DOCUMENT,
@@ -56,13 +56,13 @@ const DOCUMENTS: &[(&str, &str)] = &[
 ];
 const DOCUMENT: &str = "notes/plan.md";
 
-/// A library with those documents, in memory: what is tried is what is said, not the disk.
+/// Creates a library with [`DOCUMENTS`], in memory, since these checks do not test the disk.
 fn library<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
     Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)
 }
 
-/// Calls of a tool that its contract finds valid: one for each of its effects on a document that is there, and its
-/// examples as they are, which may be about documents that are not.
+/// Returns valid calls of a tool: one for each of its effects on an existing document, and its examples, whose documents
+/// may be missing.
 fn valid_calls(bench: &Bench<'_>, tool: &'static ToolSpec) -> Vec<Call> {
     let with = With {
         path: DOCUMENT,
@@ -75,8 +75,8 @@ fn valid_calls(bench: &Bench<'_>, tool: &'static ToolSpec) -> Vec<Call> {
     calls
 }
 
-/// A call that changes nothing, and should succeed.
-fn harmless(bench: &Bench<'_>) -> Result<Call, Stop> {
+/// Returns a read call, which should succeed.
+fn read_call(bench: &Bench<'_>) -> Result<Call, Stop> {
     let with = With {
         path: DOCUMENT,
         ..With::default()
@@ -85,43 +85,46 @@ fn harmless(bench: &Bench<'_>) -> Result<Call, Stop> {
     reading.ok_or_else(|| Stop::NotApplicable("the server has no tool that reads a document".into()))
 }
 
-/// The tool of this name.
+/// Returns the tool called `name`.
 fn tool(bench: &Bench<'_>, name: &str) -> Result<&'static ToolSpec, Stop> {
     let tool = bench.subject.contract.tool(name);
     tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool `{name}`")))
 }
 
-/// Leaves out servers that name or shape tools their own way.
+/// Skips servers behind an adapter.
 fn native_only(bench: &Bench<'_>) -> Judgement {
     if matches!(bench.subject.adapter, Adapter::Native) {
         return Ok(());
     }
-    let why = "the server's tools are not the contract's, but stand for them";
+    let why = "an adapter maps the server's tools to the contract";
     Err(Stop::NotApplicable(why.into()))
 }
 
-/// Leaves out servers that are spoken to over HTTP: they have no lines.
+/// Skips servers behind HTTP, which have no standard input and output.
 fn lines_only(bench: &Bench<'_>) -> Judgement {
     if !bench.subject.launch.is_http() {
         return Ok(());
     }
-    let why = "it is about standard input and output, and the server speaks HTTP";
+    let why = "the check tests standard input and output, and the server speaks HTTP";
     Err(Stop::NotApplicable(why.into()))
 }
 
-/// Ids for the requests of a case.
+/// Returns the id of a case's request.
 fn id(number: usize) -> Value {
     json!(number + 1)
 }
 
-/// Fails unless `message` refuses what was asked, by an error or by a tool's result that says so.
+/// Fails unless `message` is an error or a tool result with `isError`.
 fn ensure_refused(message: &Value) -> Judgement {
     ensure(Refusal::of(message).is_some(), || {
-        format!("it was answered with success: {}", short(&message["result"]))
+        format!(
+            "the request was answered with success: {}",
+            short(&message["result"])
+        )
     })
 }
 
-/// A value as text, cut where it is long.
+/// Returns a value as JSON, truncated to 300 bytes.
 fn short(value: &Value) -> String {
     let text = value.to_string();
     let end = text.floor_char_boundary(300);

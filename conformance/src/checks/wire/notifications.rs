@@ -1,4 +1,4 @@
-//! Notifications before anything else.
+//! Checks of notifications before the first request.
 
 use serde_json::json;
 
@@ -14,9 +14,9 @@ pub(super) const CHECK: Check = Check {
     severity: Severity::Should,
     guarantees: &[],
     states: "Notifications before the first request are not answered and do no harm.",
-    explains: "A client that starts again may still say that something is cancelled, and some send what they have to say \
-               before they ask. A handful of notifications is sent before `initialize` (or the first request); then the \
-               server must speak as ever.",
+    explains: "A restarted client may still cancel a request, and some clients send notifications before their first \
+               request. Sends a few notifications before `initialize` (or the first request); the server must then \
+               work as usual.",
     cases: |_| Ok(Case::only()),
     judge,
     shrink: as_small_as_can_be,
@@ -41,8 +41,8 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
         talk.say(json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string())?;
     }
     talk.greet()?;
-    let said = talk.settle(0)?;
-    let answer = said
+    let messages = talk.settle(0)?;
+    let answer = messages
         .iter()
         .find(|message| is_answer(message) && message["id"] != "initialize");
     match answer {

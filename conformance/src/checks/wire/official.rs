@@ -1,4 +1,4 @@
-//! Every message against MCP's own schema.
+//! Checks every message against MCP's official schema.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,15 +18,15 @@ pub(super) const CHECK: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "Every message of the server validates against MCP's official schema of the revision.",
-    explains: "A session with good and bad calls of every tool, and one of the other requests, is held. Every message that \
-               the server sends is held against the schema, by what it answers: results, errors, notifications. Error \
-               codes that the specification keeps for itself must be those that it defines.",
+    explains: "Makes valid and invalid calls of every tool, and sends the other requests. Every result, error and \
+               notification must satisfy the schema for its method. A reserved error code must be one that the \
+               specification defines.",
     cases,
     judge,
     shrink,
 };
 
-/// What is asked in a session: methods and parameters; of calls, the contract's tool and arguments.
+/// A request: a method and its parameters, or a contract's tool and its arguments.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ValidatedRequest {
@@ -35,21 +35,27 @@ enum ValidatedRequest {
 }
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let mut cases = vec![Case::new("requests other than calls", others(bench.subject.era))];
+    let mut cases = vec![Case::new(
+        "requests other than calls",
+        other_requests(bench.subject.era),
+    )];
     for tool in bench.subject.tools() {
-        let mut asked: Vec<_> = valid_calls(bench, tool)
+        let mut requests: Vec<_> = valid_calls(bench, tool)
             .into_iter()
             .map(|call| ValidatedRequest::Call(tool.name.into(), call.arguments))
             .collect();
         let invalid = Inputs::of(tool).invalid.into_iter();
         let some = invalid.take(bench.pick(30, usize::MAX));
-        asked.extend(some.map(|input| ValidatedRequest::Call(tool.name.into(), input.arguments)));
-        cases.push(Case::new(format!("good and bad calls of {}", tool.name), asked));
+        requests.extend(some.map(|input| ValidatedRequest::Call(tool.name.into(), input.arguments)));
+        cases.push(Case::new(
+            format!("valid and invalid calls of {}", tool.name),
+            requests,
+        ));
     }
     Ok(cases)
 }
 
-fn others(era: Era) -> Vec<ValidatedRequest> {
+fn other_requests(era: Era) -> Vec<ValidatedRequest> {
     let first = match era {
         Era::Session => "ping",
         Era::Stateless => "server/discover",
@@ -69,26 +75,26 @@ fn others(era: Era) -> Vec<ValidatedRequest> {
         ("prompts/get", json!({ "name": "conformance-unknown" })),
         ("logging/setLevel", json!({ "level": "conformance-unknown" })),
     ];
-    let asked = |(method, params): (&str, Value)| ValidatedRequest::Request(method.into(), params);
-    requests.map(asked).into()
+    let request = |(method, params): (&str, Value)| ValidatedRequest::Request(method.into(), params);
+    requests.map(request).into()
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let asked: Vec<ValidatedRequest> = case.read()?;
+    let requests: Vec<ValidatedRequest> = case.read()?;
     let era = bench.subject.era;
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let revision = match era {
         Era::Session => {
-            let mut heard = talk.heard.iter();
-            let agreed = heard.find_map(|said| said["result"]["protocolVersion"].as_str());
+            let mut messages = talk.heard.iter();
+            let agreed = messages.find_map(|message| message["result"]["protocolVersion"].as_str());
             agreed.unwrap_or(era.revision()).to_owned()
         }
         Era::Stateless => era.revision().to_owned(),
     };
-    let mut applies = false;
-    for (number, asked) in asked.into_iter().enumerate() {
-        let (method, params) = match asked {
+    let mut has_request = false;
+    for (number, request) in requests.into_iter().enumerate() {
+        let (method, params) = match request {
             ValidatedRequest::Request(method, params) => (method, params),
             ValidatedRequest::Call(name, arguments) => {
                 let Ok(params) = talk.params(&scene, tool(bench, &name)?, &arguments) else {
@@ -97,12 +103,12 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 ("tools/call".into(), params)
             }
         };
-        applies = true;
+        has_request = true;
         talk.ask(&id(number), &method, params)?;
     }
-    if !applies {
+    if !has_request {
         return Err(Stop::NotApplicable(
-            "the server has nothing for these calls".into(),
+            "the server has no tool for these calls".into(),
         ));
     }
     talk.settle(0)?;
@@ -111,36 +117,41 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         official::check(&revision, method, message)
             .map_err(|why| fail(format!("{why}: {}", super::short(message))))?;
         if is_answer(message) && era == Era::Stateless {
-            stateless(message)?;
+            judge_stateless(message)?;
         }
     }
     Ok(())
 }
 
-/// What 2026-07-28 says of results and errors besides its schema.
-fn stateless(message: &Value) -> Judgement {
+/// Judges what 2026-07-28 requires of results and errors beyond its schema.
+fn judge_stateless(message: &Value) -> Judgement {
     let result = &message["result"];
     ensure(
         result["inputRequests"]
             .as_object()
             .is_none_or(serde_json::Map::is_empty),
-        || "the server asks for input that the client has not offered to give".into(),
+        || "the server requests input, but the client has not declared that capability".into(),
     )?;
     let Some(code) = message["error"]["code"].as_i64() else {
         return Ok(());
     };
     let reserved = (-32099..=-32020).contains(&code) && !(-32022..=-32020).contains(&code);
     ensure(!reserved && code != -32002 && code != -32042, || {
-        format!("error code {code} is kept by the specification and must not be used")
+        format!("error code {code} is reserved by the specification")
     })
 }
 
-/// Each request by itself.
+/// Returns each request as a case of its own.
 fn shrink(case: &Case) -> Vec<Case> {
-    let asked: Vec<ValidatedRequest> = case.read().unwrap_or_default();
-    if asked.len() < 2 {
+    let requests: Vec<ValidatedRequest> = case.read().unwrap_or_default();
+    if requests.len() < 2 {
         return Vec::new();
     }
-    let one = |(number, asked)| Case::new(format!("{}, only number {}", case.name, number + 1), vec![asked]);
-    asked.into_iter().enumerate().map(one).collect()
+    let one = |(number, request)| {
+        Case::new(
+            format!("{}, only number {}", case.name, number + 1),
+            vec![request],
+        )
+    };
+    requests.into_iter().enumerate().map(one).collect()
 }

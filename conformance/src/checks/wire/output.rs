@@ -1,4 +1,4 @@
-//! The structured results of calls, held against the schemas that the server and the contract give of them.
+//! Checks structured results against the output schemas of the server and the contract.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,12 +20,12 @@ pub(super) const CHECK: Check = Check {
     guarantees: &[],
     states: "A call's result validates against the output schema; an error contains nothing that breaks \
             it.",
-    explains: "All tools are called in good and bad ways. A successful result's `structuredContent` must satisfy the schema \
-               that `tools/list` gives, and where the server has the contract's tools as they are, also the contract's \
-               own rules. A failed call has no `structuredContent`, or one that satisfies the schema: clients check it \
-               without looking at `isError`.",
+    explains: "Makes valid and invalid calls of all tools. A successful result's `structuredContent` must satisfy the \
+               schema from `tools/list` and, without an adapter, the contract's rules. A failed call has no \
+               `structuredContent`, or one that satisfies the schema, since clients validate it regardless of \
+               `isError`.",
     cases,
-    judge: |bench, case| judge(bench, case, structured),
+    judge: |bench, case| judge(bench, case, judge_structured),
     shrink,
 };
 
@@ -34,13 +34,13 @@ pub(super) const TEXT: Check = Check {
     severity: Severity::Should,
     guarantees: &[],
     states: "The text of a result is the JSON of its structured content.",
-    explains: "Clients that know nothing of structured content show the text. MCP says that the serialized JSON should be \
-               there, too. It is read back and compared.",
+    explains: "Clients without support for structured content show the text. According to MCP, the text should be the \
+               serialized JSON. Parses the text and compares it with the structured content.",
     cases: |bench| {
         native_only(bench)?;
         cases(bench)
     },
-    judge: |bench, case| judge(bench, case, mirrored),
+    judge: |bench, case| judge(bench, case, judge_text),
     shrink,
 };
 
@@ -87,17 +87,17 @@ fn judge(bench: &Bench<'_>, case: &Case, judge: Judge) -> Judgement {
     Ok(())
 }
 
-fn structured(bench: &Bench<'_>, case: &Case, schema: &Value, result: &Value) -> Judgement {
+fn judge_structured(bench: &Bench<'_>, case: &Case, schema: &Value, result: &Value) -> Judgement {
     let Some(structured) = result.get("structuredContent") else {
-        let owed = !schema.is_null() && result.is_object() && result["isError"] != true;
-        return ensure(!owed, || {
-            "a successful call has no `structuredContent`, though the tool has an output schema".into()
+        let is_required = !schema.is_null() && result.is_object() && result["isError"] != true;
+        return ensure(!is_required, || {
+            "a successful call has no `structuredContent`, but the tool has an output schema".into()
         });
     };
     if !schema.is_null() {
         let validator = compile(schema);
         let validator =
-            validator.map_err(|why| fail(format!("the output schema that is listed is none: {why}")))?;
+            validator.map_err(|why| fail(format!("the listed output schema is invalid: {why}")))?;
         ensure(validator.is_valid(structured), || {
             let failed = if result["isError"] == true {
                 "of a failed call "
@@ -118,34 +118,34 @@ fn structured(bench: &Bench<'_>, case: &Case, schema: &Value, result: &Value) ->
         .output
         .check(structured)
         .map_err(|violations| {
-            let said: Vec<_> = violations.iter().map(ToString::to_string).collect();
+            let violations: Vec<_> = violations.iter().map(ToString::to_string).collect();
             fail(format!(
                 "the result breaks the contract: {}: {}",
-                said.join("; "),
+                violations.join("; "),
                 short(structured)
             ))
         })
 }
 
-fn mirrored(_: &Bench<'_>, _: &Case, _: &Value, result: &Value) -> Judgement {
+fn judge_text(_: &Bench<'_>, _: &Case, _: &Value, result: &Value) -> Judgement {
     let Some(structured) = result.get("structuredContent") else {
         return Ok(());
     };
     let blocks = result["content"].as_array().into_iter().flatten();
     let mut texts = blocks.filter_map(|block| block["text"].as_str());
-    let mirrored =
+    let is_mirrored =
         texts.any(|text| serde_json::from_str::<Value>(text).is_ok_and(|text| text == *structured));
-    ensure(mirrored, || {
+    ensure(is_mirrored, || {
         let text = Value::from(reply::text(result));
         format!(
-            "the text is {} and the structured content {}",
+            "the text is {}, but the structured content is {}",
             short(&text),
             short(structured)
         )
     })
 }
 
-/// Each call by itself.
+/// Returns each call as a case of its own.
 fn shrink(case: &Case) -> Vec<Case> {
     let Ok(Calls { tool, calls }) = case.read() else {
         return Vec::new();

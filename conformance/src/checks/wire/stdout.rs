@@ -1,4 +1,4 @@
-//! Nothing but messages on standard output.
+//! Checks that standard output carries only messages.
 
 use serde_json::{Value, json};
 
@@ -16,9 +16,9 @@ pub(super) const CHECK: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "Standard output carries JSON-RPC messages, one per line, and nothing else.",
-    explains: "A stray line (a banner, a log, the trace of a crash) breaks every client. All tools are called in good and \
-               bad ways, lines that are no messages are sent, and standard input is closed; every line up to the end of \
-               standard output must be one message.",
+    explains: "A stray line (a banner, a log, a stack trace) breaks every client. Makes valid and invalid calls of all \
+               tools, sends invalid lines, and closes standard input. Every line up to the end of standard output must \
+               be one message.",
     cases: |_| Ok(Case::only()),
     judge,
     shrink: as_small_as_can_be,
@@ -54,7 +54,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     loop {
         match talk.target.receive() {
             Ok(message) => talk.heard.push(message),
-            // How it ends is for others to judge.
+            // `wire/exit-on-eof` judges the exit.
             Err(WireError::Closed | WireError::Silent(_)) => break,
             Err(stray) => return Err(stray.into()),
         }
@@ -62,7 +62,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     for message in &talk.heard {
         ensure(is_message(message), || {
             format!(
-                "the server wrote a line that is no JSON-RPC message: {}",
+                "the server wrote a line that is not a JSON-RPC message: {}",
                 short(message)
             )
         })?;
@@ -71,7 +71,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
 }
 
 fn is_message(message: &Value) -> bool {
-    let one = is_answer(message) || message["method"].is_string();
-    let both = message.get("result").is_some() && message.get("error").is_some();
-    message["jsonrpc"] == "2.0" && one && !both
+    let has_kind = is_answer(message) || message["method"].is_string();
+    let has_both = message.get("result").is_some() && message.get("error").is_some();
+    message["jsonrpc"] == "2.0" && has_kind && !has_both
 }

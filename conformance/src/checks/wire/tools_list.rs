@@ -1,10 +1,10 @@
-//! The list of tools, as the contract has it.
+//! Checks the list of tools against the contract.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::ToolSpec;
 
-use super::{harmless, id, library, native_only, short};
+use super::{id, library, native_only, read_call, short};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail},
@@ -16,16 +16,21 @@ pub(super) const CHECK: Check = Check {
     severity: Severity::Must,
     guarantees: &[],
     states: "The list of tools equals the contract's, and never changes.",
-    explains: "Names and their order, descriptions, input and output schemas and annotations are compared with the contract, \
-               as JSON. The list must be the same when it is asked for again, after calls, and of a second server.",
+    explains: "Compares names and their order, descriptions, input and output schemas and annotations with the \
+               contract, as JSON. The list must be the same in a second request, after calls, and from a second \
+               server.",
     cases,
     judge,
     shrink: as_small_as_can_be,
 };
 
+/// Maximum number of pages of the list; more suggest an endless list.
+const MAX_PAGES: usize = 1_000;
+
+/// The list that the first one is compared with.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Compared {
+enum Comparison {
     WithContract,
     Again,
     AfterCalls,
@@ -34,26 +39,26 @@ enum Compared {
 
 fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(vec![
-        Case::new("compared with the contract", Compared::WithContract),
-        Case::new("asked for again", Compared::Again),
-        Case::new("after calls", Compared::AfterCalls),
-        Case::new("of a second server", Compared::SecondServer),
+        Case::new("the contract", Comparison::WithContract),
+        Case::new("a second request", Comparison::Again),
+        Case::new("after calls", Comparison::AfterCalls),
+        Case::new("a second server", Comparison::SecondServer),
     ])
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let compared: Compared = case.read()?;
+    let comparison: Comparison = case.read()?;
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
-    let first = list(&mut talk)?;
-    let second = match compared {
-        Compared::WithContract => {
+    let first = list_tools(&mut talk)?;
+    let second = match comparison {
+        Comparison::WithContract => {
             native_only(bench)?;
-            return with_contract(bench, &first);
+            return judge_contract(bench, &first);
         }
-        Compared::Again => list(&mut talk)?,
-        Compared::AfterCalls => {
-            let call = harmless(bench)?;
+        Comparison::Again => list_tools(&mut talk)?,
+        Comparison::AfterCalls => {
+            let call = read_call(bench)?;
             let params = talk.params(&scene, call.tool, &call.arguments)?;
             talk.ask(&json!("call"), "tools/call", params)?;
             talk.ask(
@@ -61,22 +66,21 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 "tools/call",
                 json!({ "name": "conformance-unknown" }),
             )?;
-            list(&mut talk)?
+            list_tools(&mut talk)?
         }
-        Compared::SecondServer => list(&mut Talk::open(bench.subject, &scene)?)?,
+        Comparison::SecondServer => list_tools(&mut Talk::open(bench.subject, &scene)?)?,
     };
     ensure(first == second, || {
-        "the list of tools differs the second time".into()
+        "the second list of tools differs from the first".into()
     })
 }
 
-/// All pages of the list.
-fn list(talk: &mut Talk<'_>) -> Result<Vec<Value>, Stop> {
+/// Requests all pages of the list.
+fn list_tools(talk: &mut Talk<'_>) -> Result<Vec<Value>, Stop> {
     let (mut tools, mut params) = (Vec::new(), json!({}));
-    // A list with more pages than any server has tools does not end.
-    for page in 0..1_000 {
-        let asked = id(talk.heard.len() * 1_000 + page);
-        let answer = talk.ask(&asked, "tools/list", params)?;
+    for page in 0..MAX_PAGES {
+        let id = id(talk.heard.len() * MAX_PAGES + page);
+        let answer = talk.ask(&id, "tools/list", params)?;
         let Some(more) = answer["result"]["tools"].as_array() else {
             return Err(fail(format!("`tools/list` was answered with {}", short(&answer))));
         };
@@ -86,10 +90,10 @@ fn list(talk: &mut Talk<'_>) -> Result<Vec<Value>, Stop> {
             Some(cursor) => params = json!({ "cursor": cursor }),
         }
     }
-    Err(fail("the list of tools has no end"))
+    Err(fail(format!("the list of tools has more than {MAX_PAGES} pages")))
 }
 
-fn with_contract(bench: &Bench<'_>, listed: &[Value]) -> Judgement {
+fn judge_contract(bench: &Bench<'_>, listed: &[Value]) -> Judgement {
     let tools = bench.subject.contract.tools;
     let names: Vec<_> = listed
         .iter()
@@ -104,7 +108,7 @@ fn with_contract(bench: &Bench<'_>, listed: &[Value]) -> Judgement {
         )
     })?;
     for (listed, tool) in listed.iter().zip(tools) {
-        for (member, expected) in shown(tool) {
+        for (member, expected) in definition(tool) {
             let found = listed.get(member).cloned().unwrap_or_default();
             ensure(found == expected, || {
                 format!(
@@ -124,8 +128,8 @@ fn with_contract(bench: &Bench<'_>, listed: &[Value]) -> Judgement {
     Ok(())
 }
 
-/// What clients are to see of a tool.
-fn shown(tool: &ToolSpec) -> [(&'static str, Value); 3] {
+/// Returns the members of a tool's definition except its annotations.
+fn definition(tool: &ToolSpec) -> [(&'static str, Value); 3] {
     [
         ("description", tool.description.into()),
         ("inputSchema", tool.input.wire()),
@@ -134,27 +138,27 @@ fn shown(tool: &ToolSpec) -> [(&'static str, Value); 3] {
 }
 
 fn hints(tool: &ToolSpec) -> [(&'static str, bool); 4] {
-    let said = tool.annotations;
+    let annotations = tool.annotations;
     [
-        ("readOnlyHint", said.read_only),
-        ("destructiveHint", said.destructive),
-        ("idempotentHint", said.idempotent),
-        ("openWorldHint", said.open_world),
+        ("readOnlyHint", annotations.read_only),
+        ("destructiveHint", annotations.destructive),
+        ("idempotentHint", annotations.idempotent),
+        ("openWorldHint", annotations.open_world),
     ]
 }
 
-/// The first place where both differ, and what stands there.
+/// Describes the first difference.
 fn difference(expected: &Value, found: &Value) -> String {
-    let mut place = String::new();
+    let mut pointer = String::new();
     let (mut expected, mut found) = (expected, found);
     while let (Value::Object(one), Value::Object(other)) = (expected, found) {
         let mut names = one.keys().chain(other.keys());
         let Some(name) = names.find(|name| one.get(*name) != other.get(*name)) else {
             break;
         };
-        place = format!("{place}/{name}");
+        pointer = format!("{pointer}/{name}");
         expected = one.get(name).unwrap_or(&Value::Null);
         found = other.get(name).unwrap_or(&Value::Null);
     }
-    format!("`{place}` is {} instead of {}", short(found), short(expected))
+    format!("`{pointer}` is {} instead of {}", short(found), short(expected))
 }

@@ -1,4 +1,4 @@
-//! Unknown methods.
+//! Checks of unknown methods.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -16,14 +16,15 @@ pub(super) const CHECK: Check = Check {
     guarantees: &[],
     states: "A request with an unknown method is answered with -32601; an unknown notification is not \
             answered.",
-    explains: "JSON-RPC names the code. A notification has no id, so an answer to it would be taken for the answer to another request.",
+    explains: "JSON-RPC defines the code. A notification has no id, so a client would match its answer to another \
+               request.",
     cases,
     judge,
     shrink: as_small_as_can_be,
 };
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Unknown {
+struct UnknownMethod {
     method: String,
     notification: bool,
 }
@@ -44,7 +45,10 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     ];
     let case = |kind: &str, method: &str| {
         let (method, notification) = (method.to_owned(), kind == "notification");
-        Case::new(format!("{kind} `{method}`"), Unknown { method, notification })
+        Case::new(
+            format!("{kind} `{method}`"),
+            UnknownMethod { method, notification },
+        )
     };
     let requests = requests.iter().map(|method| case("request", method));
     Ok(requests
@@ -53,7 +57,7 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Unknown { method, notification } = case.read()?;
+    let UnknownMethod { method, notification } = case.read()?;
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let since = talk.heard.len();
@@ -62,7 +66,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         return match talk
             .settle(since)?
             .iter()
-            .find(|said| said.get("method").is_none())
+            .find(|message| message.get("method").is_none())
         {
             None => Ok(()),
             Some(answer) => Err(fail(format!(
