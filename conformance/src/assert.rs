@@ -6,14 +6,15 @@ use crate::{
     report::{
         Report,
         progress::Silent,
-        terminal::{self, With},
+        terminal::{self, Extras},
     },
     run::{self, Options},
 };
 
-/// Holds a server to a contract, quickly: every check in the newest era that it speaks, and those of the wire in all.
+/// Runs the quick profile against a server: every check in the newest era that the server speaks, and the wire checks
+/// in every era.
 ///
-/// `{library}` in the command stands for the folder that is to be served.
+/// `{library}` in the command is replaced by the path of the library.
 ///
 /// ```no_run
 /// # macro_rules! env { ($name:literal) => { "my-server" } }
@@ -27,14 +28,15 @@ use crate::{
 /// ```
 ///
 /// # Panics
-/// With the report, when something that must hold does not, and when there is no such contract or no server that speaks.
+/// If a check with severity `Must` fails, with the report; if the contract does not exist or the server does not speak
+/// MCP.
 #[track_caller]
 pub fn check(contract: &str, command: impl IntoIterator<Item = impl Into<String>>) {
     let command = command.into_iter().map(Into::into).collect();
     match judge(contract, command) {
         Ok(report) if report.is_passed() => {}
         Ok(report) => {
-            let shown = terminal::whole(&report, With::default());
+            let shown = terminal::whole(&report, Extras::default());
             panic!("\n{}", anstream::adapter::strip_str(&shown));
         }
         Err(message) => panic!("{message}"),
@@ -43,7 +45,7 @@ pub fn check(contract: &str, command: impl IntoIterator<Item = impl Into<String>
 
 fn judge(contract: &str, command: Vec<String>) -> Result<Report, String> {
     if command.is_empty() {
-        return Err("no command is given".to_owned());
+        return Err("the command is empty".to_owned());
     }
     let subject = Subject::new(contracts::find(contract)?, command);
     let ServerInfo { eras, identity } = probe::probe(&subject)?;

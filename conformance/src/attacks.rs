@@ -1,4 +1,4 @@
-//! Paths that lead elsewhere, or to nothing that a document is: `attacks/paths.toml`.
+//! Paths that escape the library or do not name a document, read from `attacks/paths.toml`.
 
 use std::{
     fs,
@@ -12,95 +12,95 @@ use serde::Deserialize;
 
 use crate::{documents::filled, judgement::Stop, ledger::git, scene::Scene};
 
-/// An attack. `attacks/paths.toml` says what the fields are.
+/// An attack. The head of `attacks/paths.toml` describes the fields.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attack {
-    /// Unique.
+    /// Unique id.
     pub id: String,
-    /// The class of attacks that it is of.
+    /// Number of the class of attacks.
     pub number: u8,
-    /// Name of the check that tries it, without the family.
+    /// Name of the check that runs the attack, without the family.
     pub check: String,
-    /// The path of the document that is asked for.
+    /// Path that is given as the document's.
     pub path: String,
-    /// Where a listing or a search is begun.
+    /// Folder that is listed and searched.
     pub folder: Option<String>,
-    /// What must come of it.
+    /// Expected outcome.
     pub expected: Expected,
-    /// Other documents that may change.
+    /// Further documents that may change.
     #[serde(default)]
     pub also: Vec<String>,
-    /// Whether the document may well be read.
+    /// Whether a server may read the document.
     #[serde(default)]
     pub tells: bool,
-    /// Whether it may well be listed and searched, as the folder that it is.
+    /// Whether a server may list and search the path as a folder.
     #[serde(default)]
     pub lists: bool,
-    /// What it is about.
+    /// Reason for the attack, for people.
     pub why: String,
-    /// What is put on the disk before.
+    /// Files to create before the attack.
     #[serde(default)]
     pub setup: Vec<Setup>,
 }
 
-/// What must come of an attack.
+/// Expected outcome of an attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expected {
-    /// A refusal, and nothing else.
+    /// The server refuses the call.
     Refused,
-    /// Anything that changes nothing but the document.
+    /// Anything, as long as only the document changes.
     Contained,
-    /// As contained, and no file under a new name.
+    /// As `Contained`, and no file with a new name appears.
     NoNewFile,
-    /// What is asked for.
+    /// The call succeeds.
     Ordinary,
 }
 
-/// Something on the disk.
+/// A file, link or folder to create.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "make")]
 pub enum Setup {
     /// A symbolic link.
     Link {
-        /// Where.
+        /// Path.
         at: String,
-        /// What it says.
+        /// Target of the link.
         to: String,
     },
-    /// A second name.
+    /// A hard link.
     HardLink {
-        /// The second one.
+        /// Path of the new link.
         at: String,
-        /// The first one.
+        /// Path of the existing file.
         to: String,
     },
     /// A named pipe.
     Pipe {
-        /// Where.
+        /// Path.
         at: String,
     },
     /// A socket.
     Socket {
-        /// Where.
+        /// Path.
         at: String,
     },
     /// An empty folder.
     Folder {
-        /// Where.
+        /// Path.
         at: String,
     },
     /// A file.
     File {
-        /// Where.
+        /// Path.
         at: String,
-        /// What it holds.
+        /// Content.
         content: String,
     },
     /// A git repository with a commit.
     Repository {
-        /// Where.
+        /// Path.
         at: String,
     },
 }
@@ -112,20 +112,20 @@ struct Table {
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    toml::from_str(include_str!("../attacks/paths.toml")).expect("the table of attacks is sound")
+    toml::from_str(include_str!("../attacks/paths.toml")).expect("`attacks/paths.toml` is valid")
 });
 
-/// All attacks.
+/// Returns all attacks.
 pub fn all() -> &'static [Attack] {
     &TABLE.attack
 }
 
-/// The attack with this id.
+/// Returns the attack with this id.
 pub fn find(id: &str) -> Option<&'static Attack> {
     all().iter().find(|attack| attack.id == id)
 }
 
-/// `text` with the scene's folders and all repetitions filled in.
+/// Returns `text` with the scene's folders and all repetitions filled in.
 pub fn placed(text: &str, scene: &Scene<'_>) -> String {
     let library = scene.library();
     let outside = library.with_file_name("outside");
@@ -134,10 +134,10 @@ pub fn placed(text: &str, scene: &Scene<'_>) -> String {
 }
 
 impl Setup {
-    /// Puts it on the scene's disk.
+    /// Creates the file, link or folder in the scene's library.
     ///
     /// # Errors
-    /// [`Stop::NotTestable`] where the file system has no such thing.
+    /// [`Stop::NotTestable`] if the file system does not support it.
     pub fn put(&self, scene: &Scene<'_>) -> Result<(), Stop> {
         let place = |at: &str| {
             let path = scene.path(at);
@@ -145,7 +145,7 @@ impl Setup {
             Ok::<_, Stop>(path)
         };
         let cannot = |what: &str, why: &dyn std::fmt::Display| {
-            Stop::NotTestable(format!("{what} can't be made here: {why}"))
+            Stop::NotTestable(format!("{what} cannot be created on this file system: {why}"))
         };
         match self {
             Self::Link { at, to } => {
@@ -183,7 +183,7 @@ impl Setup {
         Ok(())
     }
 
-    /// Whether git can hold it.
+    /// Returns true if git can store it.
     pub fn is_for_git(&self) -> bool {
         matches!(
             self,
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attacks_are_told_apart() {
+    fn attacks_have_unique_ids_and_reasons() {
         let ids: HashSet<_> = all().iter().map(|attack| &attack.id).collect();
         assert_eq!(ids.len(), all().len());
         for attack in all() {

@@ -1,4 +1,4 @@
-//! Bytes of a document in a saved case: as text where they are text, else in hexadecimal digits.
+//! Bytes of a document in a saved case: a JSON string if they are UTF-8, else hexadecimal digits.
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -45,7 +45,7 @@ impl<'de> Deserialize<'de> for Bytes {
             return Ok(text.into());
         }
         let digits = value["hex"].as_str();
-        let digits = digits.ok_or_else(|| D::Error::custom("neither text nor hexadecimal digits"))?;
+        let digits = digits.ok_or_else(|| D::Error::custom("neither a string nor hexadecimal digits"))?;
         let bytes = HEXLOWER_PERMISSIVE.decode(digits.as_bytes());
         bytes.map(Self).map_err(D::Error::custom)
     }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn are_what_they_were() {
+    fn bytes_survive_a_round_trip() {
         for bytes in [
             &b""[..],
             b"text\r\n",

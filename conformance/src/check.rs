@@ -43,7 +43,7 @@ pub struct Check {
     pub states: &'static str,
     /// Why it matters and how it is tested, in a few sentences.
     pub explains: &'static str,
-    /// Makes its cases.
+    /// Returns the cases.
     pub cases: fn(&Bench<'_>) -> Result<Vec<Case>, Stop>,
     /// Runs and judges one case.
     pub judge: fn(&Bench<'_>, &Case) -> Judgement,
@@ -65,12 +65,12 @@ pub fn covers(pattern: &str, id: &str) -> bool {
     pattern == id || below.is_some()
 }
 
-/// Shrinks nothing: for checks whose cases are minimal.
+/// Returns no smaller case: for checks whose cases are minimal.
 pub fn as_small_as_can_be(_: &Case) -> Vec<Case> {
     Vec::new()
 }
 
-/// Shrinks a list of steps: to a half, or to all but one.
+/// Returns smaller cases of a list of steps: each half, and all but one.
 pub fn fewer_steps<Step: Clone + Serialize + DeserializeOwned>(case: &Case) -> Vec<Case> {
     let Ok(steps) = case.read::<Vec<Step>>() else {
         return Vec::new();
@@ -88,7 +88,7 @@ pub fn fewer_steps<Step: Clone + Serialize + DeserializeOwned>(case: &Case) -> V
         .collect()
 }
 
-/// What a check needs to make its cases and to judge one: server, profile, seed.
+/// Context in which a check creates and judges its cases: server, profile, seed.
 #[derive(Debug)]
 pub struct Bench<'a> {
     /// The server under test.
@@ -132,14 +132,14 @@ impl<'a> Bench<'a> {
 /// The data of one attempt of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Case {
-    /// Its name for people; unique among a check's cases.
+    /// Name for people; unique among the check's cases.
     pub name: String,
-    /// Everything that the check needs to run it.
+    /// Everything that the check needs to run the case.
     pub data: Value,
 }
 
 impl Case {
-    /// Makes a case from data of the check's own type.
+    /// Creates a case from data of the check's own type.
     ///
     /// # Panics
     /// If `data` can't be written as JSON, which is a defect of the check.

@@ -14,30 +14,30 @@ use crate::{
     request::Call,
 };
 
-/// Why there is no other client of the same server.
+/// Reason why a check that needs two clients cannot run.
 pub(crate) const ONE_CLIENT: &str = "a server that speaks over standard input and output has one client";
 
 /// How often a call is repeated because the server asks again.
 const MAX_QUESTIONS: usize = 50;
 
-/// A client with an open session, or none in an era that has none.
+/// A client. In the era with sessions, its session is open.
 #[derive(Debug)]
 pub struct Client<'a> {
     subject: &'a Subject,
     root: PathBuf,
     person: Person,
-    /// What the person was asked: the parameters of each question.
+    /// Parameters of each question that the server asked the person.
     pub questions: Vec<Value>,
-    /// The raw connection, for what a well-behaved client would not say.
+    /// The raw connection, for messages that a well-behaved client would not send.
     pub target: Target,
 }
 
 impl<'a> Client<'a> {
-    /// Opens a session with the server behind `target`, which serves the library at `root`, for a person who approves
+    /// Opens a session with the server behind `target`, which serves the library at `root`. The person approves
     /// everything.
     ///
     /// # Errors
-    /// When the server does not answer, or not in the revision that was asked for.
+    /// If the server does not answer, or negotiates another revision.
     pub fn open(subject: &'a Subject, target: Target, root: PathBuf) -> Result<Self, Stop> {
         Self::open_for(Person::Accepts, subject, target, root)
     }
@@ -69,26 +69,26 @@ impl<'a> Client<'a> {
         Ok(client)
     }
 
-    /// Another client of the same server, over HTTP.
+    /// Opens another client of the same server, over HTTP.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and when the server speaks lines.
+    /// As [`open`](Self::open); also if the server speaks over standard input and output.
     pub fn beside(&self) -> Result<Self, Stop> {
         let target = self.target.beside(self.subject.era);
         let target = target.ok_or_else(|| Stop::NotApplicable(ONE_CLIENT.into()))?;
         Self::open_for(self.person, self.subject, target, self.root.clone())
     }
 
-    /// A request with what the era wants in its `_meta`; the whole response message.
+    /// Sends a request with the `_meta` that the era requires; returns the whole response message.
     ///
     /// # Errors
-    /// When no response comes.
+    /// If no response arrives.
     pub fn request(&mut self, method: &str, mut params: Value) -> Result<Value, WireError> {
         prepare(self.subject.era, &mut params, &self.person.capabilities());
         self.ask(method, params)
     }
 
-    /// Sends a request and waits for the response. What the server asks meanwhile is answered as the person does.
+    /// Sends a request and waits for the response. The person answers the server's questions meanwhile.
     fn ask(&mut self, method: &str, params: Value) -> Result<Value, WireError> {
         let id = self.target.post(method, params)?;
         loop {
@@ -105,7 +105,7 @@ impl<'a> Client<'a> {
     /// Calls a tool.
     ///
     /// # Errors
-    /// When no response comes, or the server has nothing for this tool.
+    /// If no response arrives, or the server lacks the tool.
     pub fn call(&mut self, tool: &ToolSpec, arguments: &Value) -> Result<Reply, Stop> {
         self.call_with(tool, arguments, Map::new())
     }
@@ -124,7 +124,7 @@ impl<'a> Client<'a> {
         Ok(self.subject.adapter.reply(tool, &message))
     }
 
-    /// As [`call_with`](Self::call_with); the whole response message, as the server shaped it.
+    /// As [`call_with`](Self::call_with), but returns the whole response message as the server sent it.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -140,12 +140,13 @@ impl<'a> Client<'a> {
             let Some(pending) = Pending::of(&message).filter(|_| self.person != Person::Absent) else {
                 return Ok(message);
             };
-            let asked = pending.questions.values();
-            self.questions.extend(asked.filter_map(person::question).cloned());
+            let questions = pending.questions.values();
+            self.questions
+                .extend(questions.filter_map(person::question).cloned());
             pending.repeat(&mut params, self.person);
         }
         Err(fail(format!(
-            "the server has asked {MAX_QUESTIONS} times, and asks again"
+            "the server asked more than {MAX_QUESTIONS} questions"
         )))
     }
 
@@ -158,7 +159,7 @@ impl<'a> Client<'a> {
         Ok(self.target.post("tools/call", params)?)
     }
 
-    /// Makes a [`Call`].
+    /// Sends a [`Call`].
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -166,11 +167,11 @@ impl<'a> Client<'a> {
         self.call(call.tool, &call.arguments)
     }
 
-    /// As [`call_raw`](Self::call_raw), for one call of many. `None` where the adapter can't work the call out
-    /// from what lies on the disk, so that there is nothing to send.
+    /// As [`call_raw`](Self::call_raw), for one call of many. Returns `None` if the adapter cannot derive the call from
+    /// the documents on disk.
     ///
     /// # Errors
-    /// When no response comes.
+    /// If no response arrives.
     pub fn attempt(&mut self, tool: &ToolSpec, arguments: &Value) -> Result<Option<Value>, Stop> {
         match self.call_raw(tool, arguments, Map::new()) {
             Ok(message) => Ok(Some(message)),
@@ -179,7 +180,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Makes a [`Call`], as [`attempt`](Self::attempt) does.
+    /// Sends a [`Call`], as [`attempt`](Self::attempt) does.
     ///
     /// # Errors
     /// As [`attempt`](Self::attempt).
@@ -191,15 +192,15 @@ impl<'a> Client<'a> {
     /// Closes the session and waits for the server's exit.
     ///
     /// # Errors
-    /// When it does not exit.
+    /// If the server does not exit.
     pub fn close(self) -> Result<(), WireError> {
         self.target.close().map(drop)
     }
 
-    /// The parameters of a call, with what the era wants in them.
+    /// Returns the parameters of a call, with the `_meta` that the era requires.
     ///
     /// # Errors
-    /// When the server has nothing for this tool.
+    /// If the server lacks the tool.
     pub fn params(
         &self,
         tool: &ToolSpec,
@@ -216,7 +217,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Adds what the era wants in every request.
+/// Adds the `_meta` that the era requires in every request.
 pub(crate) fn prepare(era: Era, params: &mut Value, capabilities: &Value) {
     if era == Era::Stateless {
         let meta = &mut params["_meta"];

@@ -2,7 +2,7 @@
 
 use tabellion_runtime::ContractSpec;
 
-/// The contracts that this suite judges. [`checks`](crate::checks) has a check for each of their guarantees.
+/// The contracts that the suite can judge. [`checks`](crate::checks) has a check for each of their guarantees.
 pub static CONTRACTS: &[&ContractSpec] = &[
     &tabellion_contracts::braindrive_markdown::CONTRACT,
     &tabellion_contracts::learning_os::CONTRACT,
@@ -12,11 +12,14 @@ pub static CONTRACTS: &[&ContractSpec] = &[
 /// Returns the contract with this id.
 ///
 /// # Errors
-/// When there is none: a message that lists the ids.
+/// If the contract does not exist: a message that lists the ids.
 pub fn find(id: &str) -> Result<&'static ContractSpec, String> {
     let found = CONTRACTS.iter().find(|contract| contract.id == id);
     found.copied().ok_or_else(|| {
         let ids: Vec<_> = CONTRACTS.iter().map(|contract| contract.id).collect();
-        format!("there is no contract `{id}`; there is {}", ids.join(", "))
+        format!(
+            "there is no contract `{id}`; the contracts are {}",
+            ids.join(", ")
+        )
     })
 }

@@ -1,17 +1,17 @@
-//! The documents that many checks are tried on, and the texts that come into them: `documents.toml`.
+//! Documents and texts that many checks share, read from `documents.toml`.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 use tabellion_runtime::spec::EffectKind;
 
-/// A document, in the parts that a change may take or leave. `documents.toml` says what they are.
+/// A document, split into the parts that a change replaces or keeps. The head of `documents.toml` describes them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// What is special about it; unique.
+    /// Unique name: the property that sets it apart.
     pub name: String,
-    /// Where it lies; unique.
+    /// Unique path.
     pub path: String,
     #[serde(default)]
     head: String,
@@ -21,22 +21,22 @@ pub struct Document {
     section: String,
     #[serde(default)]
     rest: String,
-    /// The heading of its section.
+    /// Heading of the section.
     pub target: Option<String>,
-    /// Whether a server may refuse to change it.
+    /// Whether a server may refuse to change the document.
     #[serde(default)]
     pub odd: bool,
 }
 
-/// A text that comes into a document.
+/// A text to write to a document.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Content {
-    /// What is special about it; unique.
+    /// Unique name: the property that sets it apart.
     pub name: String,
     /// The text.
     pub text: String,
-    /// Whether a server may refuse it.
+    /// Whether a server may refuse the text.
     #[serde(default)]
     pub odd: bool,
 }
@@ -50,7 +50,7 @@ struct Table {
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut table: Table =
-        toml::from_str(include_str!("../documents.toml")).expect("the table of documents is sound");
+        toml::from_str(include_str!("../documents.toml")).expect("`documents.toml` is valid");
     for it in &mut table.document {
         for part in [&mut it.head, &mut it.lead, &mut it.section, &mut it.rest] {
             *part = filled(part);
@@ -59,22 +59,22 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     table
 });
 
-/// The documents.
+/// Returns all documents.
 pub fn all() -> &'static [Document] {
     &TABLE.document
 }
 
-/// The document of that name.
+/// Returns the document with this name.
 pub fn named(name: &str) -> Option<&'static Document> {
     all().iter().find(|it| it.name == name)
 }
 
-/// The texts.
+/// Returns all texts.
 pub fn contents() -> &'static [Content] {
     &TABLE.content
 }
 
-/// The kinds of effects that change a document, in an order in which one can follow the other.
+/// The kinds of effects that change a document, in an order in which each can follow the one before.
 pub const CHANGES: [EffectKind; 7] = [
     EffectKind::Write,
     EffectKind::Append,
@@ -85,28 +85,28 @@ pub const CHANGES: [EffectKind; 7] = [
     EffectKind::Delete,
 ];
 
-/// Whether an effect of this kind is on a section.
+/// Returns true if an effect of this kind needs a section.
 pub fn on_section(kind: EffectKind) -> bool {
     use EffectKind::{InsertAfter, InsertBefore, ReplaceSection};
     matches!(kind, ReplaceSection | InsertBefore | InsertAfter)
 }
 
 impl Document {
-    /// All of it.
+    /// Returns the whole text.
     pub fn text(&self) -> String {
         [&*self.head, &self.lead, &self.section, &self.rest].concat()
     }
 
-    /// Whether an effect of this kind can be had on it.
+    /// Returns true if an effect of this kind is possible on the document.
     pub fn takes(&self, kind: EffectKind) -> bool {
         self.target.is_some() || !on_section(kind)
     }
 
-    /// Says what is wrong with `after` as what has become of it by a change of this kind that brought `content`: outside
-    /// of where that comes to every byte must have stayed, and there is it alone, with line endings around.
+    /// Judges `after`, the document after a change of this kind with `content`. Every byte outside of the change must
+    /// be unchanged, and the changed range must hold `content` alone, with line endings around it.
     ///
     /// # Errors
-    /// What is wrong.
+    /// A description of the first difference.
     pub fn judge(&self, kind: EffectKind, content: &str, after: Option<&[u8]>) -> Result<(), String> {
         let Self {
             head,
@@ -118,9 +118,9 @@ impl Document {
         let (before, behind) = match kind {
             EffectKind::Read | EffectKind::ReadSection => return Ok(()),
             EffectKind::Delete if after.is_none() => return Ok(()),
-            EffectKind::Delete => return Err("it is still there".into()),
+            EffectKind::Delete => return Err("the document still exists".into()),
             EffectKind::Write if after == Some(content.as_bytes()) => return Ok(()),
-            EffectKind::Write => return Err("it is not what was written".into()),
+            EffectKind::Write => return Err("the document does not hold the written content".into()),
             EffectKind::Append | EffectKind::AppendLine => (self.text(), String::new()),
             EffectKind::Prepend => (head.clone(), [&**lead, section, rest].concat()),
             EffectKind::ReplaceSection => ([&**head, lead].concat(), rest.clone()),
@@ -131,9 +131,11 @@ impl Document {
             | EffectKind::DeleteSection
             | EffectKind::MoveSection
             | EffectKind::Undo
-            | EffectKind::Redo => return Err("what it does can't be told from its text alone".into()),
+            | EffectKind::Redo => {
+                return Err("the effect of this call cannot be judged from the text alone".into());
+            }
         };
-        let after = after.ok_or("it is gone")?;
+        let after = after.ok_or("the document is gone")?;
         let middle = after
             .strip_prefix(before.as_bytes())
             .ok_or_else(|| first_difference("from the beginning", before.bytes(), after.iter().copied()))?;
@@ -155,7 +157,7 @@ impl Document {
             Ok(())
         } else {
             let middle = String::from_utf8_lossy(middle);
-            Err(format!("in the place of {content:?} came {:?}", cut(&middle)))
+            Err(format!("expected {content:?}, found {:?}", cut(&middle)))
         }
     }
 }
@@ -177,12 +179,12 @@ fn first_difference(
     format!("it differs at byte {at} {whence}")
 }
 
-/// The first hundred characters.
+/// Returns the first hundred characters.
 fn cut(text: &str) -> String {
     text.chars().take(100).collect()
 }
 
-/// `text` with each `{word*3}` in it as `wordwordword`.
+/// Returns `text` with each `{word*3}` replaced by `wordwordword`.
 pub fn filled(text: &str) -> String {
     let mut filled = String::new();
     let mut rest = text;
@@ -215,7 +217,7 @@ mod tests {
     use crate::markdown;
 
     #[test]
-    fn the_table_is_as_a_parser_sees_it() {
+    fn the_parts_of_each_document_match_the_parser() {
         let names: HashSet<_> = all().iter().map(|it| &it.name).collect();
         let paths: HashSet<_> = all().iter().map(|it| &it.path).collect();
         assert_eq!((names.len(), paths.len()), (all().len(), all().len()));
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_asked_for_may_change() {
+    fn bytes_outside_of_the_change_must_stay() {
         let plain = named("plain").unwrap();
         let judged = |kind, after: &str| plain.judge(kind, "new", Some(after.as_bytes())).is_ok();
         let text = plain.text();

@@ -1,8 +1,8 @@
-//! Inputs of a tool, made from its schema and its examples: each is an example with one thing about it changed.
+//! Generates inputs of a tool from its schema and examples: each input is an example with one change.
 //!
-//! What is changed is chosen by the schema's keywords; whether the outcome is valid is then asked of the schema itself,
-//! with all its rules. So it works for any contract, and an input is never mislabelled. The same schema gives the same
-//! inputs in the same order.
+//! The schema's keywords select the changes. The schema itself, with all its rules, then decides whether an input is
+//! valid, so the generator works for any contract and never mislabels an input. Equal schemas give equal inputs in the
+//! same order.
 
 use std::collections::HashSet;
 
@@ -13,36 +13,36 @@ use tabellion_runtime::{ToolSpec, pointer};
 #[cfg(test)]
 mod tests;
 
-/// A name that no contract has a member or a value of.
+/// A name that no contract uses as a member or a value.
 const UNKNOWN: &str = "conformance-unknown";
-/// The largest integer that every JSON library keeps.
+/// Largest integer that every JSON library represents exactly.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
-/// The longest text that is generated to reach a limit.
+/// Length of the longest text that is generated to reach a limit, in characters.
 const MAX_TEXT_LENGTH: u64 = 100_000;
 
 /// Arguments of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Input {
-    /// What is the matter with them, for people.
+    /// Description of the change, for people.
     pub what: String,
     /// The arguments.
     pub arguments: Value,
 }
 
-/// Inputs of a tool, by the judgement that its contract has of them.
+/// Inputs of a tool, sorted by whether its contract accepts them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inputs {
-    /// Those that satisfy the schema and all rules.
+    /// Inputs that satisfy the schema and all rules.
     pub valid: Vec<Input>,
-    /// Those that don't.
+    /// Inputs that violate the schema or a rule.
     pub invalid: Vec<Input>,
 }
 
 impl Inputs {
-    /// The inputs of `tool`.
+    /// Generates the inputs of `tool`.
     ///
     /// # Panics
-    /// When the contract's schema or an example is not JSON, which generated code never is.
+    /// If the contract's schema or an example is not JSON, which generated code rules out.
     pub fn of(tool: &ToolSpec) -> Self {
         let schema: Value = serde_json::from_str(tool.input.enforced).expect("generated schemas are JSON");
         let examples = tool.examples.iter().map(|example| Input {
@@ -62,15 +62,15 @@ impl Inputs {
     }
 }
 
-/// The examples, and all that is made from the valid ones. At `path`, texts are only those of examples: what else may
-/// stand there is not for a schema to say.
+/// Returns the examples and all changes of the valid ones. At `path`, only texts from examples are used, because a
+/// schema does not say which paths are valid.
 fn inputs_of(
     schema: &Value,
     examples: &[Input],
     path: Option<&str>,
     is_valid: impl Fn(&Value) -> bool,
 ) -> Vec<Input> {
-    let mut maker = Maker {
+    let mut generator = Generator {
         examples,
         path,
         made: Vec::new(),
@@ -78,25 +78,25 @@ fn inputs_of(
         tried: HashSet::new(),
     };
     for example in examples {
-        maker.add(&example.what, example.arguments.clone());
+        generator.add(&example.what, example.arguments.clone());
     }
     for example in examples.iter().filter(|example| is_valid(&example.arguments)) {
-        maker.vary(&example.arguments, "", schema);
+        generator.vary(&example.arguments, "", schema);
     }
-    maker.made
+    generator.made
 }
 
-struct Maker<'a> {
+struct Generator<'a> {
     examples: &'a [Input],
     path: Option<&'a str>,
     made: Vec<Input>,
-    /// What is there already, as text.
+    /// Inputs generated so far, as JSON.
     seen: HashSet<String>,
-    /// Places, and what has stood there in place of what an example has.
+    /// Pointers, with the values already put there.
     tried: HashSet<String>,
 }
 
-impl Maker<'_> {
+impl Generator<'_> {
     fn add(&mut self, what: &str, arguments: Value) {
         if self.seen.insert(arguments.to_string()) {
             self.made.push(Input {
@@ -106,7 +106,7 @@ impl Maker<'_> {
         }
     }
 
-    /// All changes of what stands at `at` in `base`, whose schema is `schema`.
+    /// Adds all changes of the value at `at` in `base`; `schema` is that value's schema.
     fn vary(&mut self, base: &Value, at: &str, schema: &Value) {
         if !at.is_empty() {
             self.replace(base, at, schema);
@@ -119,9 +119,9 @@ impl Maker<'_> {
     }
 
     fn replace(&mut self, base: &Value, at: &str, schema: &Value) {
-        // Other members may depend on which of these stands here, so they are tried in every example.
+        // Other members may depend on the choice, so each is tried in every example.
         for value in choices(schema) {
-            self.add(&said(at, &value), with(base, at, value));
+            self.add(&describe(at, &value), with(base, at, value));
         }
         let mut values = wrong(schema);
         values.extend(at_limits(schema));
@@ -136,7 +136,7 @@ impl Maker<'_> {
         }
         for value in values {
             if self.tried.insert(format!("{at} {value}")) {
-                self.add(&said(at, &value), with(base, at, value));
+                self.add(&describe(at, &value), with(base, at, value));
             }
         }
     }
@@ -185,7 +185,7 @@ impl Maker<'_> {
     }
 }
 
-/// Values of every type, those that look almost right included.
+/// Returns values of every type, including values that look almost right.
 fn wrong(schema: &Value) -> Vec<Value> {
     let mut values = vec![
         Value::Null,
@@ -206,7 +206,7 @@ fn wrong(schema: &Value) -> Vec<Value> {
     values
 }
 
-/// What `enum` and `const` have to choose from, and what is close to it.
+/// Returns the values of `enum` and `const`, and similar ones.
 fn choices(schema: &Value) -> Vec<Value> {
     let listed = clauses(schema, "enum").filter_map(Value::as_array).flatten();
     let mut values: Vec<_> = listed.chain(clauses(schema, "const")).cloned().collect();
@@ -219,7 +219,7 @@ fn choices(schema: &Value) -> Vec<Value> {
     values
 }
 
-/// Numbers and texts at, above and below the limits that a schema has.
+/// Returns numbers and texts at, above and below the schema's limits.
 fn at_limits(schema: &Value) -> Vec<Value> {
     let mut values = Vec::new();
     if is_of(schema, "integer") || is_of(schema, "number") {
@@ -251,7 +251,7 @@ fn at_limits(schema: &Value) -> Vec<Value> {
     values
 }
 
-/// Something that `schema` may be satisfied by.
+/// Returns a value that is likely to satisfy `schema`.
 fn sample(schema: &Value) -> Value {
     if let Some(value) = choices(schema).into_iter().next() {
         return value;
@@ -277,7 +277,7 @@ fn sample(schema: &Value) -> Value {
     "conformance".into()
 }
 
-/// What `keyword` says in `schema`, and in what must hold besides.
+/// Returns the values of `keyword` in `schema` and in its `allOf`.
 fn clauses<'a>(schema: &'a Value, keyword: &'static str) -> impl Iterator<Item = &'a Value> {
     let besides = schema["allOf"].as_array().map(Vec::as_slice).unwrap_or_default();
     [schema]
@@ -288,7 +288,7 @@ fn clauses<'a>(schema: &'a Value, keyword: &'static str) -> impl Iterator<Item =
 
 fn is_of(schema: &Value, name: &str) -> bool {
     clauses(schema, "type")
-        .any(|said| said == name || said.as_array().is_some_and(|all| all.contains(&json!(name))))
+        .any(|kind| kind == name || kind.as_array().is_some_and(|all| all.contains(&json!(name))))
 }
 
 fn members(schema: &Value) -> Vec<(String, Value)> {
@@ -324,7 +324,7 @@ fn without(base: &Value, at: &str) -> Value {
     changed
 }
 
-fn said(at: &str, value: &Value) -> String {
+fn describe(at: &str, value: &Value) -> String {
     let text = value.to_string();
     if text.chars().count() > 60 {
         let start: String = text.chars().take(40).collect();

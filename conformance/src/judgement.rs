@@ -17,18 +17,18 @@ pub type Judgement = Result<(), Stop>;
 pub enum Stop {
     /// The server broke what the check states.
     Fail(Box<Failure>),
-    /// It is unknown whether it holds: it cannot run with this server or on this machine.
+    /// The case cannot run with this server or on this machine.
     NotTestable(String),
-    /// The server has none of what the check is about.
+    /// The server lacks the feature that the check tests.
     NotApplicable(String),
     /// The suite itself failed.
     Harness(String),
 }
 
-/// What went wrong.
+/// Details of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// In one or two sentences.
+    /// Description in one or two sentences.
     pub what: String,
     /// Documents with unexpected content.
     pub differences: Vec<Difference>,
@@ -37,11 +37,11 @@ pub struct Failure {
 /// A document with unexpected content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Which document.
+    /// Path of the document.
     pub path: String,
-    /// Its expected content, as text with escapes for bytes that are not UTF-8; `None` if it should not exist.
+    /// Expected content, as text with escapes for bytes that are not UTF-8; `None` if the document should not exist.
     pub expected: Option<String>,
-    /// Its actual content; `None` if it does not exist.
+    /// Actual content; `None` if the document does not exist.
     pub found: Option<String>,
 }
 
@@ -82,7 +82,7 @@ fn text(bytes: &[u8]) -> String {
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         for byte in chunk.invalid() {
-            // Writing to a text does not fail.
+            // Writing to a `String` does not fail.
             let _ = write!(text, "\\x{byte:02x}");
         }
     }

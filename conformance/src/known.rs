@@ -3,7 +3,7 @@
 //! ```toml
 //! [[known]]
 //! check = "mutation/one-commit"    # or a family: "mutation/*"
-//! revision = "2025-11-25"          # only there; in all, if left out
+//! revision = "2025-11-25"          # optional; all revisions if absent
 //! reason = "commits come in batches until the next release"
 //! ```
 
@@ -28,7 +28,7 @@ pub struct Known {
 
 #[derive(Debug, Clone)]
 struct Entry {
-    said: EntryFields,
+    fields: EntryFields,
     lines: RangeInclusive<usize>,
 }
 
@@ -64,10 +64,11 @@ impl Known {
             let is_said = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
             let many = written.iter().rposition(is_said).unwrap_or(0);
             let lines = line(start)..=line(start) + many;
-            let said = entry.into_inner();
-            said.ensure_sense()
+            let fields = entry.into_inner();
+            fields
+                .ensure_sense()
                 .map_err(|error| format!("`{file}`, line {}: {error}", lines.start()))?;
-            entries.push(Entry { said, lines });
+            entries.push(Entry { fields, lines });
         }
         let file = file.to_owned();
         Ok(Self { file, entries })
@@ -78,17 +79,17 @@ impl Known {
         let entry = self
             .entries
             .iter()
-            .find(|entry| entry.said.covers(check, revision))?;
-        Some(entry.said.reason.trim())
+            .find(|entry| entry.fields.covers(check, revision))?;
+        Some(entry.fields.reason.trim())
     }
 
     /// Returns a sentence for each outdated entry: one whose checks pass.
     pub fn outdated(&self, report: &Report) -> Vec<String> {
         let mut sentences = Vec::new();
-        for Entry { said, lines } in &self.entries {
+        for Entry { fields, lines } in &self.entries {
             let covered = report.checks.iter();
             let covered: Vec<_> = covered
-                .filter(|check| said.covers(&check.id, &check.revision))
+                .filter(|check| fields.covers(&check.id, &check.revision))
                 .collect();
             let is_passed = |check: &&&CheckReport| check.standing() == Standing::Unexpected;
             let passed: Vec<_> = covered.iter().filter(is_passed).collect();
@@ -107,7 +108,7 @@ impl Known {
                 let names = names.join(", ");
                 sentences.push(format!(
                     "`{}`: {what} {at} (`{}`): {names} {verb}",
-                    self.file, said.check
+                    self.file, fields.check
                 ));
             }
         }
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_without_sense_are_errors() {
+    fn invalid_entries_are_errors() {
         for (entry, error) in [
             (
                 "check = \"mutation/one-comit\"\nreason = \"x\"",

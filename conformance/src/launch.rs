@@ -1,4 +1,4 @@
-//! How a server is started and reached: over its standard input and output, or over HTTP.
+//! Starts and reaches servers: over standard input and output, or over HTTP.
 
 use std::{
     borrow::Cow,
@@ -24,38 +24,38 @@ use crate::{
     target::free_port,
 };
 
-/// How a server is started.
+/// Instructions to start a server.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// Program and arguments; `{library}` in them is the folder of the library, `{document}` the path in it of the document
-    /// of a contract that is about one, `{port}` where it is to listen.
+    /// Program and arguments. `{library}` stands for the library's folder, `{document}` for the path of a
+    /// single-document contract's document in it, `{port}` for the port to listen on.
     pub command: Vec<String>,
-    /// Variables added to the environment; with the same in them.
+    /// Variables added to the environment, with the same placeholders.
     pub environment: Vec<(String, String)>,
-    /// Working directory, if not the tester's; `{library}` as well.
+    /// Working directory, if not the suite's own; with the same placeholders.
     pub directory: Option<PathBuf>,
-    /// Whether what it writes to standard error is shown.
+    /// Whether the server's standard error is shown.
     pub verbose: bool,
-    /// How long it may take for an answer, the first one included.
+    /// Timeout for each answer, including the first one.
     pub patience: Duration,
-    /// How it is spoken to.
+    /// Transport.
     pub reach: Reach,
 }
 
-/// How a server is spoken to.
+/// Transport to a server.
 #[derive(Debug, Clone)]
 pub enum Reach {
-    /// In lines over its standard input and output.
+    /// Lines over standard input and output.
     Lines,
-    /// Over HTTP at this URL, in which `{port}` is a port that is free.
+    /// HTTP at this URL, in which `{port}` stands for a free port.
     Http(String),
-    /// Over HTTP; the server is external.
-    Running(Running),
+    /// HTTP to an external server.
+    External(ExternalServer),
 }
 
 /// An external server over one folder. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Running {
+pub struct ExternalServer {
     url: Url,
     library: PathBuf,
     reset: String,
@@ -63,7 +63,7 @@ pub struct Running {
 }
 
 impl Launch {
-    /// A command with the default patience, in lines, and nothing else.
+    /// Creates instructions from a command alone: standard input and output, with the default timeout.
     pub fn of(command: Vec<String>) -> Self {
         Self {
             command,
@@ -75,12 +75,12 @@ impl Launch {
         }
     }
 
-    /// Whether the server is told which library to serve.
+    /// Returns true if `{library}` occurs in the command, the environment or the working directory.
     pub fn names_library(&self) -> bool {
         self.names("{library}")
     }
 
-    /// Whether the server is told this.
+    /// Returns true if the placeholder occurs in the command, the environment or the working directory.
     pub fn names(&self, placeholder: &str) -> bool {
         let directory = self.directory.iter().map(|directory| directory.to_string_lossy());
         let variables = self.environment.iter().map(|(_, value)| value.into());
@@ -93,20 +93,20 @@ impl Launch {
         all.any(|text: Cow<'_, str>| text.contains(placeholder))
     }
 
-    /// Whether it speaks HTTP.
+    /// Returns true if the server speaks HTTP.
     pub fn is_http(&self) -> bool {
         !matches!(self.reach, Reach::Lines)
     }
 
-    /// The external server, if it is one.
-    pub fn running(&self) -> Option<&Running> {
+    /// Returns the external server, if it is one.
+    pub fn running(&self) -> Option<&ExternalServer> {
         match &self.reach {
-            Reach::Running(running) => Some(running),
+            Reach::External(running) => Some(running),
             Reach::Lines | Reach::Http(_) => None,
         }
     }
 
-    /// How the server is started, as the words of a command line of this tester.
+    /// Returns the words of the suite's command line that select this server.
     pub fn words(&self) -> Vec<String> {
         let word = |word: &str| word.to_owned();
         match &self.reach {
@@ -115,11 +115,11 @@ impl Launch {
                 let before = [word("--url"), url.clone(), word("--")];
                 before.into_iter().chain(self.command.clone()).collect()
             }
-            Reach::Running(running) => vec![word("--url"), running.url.to_string()],
+            Reach::External(running) => vec![word("--url"), running.url.to_string()],
         }
     }
 
-    /// The command that serves the library at `root`.
+    /// Returns the command that serves the library at `root`.
     fn command(&self, root: &Path, port: Option<u16>) -> Command {
         let filled = |text: &str| {
             let text = text.replace("{library}", &root.to_string_lossy());
@@ -142,11 +142,11 @@ impl Launch {
         command
     }
 
-    /// The command that serves the library at `root`, and the URL that it is to serve if it speaks HTTP. `None` if the server is external:
-    /// else runs it.
+    /// Returns the command that serves the library at `root`, and its URL if the server speaks HTTP; `None` if the
+    /// server is external.
     ///
     /// # Errors
-    /// When no port is free.
+    /// If no port is free.
     pub fn prepare(&self, root: &Path) -> io::Result<Option<(Command, Option<Url>)>> {
         Ok(match &self.reach {
             Reach::Lines => Some((self.command(root, None), None)),
@@ -155,14 +155,14 @@ impl Launch {
                 let url = Url::parse(&url.replace("{port}", &port.to_string())).map_err(io::Error::other)?;
                 Some((self.command(root, Some(port)), Some(url)))
             }
-            Reach::Running(_) => None,
+            Reach::External(_) => None,
         })
     }
 
-    /// A server over the library at `root`, to which nothing has been said; its command may be `changed` before it runs.
+    /// Starts a server over the library at `root` and sends nothing. `change` can modify the command before it runs.
     ///
     /// # Errors
-    /// When it does not start or answer.
+    /// If the server does not start or answer.
     pub fn start(
         &self,
         root: &Path,
@@ -179,7 +179,8 @@ impl Launch {
             }
             (None, running) => {
                 let url = running.map(|running| running.url.clone());
-                let url = url.ok_or_else(|| io::Error::other("there is no server"))?;
+                let url =
+                    url.ok_or_else(|| io::Error::other("the server is neither started nor external"))?;
                 Target::connect(url, era, self.patience)?
             }
         };
@@ -187,10 +188,10 @@ impl Launch {
         Ok(target)
     }
 
-    /// As [`start`](Self::start), but step by step.
+    /// As [`start`](Self::start), but under a stepper.
     ///
     /// # Errors
-    /// When that is not possible here, or the server does not start.
+    /// If stepping is not supported on this machine, or the server does not start.
     pub fn start_stepped(
         &self,
         root: &Path,
@@ -209,24 +210,24 @@ impl Launch {
     }
 }
 
-/// Returns why a check needs a server that the suite starts.
+/// Returns the reason why a check cannot run with an external server.
 pub fn not_ours() -> Stop {
-    Stop::NotTestable("the suite did not start the server; give its command to try this".to_owned())
+    Stop::NotTestable("the check needs a server that the suite starts; give the server's command".to_owned())
 }
 
-impl Running {
-    /// The server at `url`, which serves `library`. The shell runs `reset` before each case, when the library is what it is
-    /// to be then: the server is to begin anew with what it finds.
+impl ExternalServer {
+    /// Creates the server at `url`, which serves `library`. Before each case, once the library is in place, the shell
+    /// runs `reset`, which must make the server reload the library.
     ///
     /// # Errors
-    /// When the folder is not empty: all that is in it would be deleted.
+    /// If the folder is not empty, because its content would be deleted.
     pub fn new(url: Url, library: &Path, reset: String) -> Result<Self, String> {
         let shown = library.display();
         let wrong = |error: io::Error| format!("`{shown}`: {error}");
         fs::create_dir_all(library).map_err(wrong)?;
         if fs::read_dir(library).map_err(wrong)?.next().is_some() {
             return Err(format!(
-                "`{shown}` is not empty. Before each case all that is in it is deleted: give an empty folder of its own"
+                "`{shown}` is not empty, and each case deletes its content; give an empty folder"
             ));
         }
         let library = library.canonicalize().map_err(wrong)?;
@@ -234,7 +235,7 @@ impl Running {
             let around = library.with_file_name(around);
             if around.exists() {
                 return Err(format!(
-                    "`{}` is there, where something is put that the server must not touch: give a folder that nothing lies beside",
+                    "`{}` exists, but the suite creates it to test that the server does not touch it; give a folder without siblings",
                     around.display()
                 ));
             }
@@ -247,27 +248,27 @@ impl Running {
         })
     }
 
-    /// Takes the folder for a library, empty, until the place is dropped.
+    /// Reserves the folder, emptied, until the returned guard is dropped.
     ///
     /// # Errors
-    /// When it is taken, or the disk fails.
+    /// If the folder is in use, or the disk fails.
     pub(crate) fn take(&self) -> Result<OperatorFolder, Stop> {
         if self.is_taken.swap(true, Ordering::AcqRel) {
-            let why = "the server serves one folder, and this takes two libraries at a time";
+            let why = "the server serves one folder, and the check needs two libraries at the same time";
             return Err(Stop::NotTestable(why.to_owned()));
         }
-        let place = OperatorFolder(self.clone());
-        place.clear()?;
-        Ok(place)
+        let folder = OperatorFolder(self.clone());
+        folder.clear()?;
+        Ok(folder)
     }
 
-    /// Has the server begin anew.
+    /// Runs the reset command.
     ///
     /// # Errors
-    /// When the command fails; then it says with what.
-    pub(crate) fn begin_anew(&self, patience: Duration) -> Result<(), Stop> {
-        let said = tempfile::NamedTempFile::new()?;
-        let status = self.run_reset(said.as_file(), patience)?;
+    /// If the command fails; the message contains its output.
+    pub(crate) fn reset(&self, patience: Duration) -> Result<(), Stop> {
+        let output = tempfile::NamedTempFile::new()?;
+        let status = self.run_reset(output.as_file(), patience)?;
         if status.is_some_and(|status| status.success()) {
             return Ok(());
         }
@@ -275,14 +276,15 @@ impl Running {
             Some(status) => status.to_string(),
             None => format!("still running after {} s", patience.as_secs()),
         };
-        let said = fs::read(said.path())?;
-        let said = String::from_utf8_lossy(&said);
-        let said: Vec<_> = said.lines().rev().take(8).collect();
-        let said: String = said.iter().rev().map(|line| format!("\n    {line}")).collect();
-        Err(Stop::Harness(format!("`{}` failed ({how}){said}", self.reset)))
+        let output = fs::read(output.path())?;
+        let output = String::from_utf8_lossy(&output);
+        let last: Vec<_> = output.lines().rev().take(8).collect();
+        let shown: String = last.iter().rev().map(|line| format!("\n    {line}")).collect();
+        Err(Stop::Harness(format!("`{}` failed ({how}){shown}", self.reset)))
     }
 
-    /// Its output goes to a file: a server that it leaves behind may hold a pipe for ever.
+    /// Runs the reset command with its output in a file, because a server that the command leaves behind could hold a
+    /// pipe open.
     fn run_reset(&self, output: &File, patience: Duration) -> io::Result<Option<ExitStatus>> {
         let mut shell = Command::new("sh")
             .args(["-c", &self.reset])
@@ -306,9 +308,9 @@ impl Running {
     }
 }
 
-/// The folder of an external server, while the suite uses it. It is left empty.
+/// Guard of an external server's folder. Empties the folder when dropped.
 #[derive(Debug)]
-pub(crate) struct OperatorFolder(Running);
+pub(crate) struct OperatorFolder(ExternalServer);
 
 impl OperatorFolder {
     pub(crate) fn library(&self) -> &Path {
@@ -336,7 +338,7 @@ impl OperatorFolder {
 
 impl Drop for OperatorFolder {
     fn drop(&mut self) {
-        // The next who takes it tries again.
+        // The next reservation clears the folder again.
         let _ = self.clear();
         self.0.is_taken.store(false, Ordering::Release);
     }

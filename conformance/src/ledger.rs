@@ -1,4 +1,4 @@
-//! What a library holds at one moment, read from the disk and from git.
+//! Reads the content of a library from the disk and from git.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,24 +13,24 @@ use std::{
 
 use rustix::fs::OFlags;
 
-/// How long a person waits for an index that another git has locked.
+/// How long to wait for an index that another git process has locked.
 const INDEX_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Files by their path: mode and bytes (of a symbolic link: its target; of what is no file: none).
+/// Mode and bytes of files, by path. A symbolic link has its target as bytes; a pipe, socket or device has no bytes.
 pub type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
-/// Files, history and cleanliness of a library. Equal ledgers show an unchanged library.
+/// Files, history and git status of a library. Equal ledgers mean an unchanged library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
-    /// Every file below the root outside of `.git`.
+    /// Every file below the root, except in `.git`.
     pub files: Files,
-    /// Every folder there, also one without a file.
+    /// Every folder below the root, including empty ones.
     pub folders: BTreeSet<PathBuf>,
-    /// Commits that HEAD reaches, newest first; none in a repository that has none yet.
+    /// Commits reachable from HEAD, newest first; empty in a repository without commits.
     pub commits: Vec<String>,
-    /// What `git status` says of the index and the work tree: a line for each path that is not as HEAD has it.
+    /// Output of `git status`: a line for each path that differs from HEAD.
     pub status: String,
-    /// What is staged: mode, blob, stage and path.
+    /// Content of the index: mode, blob, stage and path.
     pub index: String,
 }
 
@@ -38,7 +38,7 @@ impl Ledger {
     /// Reads the library at `root`.
     ///
     /// # Errors
-    /// When a file can't be read or git fails.
+    /// If a file cannot be read or git fails.
     pub fn read(root: &Path) -> io::Result<Self> {
         let (files, folders) = files_and_folders(root)?;
         Ok(Self {
@@ -61,7 +61,7 @@ impl Ledger {
         })
     }
 
-    /// The paths whose bytes or mode differ from `earlier`, or that only one of both has.
+    /// Returns the paths whose bytes or mode differ from `earlier`, including those that exist in only one of the two.
     pub fn changed_since(&self, earlier: &Self) -> Vec<PathBuf> {
         let all = self.files.keys().chain(earlier.files.keys());
         let mut changed: Vec<_> = all
@@ -73,7 +73,7 @@ impl Ledger {
         changed
     }
 
-    /// The folders that are there now and were not in `earlier`, or were there and are gone.
+    /// Returns the folders that were created or removed since `earlier`.
     pub fn folders_since(&self, earlier: &Self) -> Vec<PathBuf> {
         self.folders
             .symmetric_difference(&earlier.folders)
@@ -81,7 +81,7 @@ impl Ledger {
             .collect()
     }
 
-    /// The commits that were not there in `earlier`, newest first.
+    /// Returns the commits made since `earlier`, newest first.
     pub fn commits_since(&self, earlier: &Self) -> Vec<String> {
         self.commits
             .iter()
@@ -91,11 +91,11 @@ impl Ledger {
     }
 }
 
-/// Runs git in `root`, apart from the user's and the system's configuration; returns its output. An index that another process
-/// holds is waited for, as a person would.
+/// Runs git in `root` without the user's and the system's configuration; returns its output. Waits if another process
+/// has locked the index.
 ///
 /// # Errors
-/// When git can't be run or fails; the message has what it said.
+/// If git cannot be run or fails; the message contains its standard error.
 pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
     let mut command = Command::new("git");
     command
@@ -110,7 +110,7 @@ pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
             "user.name=A Person",
             "-c",
             "user.email=person@localhost",
-            // Also where a server runs as another user, who then owns the library.
+            // A server may run as another user, who then owns the library.
             "-c",
             "safe.directory=*",
         ])
@@ -124,24 +124,24 @@ pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        if !said.contains("index.lock") || since.elapsed() > INDEX_LOCK_TIMEOUT {
-            let (command, said) = (arguments.join(" "), said.trim());
-            return Err(io::Error::other(format!("git {command}: {said}")));
+        let message = String::from_utf8_lossy(&output.stderr);
+        if !message.contains("index.lock") || since.elapsed() > INDEX_LOCK_TIMEOUT {
+            let (command, message) = (arguments.join(" "), message.trim());
+            return Err(io::Error::other(format!("git {command}: {message}")));
         }
         thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Whether git finds the repository sound.
+/// Runs `git fsck --strict`.
 ///
 /// # Errors
-/// What `git fsck --strict` said.
+/// If `git fsck` reports damage; the message contains its output.
 pub fn fsck(root: &Path) -> io::Result<()> {
     git(root, &["fsck", "--strict", "--no-dangling", "--no-progress"]).map(drop)
 }
 
-/// The bytes of the file at `path`; `None` where there is no regular one. Never waits, as reading a pipe would.
+/// Returns the bytes of the file at `path`; `None` if it is not a regular file. Never blocks, not even on a pipe.
 pub fn bytes(path: &Path) -> Option<Vec<u8>> {
     let mut options = OpenOptions::new();
     let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).ok()?;
@@ -152,18 +152,18 @@ pub fn bytes(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Every file below `root` outside of `.git`.
+/// Returns every file below `root`, except in `.git`.
 ///
 /// # Errors
-/// When one can't be read.
+/// If a file or folder cannot be read.
 pub fn files(root: &Path) -> io::Result<Files> {
     Ok(files_and_folders(root)?.0)
 }
 
-/// Every file below `root` outside of `.git`, and every folder, also one without a file.
+/// Returns every file and every folder below `root`, except in `.git`.
 ///
 /// # Errors
-/// When one can't be read.
+/// If a file or folder cannot be read.
 pub fn files_and_folders(root: &Path) -> io::Result<(Files, BTreeSet<PathBuf>)> {
     let (mut files, mut folders) = (Files::new(), BTreeSet::new());
     collect(root, root, &mut files, &mut folders)?;
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_without_files_is_seen() {
+    fn an_empty_folder_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         git(dir.path(), &["init", "--quiet"]).unwrap();
         fs::create_dir(dir.path().join("notes")).unwrap();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_another_git_holds_is_waited_for() {
+    fn git_waits_for_an_index_that_another_git_has_locked() {
         let dir = tempfile::tempdir().unwrap();
         git(dir.path(), &["init", "--quiet"]).unwrap();
         let lock = dir.path().join(".git/index.lock");

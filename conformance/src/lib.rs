@@ -1,4 +1,4 @@
-//! Tests which of a contract's guarantees an implementation keeps, by what it leaves on the disk and in git.
+//! Tests which of a contract's guarantees a server keeps, by its answers, its files and its git history.
 //!
 //! A [`Subject`] is a server under test. [`checks`] has the checks, [`run`](mod@run) runs them, and [`report`] shows the
 //! results. A check is [cases](check::Case) as data and a [judgement](judgement::Judgement) of one case, so that a failing case
@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`contracts`], [`era`], [`layout`] | what the suite can judge, the protocol generations, and fixed names in a library |
 //! | [`subject`], [`launch`], [`adapter`] | the server: how it is started and reached, and how its tools map to the contract's |
-//! | [`target`], [`http`], [`talk`], [`official`] | the wire: raw messages in lines or over HTTP, arbitrary conversations, MCP's own schemas |
+//! | [`target`], [`http`], [`talk`], [`official`] | the wire: raw messages in lines or over HTTP, arbitrary conversations, MCP's official schemas |
 //! | [`client`], [`person`], [`reply`] | calls of the contract's tools in either era, and the person who approves them |
 //! | [`scene`], [`ledger`] | the disk: a temporary library and its surroundings, and its content, read from its files and git |
 //! | [`stepper`] | kills a program, or fails a system call, at a chosen point |
@@ -20,7 +20,7 @@
 //!
 //! A server in Rust runs the suite in its own tests with one line: see [`check`](fn@check).
 //!
-//! This crate knows contracts and the disk; it depends on no server.
+//! The crate depends on the contracts and on no server.
 
 pub mod adapter;
 mod assert;

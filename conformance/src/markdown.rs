@@ -1,4 +1,4 @@
-//! Where a document's sections are. Simple, for judging others: a CommonMark parser says what a heading is.
+//! Finds the sections of a document. Deliberately simple: a CommonMark parser decides what a heading is.
 
 use std::ops::Range;
 
@@ -9,28 +9,28 @@ const BOM: &str = "\u{feff}";
 /// A heading with everything up to the next one of the same or a higher level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// 1 to 6.
+    /// Level, from 1 to 6.
     pub level: u8,
-    /// The heading's lines, without the line ending of the last.
+    /// Byte range of the heading's lines, without the last line ending.
     pub heading: Range<usize>,
-    /// The heading's text, without marks.
+    /// Text of the heading, without markup.
     pub text: String,
-    /// The anchor that GitHub gives it, for letters, digits, blanks and hyphens.
+    /// GitHub's anchor for the heading, exact for letters, digits, blanks and hyphens.
     pub anchor: String,
-    /// Where the section ends: at the next heading that is not below it, or at the document's end.
+    /// End of the section: the next heading of the same or a higher level, or the end of the document.
     pub end: usize,
 }
 
 /// Why a heading is not found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoSection {
-    /// There is none.
+    /// No heading matches.
     Missing,
-    /// There are so many.
+    /// This many headings match.
     Ambiguous(usize),
 }
 
-/// Where a byte order mark and front matter end.
+/// Returns the length of a byte order mark and front matter.
 pub fn front(document: &str) -> usize {
     let start = if document.starts_with(BOM) { BOM.len() } else { 0 };
     let mut lines = document[start..].split_inclusive('\n');
@@ -51,7 +51,7 @@ pub fn front(document: &str) -> usize {
     start
 }
 
-/// The sections of a document, in its order. Headings in quotes and lists are none.
+/// Returns the sections of a document, in order. Headings in block quotes and lists do not begin sections.
 pub fn sections(document: &str) -> Vec<Section> {
     let front = front(document);
     let mut sections: Vec<Section> = Vec::new();
@@ -106,10 +106,10 @@ pub fn sections(document: &str) -> Vec<Section> {
     sections
 }
 
-/// The one section whose heading is `target`: as its line is written, else its text, else its anchor.
+/// Returns the only section whose heading is `target`, compared with its line, then its text, then its anchor.
 ///
 /// # Errors
-/// [`NoSection`].
+/// [`NoSection`] if no heading or more than one matches.
 pub fn find<'a>(document: &str, sections: &'a [Section], target: &str) -> Result<&'a Section, NoSection> {
     let target = target.trim();
     let ways: [&dyn Fn(usize) -> bool; 3] = [
@@ -128,7 +128,7 @@ pub fn find<'a>(document: &str, sections: &'a [Section], target: &str) -> Result
     Err(NoSection::Missing)
 }
 
-/// The anchor of the next heading. Those in quotes and lists are no sections, and have theirs all the same.
+/// Returns the anchor of the next heading. Headings in block quotes and lists count as well.
 fn anchor(text: &str, given: &mut Vec<String>) -> String {
     let kept = text.trim().to_lowercase();
     let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
@@ -140,7 +140,7 @@ fn anchor(text: &str, given: &mut Vec<String>) -> String {
     free
 }
 
-/// The whole lines that `range` lies in, without the last one's ending.
+/// Extends `range` to whole lines, without the last line ending.
 fn lines_of(document: &str, range: Range<usize>) -> Range<usize> {
     let start = document[..range.start].rfind('\n').map_or(0, |at| at + 1);
     let text = document[range.clone()].trim_end_matches(['\n', '\r']);

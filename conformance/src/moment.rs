@@ -1,7 +1,8 @@
-//! Everything that stays as it is where nothing is to be changed: documents with their stamps, what lies around the
-//! library, history, index, refs, hooks and configuration.
+//! Snapshots of everything that a call without a change must preserve: documents with their timestamps, the library's
+//! surroundings, history, index, refs, hooks and configuration.
 //!
-//! A server may keep a folder of its own in `.git`, and git's objects may come and go; nothing else there is its to touch.
+//! A server may keep a folder of its own in `.git`, and git's objects may appear and disappear. Nothing else in `.git`
+//! may change.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +17,7 @@ use crate::{
     scene::{Scene, View},
 };
 
-/// What in `.git` is git's or the user's; locks come on top. The index is compared by what it holds.
+/// Entries of `.git` that belong to git or the user, besides locks. The index is compared by its content.
 const GITS: [&str; 12] = [
     "HEAD",
     "ORIG_HEAD",
@@ -32,7 +33,7 @@ const GITS: [&str; 12] = [
     "modules",
 ];
 
-/// What git keeps of something that it is in the middle of.
+/// Entries of `.git` that record an operation in progress.
 const IN_PROGRESS: [&str; 9] = [
     "MERGE_HEAD",
     "MERGE_MSG",
@@ -45,22 +46,22 @@ const IN_PROGRESS: [&str; 9] = [
     "sequencer",
 ];
 
-/// A library with all that belongs to it, at one moment.
+/// Snapshot of a library, its surroundings and its repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment {
-    /// The library and what lies around it.
+    /// The library and its surroundings.
     pub view: View,
-    /// What lies in `.git`, apart from objects, the index and what git does not know.
+    /// Files in `.git`, except objects, the index and entries unknown to git.
     pub git: Files,
-    /// When each file was written, and which one it is.
+    /// Modification time and inode of each file.
     stamps: BTreeMap<PathBuf, (i64, i64, u64)>,
 }
 
 impl Moment {
-    /// As it is now.
+    /// Takes a snapshot of the current state.
     ///
     /// # Errors
-    /// When the disk or git fails.
+    /// If the disk or git fails.
     pub fn of(scene: &Scene<'_>) -> Result<Self, Stop> {
         let view = scene.view()?;
         let root = scene.library();
@@ -70,38 +71,36 @@ impl Moment {
             Ok::<_, io::Error>((path.clone(), stamp))
         };
         let stamps = view.library.files.keys().map(stamp).collect::<Result<_, _>>()?;
-        let git = gits_own(&root.join(".git"))?;
+        let git = read_git_files(&root.join(".git"))?;
         Ok(Self { view, git, stamps })
     }
 
-    /// Fails unless `later` is the same.
+    /// Fails unless `later` is equal.
     ///
     /// # Errors
-    /// The failure, which says what is different.
+    /// The failure, which names the difference.
     pub fn same(&self, later: &Self) -> Judgement {
         self.same_around(later)?;
         self.same_documents(later, &[])?;
         self.view.same_folders(&later.view)?;
         let commits = later.view.library.commits_since(&self.view.library).len();
         ensure(commits == 0, || {
-            format!("{commits} commits were made where nothing was to change")
+            format!("{commits} commits were made, although nothing should change")
         })?;
         let (old, new) = (&self.view.library, &later.view.library);
-        ensure(old.commits == new.commits, || {
-            "the history is not what it was".into()
-        })?;
+        ensure(old.commits == new.commits, || "the history was rewritten".into())?;
         self.same_git(later)?;
         ensure(old.index == new.index, || {
             let (old, new) = (&old.index, &new.index);
-            format!("what is staged changed, from {old:?} to {new:?}")
+            format!("the index changed from {old:?} to {new:?}")
         })?;
         ensure(old.status == new.status, || {
             let (old, new) = (&old.status, &new.status);
-            format!("`git status` changed, from {old:?} to {new:?}")
+            format!("`git status` changed from {old:?} to {new:?}")
         })
     }
 
-    /// Fails unless what lies around the library is the same in `later`.
+    /// Fails unless the library's surroundings are equal in `later`.
     ///
     /// # Errors
     /// The failure.
@@ -109,11 +108,11 @@ impl Moment {
         let change = difference(&self.view.around, &later.view.around);
         ensure(change.is_none(), || {
             let path = change.unwrap_or_default();
-            format!("`{path}`, which lies outside of the library, changed")
+            format!("`{path}`, which is outside of the library, changed")
         })
     }
 
-    /// Fails unless git's own files are the same in `later`.
+    /// Fails unless git's own files are equal in `later`.
     ///
     /// # Errors
     /// The failure.
@@ -125,7 +124,7 @@ impl Moment {
         })
     }
 
-    /// Fails unless what tells git what to do is the same in `later`: hooks, configuration, lists of what is ignored.
+    /// Fails unless the hooks, the configuration and `info` are equal in `later`.
     ///
     /// # Errors
     /// The failure.
@@ -135,7 +134,7 @@ impl Moment {
         })
     }
 
-    /// Fails unless what git is in the middle of is the same in `later`, and each lock of others is still there.
+    /// Fails unless the records of operations in progress are equal in `later`, and every lock still exists.
     ///
     /// # Errors
     /// The failure.
@@ -158,7 +157,7 @@ impl Moment {
         })
     }
 
-    /// Fails unless all documents are the same in `later`, but for those `apart` from them: bytes, modes, stamps.
+    /// Fails unless the bytes, modes and timestamps of all documents except `apart` are equal in `later`.
     ///
     /// # Errors
     /// The failure.
@@ -169,13 +168,13 @@ impl Moment {
             let found = |moment: &Self| moment.view.library.files.get(path).cloned();
             let (old, new) = (found(self), found(later));
             let what = match (&old, &new) {
-                (None, _) => "came",
-                (_, None) => "is gone",
-                (Some((old, _)), Some((new, _))) if old != new => "has another mode",
+                (None, _) => "appeared",
+                (_, None) => "disappeared",
+                (Some((old, _)), Some((new, _))) if old != new => "has a different mode",
                 _ => "changed",
             };
             let failure = fail(format!(
-                "`{}` {what}, which nothing was to happen to",
+                "`{}` {what}, although it should not change",
                 path.display()
             ));
             let bytes = |it: &Option<(u32, Vec<u8>)>| it.as_ref().map(|it| it.1.clone());
@@ -187,12 +186,12 @@ impl Moment {
         let rewritten = self.stamps.keys().find(rewritten);
         ensure(rewritten.is_none(), || {
             let path = rewritten.cloned().unwrap_or_default();
-            format!("`{}` was written again, with the bytes it had", path.display())
+            format!("`{}` was rewritten with equal bytes", path.display())
         })
     }
 }
 
-/// The first path whose mode or bytes differ.
+/// Returns the first path whose mode or bytes differ.
 fn difference(old: &Files, new: &Files) -> Option<String> {
     let differs = |path: &&PathBuf| old.get(*path) != new.get(*path);
     let path = old.keys().chain(new.keys()).find(differs)?;
@@ -203,7 +202,7 @@ fn is_lock(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "lock")
 }
 
-fn gits_own(dir: &Path) -> io::Result<Files> {
+fn read_git_files(dir: &Path) -> io::Result<Files> {
     let mut found = Files::new();
     for entry in fs::read_dir(dir)? {
         let entry = entry?;

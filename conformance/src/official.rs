@@ -1,6 +1,7 @@
-//! MCP's official schemas, and a server's messages held against them.
+//! Validates a server's messages against MCP's official schemas.
 //!
-//! `mcp/` holds what a server of tools can send, of the revisions that are spoken here; each file says where it is from.
+//! `mcp/` contains, for each supported revision, the definitions that a server with tools can send. Each file names its
+//! source.
 
 use std::{
     collections::HashMap,
@@ -16,11 +17,11 @@ const EXCERPTS: [(&str, &str); 3] = [
     ("2026-07-28", include_str!("../mcp/2026-07-28.json")),
 ];
 
-/// Holds a message of a server against the schema of `revision`; `method` is that of the request that it answers, if it
-/// answers one. Revisions before 2025-06-18 are held against that one.
+/// Validates a server's message against the schema of `revision`. `method` is the method of the request that the
+/// message answers, if any. Revisions before 2025-06-18 use that revision's schema.
 ///
 /// # Errors
-/// What is wrong, and where.
+/// A description of the violation, with its location.
 pub fn check(revision: &str, method: Option<&str>, message: &Value) -> Result<(), String> {
     valid(revision, envelope(revision, message), message)?;
     if let Some(result) = message.get("result") {
@@ -28,7 +29,7 @@ pub fn check(revision: &str, method: Option<&str>, message: &Value) -> Result<()
             Some("initialize") => "InitializeResult",
             Some("server/discover") => "DiscoverResult",
             Some("tools/list") => "ListToolsResult",
-            // It has not been called yet: the server wants something first.
+            // The tool has not run yet: the server asks for input first.
             Some("tools/call") if result["resultType"] == "input_required" => "Result",
             Some("tools/call") => "CallToolResult",
             _ => "Result",
@@ -38,26 +39,26 @@ pub fn check(revision: &str, method: Option<&str>, message: &Value) -> Result<()
     if message["error"]["code"] == -32022 {
         return valid(revision, "UnsupportedProtocolVersionError", message);
     }
-    let Some(said) = message["method"].as_str() else {
+    let Some(sent) = message["method"].as_str() else {
         return Ok(());
     };
     if message.get("id").is_none() {
-        return match notification(revision, said) {
+        return match notification(revision, sent) {
             Some(definition) => valid(revision, &definition, message),
-            // JSON-RPC has room for notifications of one's own.
+            // JSON-RPC permits notifications that MCP does not define.
             None => Ok(()),
         };
     }
-    // A client without any capability can be asked for nothing else, and in the newest revision for nothing at all.
-    if revision_of(revision).0 < "2026" && said == "ping" {
+    // A client without capabilities can only receive `ping`, and in the newest revision no request at all.
+    if revision_of(revision).0 < "2026" && sent == "ping" {
         return valid(revision, "PingRequest", message);
     }
     Err(format!(
-        "a server must not send the request `{said}` to a client that has not offered it"
+        "the server sent the request `{sent}` to a client without that capability"
     ))
 }
 
-/// The definition that a message of this kind has to satisfy, whatever it is about. Its name depends on the revision.
+/// Returns the JSON-RPC definition for a message of this kind. Its name depends on the revision.
 fn envelope(revision: &str, message: &Value) -> &'static str {
     let has = |member| message.get(member).is_some();
     match revision_of(revision).0 {
@@ -71,10 +72,10 @@ fn envelope(revision: &str, message: &Value) -> &'static str {
     }
 }
 
-/// The definition of the notification of this method.
+/// Returns the name of the definition for notifications with this method.
 fn notification(revision: &str, method: &str) -> Option<String> {
     let schema: Value = serde_json::from_str(revision_of(revision).1).ok()?;
-    let definitions = schema[place(&schema)].as_object()?;
+    let definitions = schema[definitions_key(&schema)].as_object()?;
     let mut all = definitions.iter();
     let found = all
         .find(|(name, it)| name.ends_with("Notification") && it["properties"]["method"]["const"] == method)?;
@@ -87,24 +88,25 @@ fn valid(revision: &str, definition: &str, value: &Value) -> Result<(), String> 
         return Err(format!("MCP {revision} has no {definition}"));
     };
     validator.validate(value).map_err(|error| {
-        let error = telling(&error);
-        let place = error.instance_path();
+        let error = most_specific(&error);
+        let pointer = error.instance_path();
         format!(
-            "not a {definition} of MCP {revision}: {} at `{place}`",
+            "not a {definition} of MCP {revision}: {} at `{pointer}`",
             error.masked()
         )
     })
 }
 
-/// The error that says most: where one of several shapes was to fit, what is wrong with the one that fits best.
-fn telling<'a>(error: &'a ValidationError<'a>) -> &'a ValidationError<'a> {
+/// Returns the most specific error: of several alternatives, the first error of the one with the fewest.
+fn most_specific<'a>(error: &'a ValidationError<'a>) -> &'a ValidationError<'a> {
     let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) =
         error.kind()
     else {
         return error;
     };
     let best = context.iter().min_by_key(|errors| errors.len());
-    best.and_then(|errors| errors.first()).map_or(error, telling)
+    best.and_then(|errors| errors.first())
+        .map_or(error, most_specific)
 }
 
 fn validator(revision: &'static str, definition: &str) -> Option<Arc<Validator>> {
@@ -117,15 +119,15 @@ fn validator(revision: &'static str, definition: &str) -> Option<Arc<Validator>>
         return Some(known.clone());
     }
     let mut schema: Value = serde_json::from_str(revision_of(revision).1).ok()?;
-    let place = place(&schema);
-    schema[place].get(definition)?;
-    schema["$ref"] = json!(format!("#/{place}/{definition}"));
+    let definitions = definitions_key(&schema);
+    schema[definitions].get(definition)?;
+    schema["$ref"] = json!(format!("#/{definitions}/{definition}"));
     let validator = Arc::new(jsonschema::validator_for(&schema).ok()?);
     validators.insert(key, validator.clone());
     Some(validator)
 }
 
-fn place(schema: &Value) -> &'static str {
+fn definitions_key(schema: &Value) -> &'static str {
     if schema.get("$defs").is_some() {
         "$defs"
     } else {
@@ -133,7 +135,7 @@ fn place(schema: &Value) -> &'static str {
     }
 }
 
-/// The revision whose schema is to be used, and the schema.
+/// Returns the revision whose schema applies, and the schema.
 fn revision_of(revision: &str) -> (&'static str, &'static str) {
     let mut later = EXCERPTS.into_iter().filter(|(of, _)| *of >= revision);
     later.next().unwrap_or(EXCERPTS[EXCERPTS.len() - 1])
@@ -144,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn excerpts_are_whole() {
+    fn excerpts_have_no_dangling_references() {
         for (revision, text) in EXCERPTS {
             let schema: Value = serde_json::from_str(text).unwrap();
             assert!(
@@ -153,14 +155,14 @@ mod tests {
                     .unwrap()
                     .contains("modelcontextprotocol")
             );
-            for name in schema[place(&schema)].as_object().unwrap().keys() {
+            for name in schema[definitions_key(&schema)].as_object().unwrap().keys() {
                 assert!(validator(revision, name).is_some(), "{revision}: {name}");
             }
         }
     }
 
     #[test]
-    fn messages_are_judged() {
+    fn messages_are_validated() {
         let result = |result: Value| json!({ "jsonrpc": "2.0", "id": 1, "result": result });
         let called = result(json!({ "content": [{ "type": "text", "text": "x" }] }));
         let untyped = result(json!({ "content": [{ "text": "x" }] }));
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_is_that_of_the_shape_that_fits_best() {
+    fn the_error_is_that_of_the_closest_alternative() {
         let result = json!({ "content": [{ "text": "x" }], "resultType": "complete" });
         let message = json!({ "jsonrpc": "2.0", "id": 1, "result": result });
         let why = check("2026-07-28", Some("tools/call"), &message).unwrap_err();

@@ -1,26 +1,26 @@
-//! The person behind the tester's client, whom a server may have asked before it changes something (MCP's elicitation).
+//! The person behind the suite's client, whom a server may ask before it changes something (MCP's elicitation).
 //!
-//! Until 2025-11-25 the server asks while the call waits. Since 2026-07-28 the call is answered with the question, and made
-//! again with the answer and the server's `requestState`.
+//! Until 2025-11-25 the server asks while the call waits. Since 2026-07-28 the server answers the call with the
+//! question, and the client repeats the call with the person's answer and the server's `requestState`.
 
 use serde_json::{Map, Value, json};
 
-/// What the person does when they are asked.
+/// How the person answers questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Person {
-    /// They approve of everything.
+    /// Accepts every question.
     Accepts,
-    /// They want nothing of it.
+    /// Declines every question.
     Declines,
-    /// They close the question without an answer.
+    /// Closes every question without an answer.
     Cancels,
-    /// The client declares that it can't ask.
+    /// No person: the client declares no elicitation.
     Absent,
 }
 
 impl Person {
-    /// What the client says that it can do.
+    /// Returns the client's capabilities.
     pub fn capabilities(self) -> Value {
         match self {
             Self::Absent => json!({}),
@@ -38,12 +38,12 @@ impl Person {
         }
     }
 
-    /// The response to a request of the server's; `None` if it is none.
+    /// Returns the response to the server's request; `None` if the message is not a request.
     pub fn respond(self, message: &Value) -> Option<Value> {
         let (id, method) = (message.get("id")?, message.get("method")?);
         let result = match method.as_str() {
             Some("ping") => Some(json!({})),
-            Some(ASKING) => self.answer(),
+            Some(ELICITATION) => self.answer(),
             _ => None,
         };
         Some(match result {
@@ -56,25 +56,25 @@ impl Person {
     }
 }
 
-/// The method that asks.
-const ASKING: &str = "elicitation/create";
+/// Method of a question to the person.
+const ELICITATION: &str = "elicitation/create";
 
-/// The question that a request of the server's is.
+/// Returns the parameters of the server's request, if it is a question.
 pub fn question(message: &Value) -> Option<&Value> {
-    (message["method"] == ASKING).then(|| &message["params"])
+    (message["method"] == ELICITATION).then(|| &message["params"])
 }
 
-/// What a call is answered with that is to be made again, with what it asks for.
+/// Answer to a call that must be repeated with further input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pending {
-    /// The questions, by the names that their answers have.
+    /// Questions, by the names of their answers.
     pub questions: Map<String, Value>,
-    /// What the server wants to have back, if anything.
+    /// State to send back to the server, if any.
     pub state: Option<Value>,
 }
 
 impl Pending {
-    /// The questions that a response message is, if it is that.
+    /// Returns the questions in a response message, if it has any.
     pub fn of(message: &Value) -> Option<Self> {
         let result = &message["result"];
         (result["resultType"] == "input_required").then(|| Self {
@@ -83,7 +83,7 @@ impl Pending {
         })
     }
 
-    /// Puts what `person` says, and the state, into the parameters of the call that is made again.
+    /// Adds the person's answers and the state to the parameters of the repeated call.
     pub fn repeat(&self, params: &mut Value, person: Person) {
         let answer = |name: &String| Some((name.clone(), person.answer()?));
         let answers: Map<_, _> = self.questions.keys().filter_map(answer).collect();
@@ -99,13 +99,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_of_the_servers_is_answered_and_nothing_else() {
-        let asked = json!({ "jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": { "message": "?" } });
-        let said = |person: Person| person.respond(&asked).unwrap();
-        assert_eq!(said(Person::Accepts)["result"]["action"], "accept");
-        assert_eq!(said(Person::Declines)["result"]["action"], "decline");
-        assert_eq!(said(Person::Absent)["error"]["code"], -32601);
-        assert_eq!(question(&asked).unwrap()["message"], "?");
+    fn only_requests_of_the_server_are_answered() {
+        let request = json!({ "jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": { "message": "?" } });
+        let response = |person: Person| person.respond(&request).unwrap();
+        assert_eq!(response(Person::Accepts)["result"]["action"], "accept");
+        assert_eq!(response(Person::Declines)["result"]["action"], "decline");
+        assert_eq!(response(Person::Absent)["error"]["code"], -32601);
+        assert_eq!(question(&request).unwrap()["message"], "?");
         for other in [
             json!({ "id": 7, "result": {} }),
             json!({ "method": "notifications/message" }),

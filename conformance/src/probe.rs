@@ -1,4 +1,4 @@
-//! Whether a command is a server at all, and in which eras it speaks: asked once, before any check.
+//! Finds out whether a command is an MCP server, and which eras it speaks, once before any check.
 
 use std::{
     fmt::Write as _,
@@ -21,38 +21,38 @@ use crate::{
     trace::Trace,
 };
 
-/// How long an answer to `server/discover` may come after the one to an `initialize` that was sent with it.
+/// Timeout for the answer to `server/discover` after the answer to the `initialize` that was sent with it.
 const DISCOVER_TIMEOUT: Duration = Duration::from_secs(3);
-/// How many lines of a server's output are shown.
+/// Number of lines of a server's output to show.
 const MAX_LINES: usize = 8;
-/// A line is cut to so many characters.
+/// Length to which a shown line is cut, in characters.
 const MAX_WIDTH: usize = 160;
 
-/// What a server told of itself.
+/// Eras and identity of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerInfo {
-    /// The eras that it speaks, the older one first.
+    /// Eras that the server speaks, the older one first.
     pub eras: Vec<Era>,
-    /// What it calls itself, with its version.
+    /// Name and version of the server.
     pub identity: Option<Identity>,
 }
 
-/// What a server calls itself.
+/// Name and version that a server reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its version, if it says.
+    /// Version, if reported.
     pub version: String,
 }
 
 /// Starts the server over a small library and opens a session in each era.
 ///
 /// # Errors
-/// When it can't be started, or speaks in none; a message for people says what was seen.
+/// If the server cannot be started or speaks no era: a message with its answer or its output.
 pub fn probe(subject: &Subject) -> Result<ServerInfo, String> {
     let scene = Scene::new(subject, &Trace::default(), &[("README.md", "# Library\n")]);
-    let scene = scene.map_err(|stop| format!("no library could be made: {stop}"))?;
+    let scene = scene.map_err(|stop| format!("the library could not be created: {stop}"))?;
     if subject.launch.is_http() {
         return over_http(subject, &scene);
     }
@@ -75,7 +75,7 @@ pub fn probe(subject: &Subject) -> Result<ServerInfo, String> {
         server.ask(1, "server/discover", params);
     };
     discover(&mut stateless);
-    // A server that knows no such request may say nothing to it, but not to the second one.
+    // A server that does not know `server/discover` may ignore it, but must answer the second request.
     stateless.ask(2, "initialize", initialize());
     let mut discovered = stateless.answer(&[1, 2], subject.launch.patience);
     if matches!(&discovered, Ok((2, _))) {
@@ -97,7 +97,7 @@ pub fn probe(subject: &Subject) -> Result<ServerInfo, String> {
         return Ok(spoken);
     }
     let why = match opened {
-        Ok((_, message)) => format!("it answered `initialize` with {}", shown(&message.to_string())),
+        Ok((_, message)) => format!("it answered `initialize` with {}", excerpt(&message.to_string())),
         Err(why) => why,
     };
     let written = session.end();
@@ -106,7 +106,7 @@ pub fn probe(subject: &Subject) -> Result<ServerInfo, String> {
     ))
 }
 
-/// The same, where each question is a connection of its own, and the server's output is no answer.
+/// Probes a server over HTTP, with a connection for each request.
 fn over_http(subject: &Subject, scene: &Scene<'_>) -> Result<ServerInfo, String> {
     let mut spoken = ServerInfo {
         eras: Vec::new(),
@@ -130,7 +130,7 @@ fn over_http(subject: &Subject, scene: &Scene<'_>) -> Result<ServerInfo, String>
                 spoken.identity = identity(&message["result"]).or(spoken.identity);
             }
             Ok(message) if why.is_empty() => {
-                why = format!("it answered `initialize` with {}", shown(&message.to_string()));
+                why = format!("it answered `initialize` with {}", excerpt(&message.to_string()));
             }
             Err(error) if why.is_empty() => why = error.to_string(),
             _ => {}
@@ -152,8 +152,8 @@ fn not_reached(subject: &Subject, why: &str) -> String {
     format!("`{words}` does not speak MCP over HTTP: {why}{hint}")
 }
 
-/// The server, and whether it commits what it changes: one document is written and the server closed before git is asked.
-/// Where that can't be seen, it is taken for one that does.
+/// Returns the subject with `commits` set: writes a document, closes the server and looks for a commit. If the attempt
+/// fails, the server is assumed to commit.
 pub fn with_its_commits(subject: &Subject) -> Subject {
     Subject {
         commits: does_commit(subject).unwrap_or(true),
@@ -193,7 +193,7 @@ fn initialize() -> Value {
 
 fn not_started(program: &str, error: &std::io::Error) -> String {
     let hint = match error.kind() {
-        std::io::ErrorKind::NotFound => "; there is no such program, or no such working directory",
+        std::io::ErrorKind::NotFound => "; the program or the working directory does not exist",
         std::io::ErrorKind::PermissionDenied => "; is it executable?",
         _ => "",
     };
@@ -210,17 +210,17 @@ fn identity(result: &Value) -> Option<Identity> {
     })
 }
 
-fn shown(line: &str) -> String {
+fn excerpt(line: &str) -> String {
     format!("`{}`", visible::cut(line, MAX_WIDTH))
 }
 
-/// A server of which all that it writes is kept.
+/// A server whose output is recorded.
 struct Server {
     child: Child,
     lines: Receiver<String>,
     output: Vec<String>,
     errors: Arc<Mutex<Vec<String>>>,
-    /// Closed when all of standard error is read.
+    /// Closed at the end of standard error.
     errors_end: Receiver<()>,
 }
 
@@ -257,7 +257,7 @@ impl Server {
         })
     }
 
-    /// A server that is gone does not read; that no answer comes tells as much.
+    /// Sends a request. A write error is ignored, because the missing answer reports it.
     fn ask(&mut self, id: u64, method: &str, params: Value) {
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         if let Some(stdin) = &mut self.child.stdin {
@@ -265,7 +265,7 @@ impl Server {
         }
     }
 
-    /// The first answer to one of the requests, with the request's id, or why there is none.
+    /// Returns the first answer to one of the requests with the request's id, or the reason why none arrived.
     fn answer(&mut self, ids: &[u64], patience: Duration) -> Result<(u64, Value), String> {
         let until = Instant::now() + patience;
         loop {
@@ -278,7 +278,7 @@ impl Server {
                         self.output.push(line.clone());
                         return Err(format!(
                             "it wrote a line to standard output that is not JSON: {}",
-                            shown(&line)
+                            excerpt(&line)
                         ));
                     };
                     self.output.push(line);
@@ -290,7 +290,7 @@ impl Server {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(format!("no answer came within {} s", patience.as_secs_f64()));
+                    return Err(format!("no answer within {} s", patience.as_secs_f64()));
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = self
@@ -302,7 +302,7 @@ impl Server {
         }
     }
 
-    /// How it ended, if it does so soon.
+    /// Returns the server's exit status if it exits soon.
     fn exit(&mut self) -> Option<ExitStatus> {
         for _ in 0..200 {
             match self.child.try_wait() {
@@ -314,10 +314,10 @@ impl Server {
         None
     }
 
-    /// What it wrote, for people.
+    /// Stops the server and returns its output, for people.
     fn end(mut self) -> String {
         self.stop();
-        // A program that it started may hold the pipe still.
+        // A child process of the server may still hold the pipe.
         let _ = self.errors_end.recv_timeout(Duration::from_secs(1));
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut text = String::new();
@@ -339,7 +339,7 @@ impl Server {
     }
 
     fn stop(&mut self) {
-        // It may have ended by itself.
+        // The server may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

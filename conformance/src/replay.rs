@@ -1,4 +1,4 @@
-//! A failing case in a file of its own, to be played again, by itself, against any build of the server.
+//! Saves a failing case in a file and replays it against any build of the server.
 
 use std::{fs, io, path::Path};
 
@@ -16,29 +16,29 @@ use crate::{
     trace::Trace,
 };
 
-/// A failing case as it is saved.
+/// A saved failing case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Saved {
+pub struct SavedCase {
     /// Id and version of the contract.
     pub contract: String,
     /// The check's id.
     pub check: String,
-    /// The statement of the check then. A check with a different statement is a different check.
+    /// Statement of the check when the case was saved. A check with a different statement is a different check.
     pub states: String,
-    /// The protocol revision that was spoken.
+    /// Protocol revision.
     pub revision: String,
-    /// How much was tried.
+    /// Profile of the run.
     pub profile: Profile,
-    /// Where all that was chosen at random came from.
+    /// Seed of all random choices.
     pub seed: u64,
     /// The case.
     pub case: Case,
-    /// What went wrong then.
+    /// Failure when the case was saved.
     pub seen: Failure,
 }
 
-/// The name of the file for a failing case of a check, by its number among them.
+/// Returns the file name for a failing case of a check; `number` counts the check's failing cases.
 pub fn file_name(check: &CheckReport, number: usize) -> String {
     let id: String = check
         .id
@@ -62,22 +62,22 @@ pub fn file_name(check: &CheckReport, number: usize) -> String {
     }
 }
 
-/// Saves every failing case of a report in `folder`, which is made if it is not there.
+/// Saves every failing case of a report in `folder`, and creates the folder if needed.
 ///
 /// # Errors
-/// When the disk fails.
+/// If the disk fails.
 pub fn save(report: &Report, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     for check in &report.checks {
         for (number, witness) in check.witnesses.iter().enumerate() {
-            let saved = serde_json::to_string_pretty(&Saved::of(report, check, witness))?;
+            let saved = serde_json::to_string_pretty(&SavedCase::of(report, check, witness))?;
             fs::write(folder.join(file_name(check, number)), saved + "\n")?;
         }
     }
     Ok(())
 }
 
-impl Saved {
+impl SavedCase {
     fn of(report: &Report, check: &CheckReport, witness: &Witness) -> Self {
         Self {
             contract: report.contract.clone(),
@@ -91,28 +91,28 @@ impl Saved {
         }
     }
 
-    /// What `json` holds.
+    /// Parses a saved case.
     ///
     /// # Errors
-    /// When it is not a saved case.
+    /// If `json` is not a saved case.
     pub fn parse(json: &str) -> Result<Self, String> {
         serde_json::from_str(json)
-            .map_err(|error| format!("not a case that `tabellion-conformance run --save` has saved: {error}"))
+            .map_err(|error| format!("not a case saved by `tabellion-conformance run --save`: {error}"))
     }
 
-    /// The id of the contract.
+    /// Returns the id of the contract.
     pub fn contract_id(&self) -> &str {
         self.contract.split(' ').next().unwrap_or_default()
     }
 
-    /// The check and the era of the case.
+    /// Returns the check and the era of the case.
     ///
     /// # Errors
     /// If the check no longer exists, or has changed.
     pub fn check(&self) -> Result<(&'static Check, Era), String> {
         let id = &self.check;
         let check = checks::find(id)
-            .ok_or_else(|| format!("there is no check `{id}` any more{}", checks::did_you_mean(id)))?;
+            .ok_or_else(|| format!("the check `{id}` no longer exists{}", checks::did_you_mean(id)))?;
         if check.states != self.states {
             return Err(format!(
                 "the case is of another version of `{id}`\n  it stated: {}\n  it states: {}",
@@ -120,11 +120,11 @@ impl Saved {
             ));
         }
         let era = Era::of(&self.revision)
-            .ok_or_else(|| format!("there are no checks for revision `{}` any more", self.revision))?;
+            .ok_or_else(|| format!("revision `{}` is no longer supported", self.revision))?;
         Ok((check, era))
     }
 
-    /// Tries the case again; what came of it, and what was done.
+    /// Runs the case again; returns the judgement and the trace.
     ///
     /// # Errors
     /// As [`check`](Self::check).

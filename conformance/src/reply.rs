@@ -1,36 +1,36 @@
-//! What a server answered to a call of a tool.
+//! Answers to tool calls, in the contract's shape.
 
 use serde_json::{Map, Value};
 
-/// An answer, in the contract's shape.
+/// Answer to a tool call, in the contract's shape.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// The call succeeded.
     Done(Success),
-    /// It did not.
+    /// The server refused the call.
     Refused(Refusal),
 }
 
 /// A success.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Success {
-    /// The structured result.
+    /// Structured result.
     pub response: Value,
-    /// What rode along in `_meta`.
+    /// Members of `_meta`.
     pub meta: Map<String, Value>,
 }
 
-/// A refusal, as a tool's result or as a JSON-RPC error.
+/// A refusal: a tool result marked as an error, or a JSON-RPC error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The JSON-RPC code, where one was given.
+    /// JSON-RPC error code, if any.
     pub code: Option<i64>,
-    /// What it said.
+    /// Message.
     pub message: String,
 }
 
 impl Reply {
-    /// The success, if it is one.
+    /// Returns the success, if the call succeeded.
     pub fn done(&self) -> Option<&Success> {
         match self {
             Self::Done(done) => Some(done),
@@ -40,7 +40,7 @@ impl Reply {
 }
 
 impl Refusal {
-    /// The refusal that a response message is, if it is one.
+    /// Returns the refusal in a response message, if it is one.
     pub fn of(message: &Value) -> Option<Self> {
         if let Some(error) = message.get("error") {
             return Some(Self {
@@ -52,7 +52,7 @@ impl Refusal {
         if result["resultType"] == "input_required" {
             return Some(Self {
                 code: None,
-                message: "the server asks for something first".to_owned(),
+                message: "the server asks for further input".to_owned(),
             });
         }
         (result["isError"] == true).then(|| Self {
@@ -64,7 +64,7 @@ impl Refusal {
     }
 }
 
-/// The text blocks of a result.
+/// Returns the text blocks of a result, concatenated.
 pub fn text(result: &Value) -> String {
     let blocks = result["content"]
         .as_array()

@@ -1,4 +1,4 @@
-//! Requests made from a contract's own examples, so that whatever else a tool wants is there.
+//! Builds requests from a contract's own examples, so that each has every argument that its tool requires.
 
 use serde_json::Value;
 use tabellion_runtime::{
@@ -11,37 +11,38 @@ use crate::layout::DOCUMENT;
 /// A tool and a request to it.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// The contract's tool.
+    /// Tool of the contract.
     pub tool: &'static ToolSpec,
-    /// Its arguments, as the contract shapes them.
+    /// Arguments in the contract's shape.
     pub arguments: Value,
 }
 
 impl Call {
-    /// The document that it is about, from the library's root on; empty if it is about none.
+    /// Returns the path of the document, relative to the library's root; empty if the call names no document.
     pub fn path(&self) -> String {
         let Self { tool, arguments } = self;
         match tool.path {
             Some(_) => tool.path_of(arguments).unwrap_or_default(),
-            // Only what is about the contract's one document has effects without a path.
+            // Only tools of a single-document contract have effects without a path.
             None if tool.effects.is_empty() => String::new(),
             None => DOCUMENT.to_owned(),
         }
     }
 }
 
-/// What an effect is to be made with; what it has no place for is left out.
+/// Values for a request; an effect ignores the values that it does not need.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct With<'a> {
-    /// The document, where the contract leaves that open.
+    /// Path of the document, if the contract does not fix it.
     pub path: &'a str,
-    /// The text that comes.
+    /// Text to write.
     pub content: &'a str,
-    /// The heading that it is about.
+    /// Heading of the section.
     pub target: &'a str,
 }
 
-/// A valid request of `tool` that has this effect, made from an example of it or of one that takes the same.
+/// Returns a valid request of `tool` with this effect, built from an example of the effect or of one with the same
+/// arguments.
 ///
 /// `None` if the contract has no valid example of either.
 pub fn with_effect(tool: &'static ToolSpec, effect: &Effect, with: With<'_>) -> Option<Call> {
@@ -59,7 +60,7 @@ pub fn with_effect(tool: &'static ToolSpec, effect: &Effect, with: With<'_>) -> 
         .for_each(|when| set(&mut arguments, when.at, when.is));
     match (effect.kind, effect.content) {
         (EffectKind::AppendLine, Some(at)) => {
-            // What such an object may hold besides is for its owner to say.
+            // Other members of the object depend on the tool, so the example's are kept.
             set(&mut arguments, &format!("{at}/conformance"), with.content);
         }
         (kind, Some(at)) if !kind.reads() => set(&mut arguments, at, with.content),
@@ -72,21 +73,21 @@ pub fn with_effect(tool: &'static ToolSpec, effect: &Effect, with: With<'_>) -> 
     Some(Call { tool, arguments })
 }
 
-/// A valid request of `tool` about the document at `path`, whatever it does; `None` if it has no path.
+/// Returns a valid request of `tool` about the document at `path`; `None` if the tool takes no path.
 pub fn about(tool: &'static ToolSpec, path: &str) -> Option<Call> {
     let mut arguments = examples(tool).next()?;
     set(&mut arguments, tool.path?, path);
     Some(Call { tool, arguments })
 }
 
-/// The contract's valid examples of requests.
+/// Returns the contract's valid examples of requests.
 pub fn examples(tool: &'static ToolSpec) -> impl Iterator<Item = Value> {
     let valid = tool.examples.iter().filter(|example| example.valid);
     valid.filter_map(|example| serde_json::from_str(example.json).ok())
 }
 
-/// The contract's invalid examples of requests, without those whose path is absolute: a server that falls for one must not
-/// change what lies there.
+/// Returns the contract's invalid examples of requests, except those with an absolute path: a server that accepts one
+/// would change files of this machine.
 pub fn invalid_examples(tool: &'static ToolSpec) -> impl Iterator<Item = Value> {
     let invalid = tool.examples.iter().filter(|example| !example.valid);
     let requests = invalid.filter_map(|example| serde_json::from_str::<Value>(example.json).ok());
@@ -96,12 +97,12 @@ pub fn invalid_examples(tool: &'static ToolSpec) -> impl Iterator<Item = Value> 
     })
 }
 
-/// Puts `text` where `pointer` points to, if the way there exists.
+/// Sets the value at `pointer` to `text`, if its parent exists.
 pub fn set(value: &mut Value, pointer: &str, text: &str) {
     put(value, pointer, text.into());
 }
 
-/// Puts `new` where `pointer` points to, if the way there exists.
+/// Sets the value at `pointer` to `new`, if its parent exists.
 pub fn put(value: &mut Value, pointer: &str, new: Value) {
     let Some((parent, name)) = pointer::split_last(pointer) else {
         return;

@@ -168,7 +168,7 @@ impl Runner<'_> {
         if self.is_late() {
             return self.report(
                 0,
-                vec![self.not_reached(0, &Case::new("all of them", ()))],
+                vec![self.not_reached(0, &Case::new("all cases", ()))],
                 Duration::ZERO,
             );
         }
@@ -182,7 +182,7 @@ impl Runner<'_> {
         let cases = match (self.check.cases)(&bench) {
             Ok(cases) => cases,
             Err(stop) => {
-                let case = Case::new("making the cases", ());
+                let case = Case::new("creating the cases", ());
                 let stopped = vec![(0, case, stop, bench.trace)];
                 return self.report(0, stopped, since.elapsed());
             }
@@ -192,8 +192,8 @@ impl Runner<'_> {
         self.report(cases.len(), stopped, since.elapsed())
     }
 
-    /// What did not pass, in the order of the cases.
-    fn try_all(&self, cases: &[Case]) -> Vec<Stopped> {
+    /// Runs all cases; returns those that did not pass, in order.
+    fn try_all(&self, cases: &[Case]) -> Vec<UnpassedCase> {
         let (next, failures) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let stopped = Mutex::new(Vec::new());
         let most = if self.options.verdicts_alone {
@@ -236,8 +236,8 @@ impl Runner<'_> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// The judgement of a case that the time budget did not reach.
-    fn not_reached(&self, number: usize, case: &Case) -> Stopped {
+    /// Returns the result of a case that the time budget did not reach.
+    fn not_reached(&self, number: usize, case: &Case) -> UnpassedCase {
         let seconds = self.options.time_budget.unwrap_or_default().as_secs_f64();
         let stop = Stop::NotTestable(format!("not reached within the time budget of {seconds} s"));
         (number, case.clone(), stop, Trace::default())
@@ -248,7 +248,7 @@ impl Runner<'_> {
         try_case(self.subject, profile, seed, self.check, case)
     }
 
-    fn report(&self, cases: usize, stopped: Vec<Stopped>, took: Duration) -> CheckReport {
+    fn report(&self, cases: usize, stopped: Vec<UnpassedCase>, took: Duration) -> CheckReport {
         let mut verdict = Verdict::of(cases, stopped.iter().map(|(_, _, stop, _)| stop));
         if verdict == Verdict::Pass && self.is_late() && !stopped.is_empty() {
             verdict = Verdict::NotTestable;
@@ -286,7 +286,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Shrinks a witness as long as a smaller case fails.
+    /// Replaces the witness's case with a smaller one as long as one fails.
     fn make_smaller(&self, witness: &mut Witness) {
         let (mut tries, since) = (0, Instant::now());
         'smaller: loop {
@@ -309,5 +309,5 @@ impl Runner<'_> {
     }
 }
 
-/// A case that did not pass: its number, itself, the reason, and the trace.
-type Stopped = (usize, Case, Stop, Trace);
+/// A case that did not pass: number, case, reason, trace.
+type UnpassedCase = (usize, Case, Stop, Trace);

@@ -1,7 +1,7 @@
-//! A throw-away library with what lies around it, and servers over it.
+//! Temporary libraries with their surroundings, and the servers over them.
 //!
-//! The library is a git repository whose documents a person has committed. Beside it lies what no server may touch:
-//! a file with a secret, and a folder whose name begins as the library's does.
+//! The library is a git repository with committed documents. Beside it are a file with a secret and a folder whose name
+//! begins with the library's name, which no server may touch.
 
 use std::{
     ffi::OsString,
@@ -27,10 +27,10 @@ use crate::{
     trace::Trace,
 };
 
-/// What the secret file outside of the library holds.
+/// Content of the secret file outside of the library.
 pub const SECRET: &str = "canary: this must not be read\n";
 
-/// A library, its surroundings, and what has been done so far.
+/// A library, its surroundings, and the trace of actions so far.
 #[derive(Debug)]
 pub struct Scene<'a> {
     subject: &'a Subject,
@@ -40,43 +40,43 @@ pub struct Scene<'a> {
     trace: Trace,
 }
 
-/// Where a library lies.
+/// Location of a library.
 #[derive(Debug)]
 enum Folder {
-    /// In a folder of its own.
+    /// A temporary folder.
     Own(TempDir),
-    /// Its path on an external server.
+    /// The folder of an external server.
     Given(OperatorFolder),
 }
 
-/// A library and what lies around it, at one moment.
+/// Content of a library and its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
     /// The library.
     pub library: Ledger,
-    /// What lies around it: every file's path from the folder that the library is in, mode and bytes; folders as well, without
-    /// either.
+    /// Mode and bytes of the files around the library, by path relative to the library's parent folder. Folders have
+    /// neither mode nor bytes.
     pub around: ledger::Files,
 }
 
 impl View {
-    /// Fails unless the library has the same folders in `later`.
+    /// Fails unless the library has equal folders in `later`.
     ///
     /// # Errors
     /// The failure.
     pub fn same_folders(&self, later: &Self) -> Judgement {
         let folders = later.library.folders_since(&self.library);
         ensure(folders.is_empty(), || {
-            format!("the folder `{}` was made or removed", folders[0].display())
+            format!("the folder `{}` was created or removed", folders[0].display())
         })
     }
 }
 
 impl<'a> Scene<'a> {
-    /// A library of `documents`, committed by a person.
+    /// Creates a library of `documents`, committed by a person.
     ///
     /// # Errors
-    /// When the disk or git fails.
+    /// If the disk or git fails.
     pub fn new(
         subject: &'a Subject,
         trace: &Trace,
@@ -85,7 +85,7 @@ impl<'a> Scene<'a> {
         Self::new_in(&std::env::temp_dir(), subject, trace, documents)
     }
 
-    /// As [`new`](Self::new), in memory where there is a folder in memory: for what tries calls, not a disk.
+    /// As [`new`](Self::new), but in memory if the machine has such a folder: for checks that do not test the disk.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -132,28 +132,28 @@ impl<'a> Scene<'a> {
         Ok(scene)
     }
 
-    /// Where the library is.
+    /// Returns the path of the library.
     pub fn library(&self) -> PathBuf {
         match &self.folder {
             Folder::Own(dir) => dir.path().join("library"),
-            Folder::Given(place) => place.library().to_owned(),
+            Folder::Given(folder) => folder.library().to_owned(),
         }
     }
 
-    /// A folder beside the library.
+    /// Returns the path of a folder beside the library.
     fn around(&self, name: &str) -> PathBuf {
         self.library().with_file_name(name)
     }
 
-    /// A path in the library, or around it (`../outside/secret.md`).
+    /// Returns a path in the library, or around it (`../outside/secret.md`).
     pub fn path(&self, name: &str) -> PathBuf {
         self.library().join(name)
     }
 
-    /// Writes a file as a person would.
+    /// Writes a file as a person.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     pub fn put(&self, path: &str, content: impl AsRef<[u8]>) -> Result<(), Stop> {
         let content = content.as_ref();
         let shown = String::from_utf8_lossy(content);
@@ -163,37 +163,37 @@ impl<'a> Scene<'a> {
         Ok(fs::write(path, content)?)
     }
 
-    /// Commits everything as a person would.
+    /// Commits everything as a person.
     ///
     /// # Errors
-    /// When git fails.
+    /// If git fails.
     pub fn commit_all(&self, message: &str) -> Result<(), Stop> {
         self.git(&["add", "--all"])?;
         self.git(&["commit", "--quiet", "--allow-empty", "-m", message])?;
         Ok(())
     }
 
-    /// Notes what is done to the disk next.
+    /// Records an action in the trace.
     pub fn trace(&self, what: impl Into<String>) {
         self.trace.did(what);
     }
 
-    /// Runs git in the library as a person would; returns what it prints.
+    /// Runs git in the library as a person; returns its output.
     ///
     /// # Errors
-    /// When git fails.
+    /// If git fails.
     pub fn git(&self, arguments: &[&str]) -> Result<String, Stop> {
         self.trace
             .did(format!("a person runs `git {}`", arguments.join(" ")));
         Ok(git(&self.library(), arguments)?)
     }
 
-    /// The bytes of a document, if it is there.
+    /// Returns the bytes of a document, if it exists.
     pub fn read(&self, path: &str) -> Option<Vec<u8>> {
         ledger::bytes(&self.path(path))
     }
 
-    /// What lies beside the library: all that is there, or, where others run the server, what we have put there.
+    /// Returns the names beside the library: all of them, or, with an external server, those that the suite created.
     fn neighbours(&self) -> io::Result<Vec<OsString>> {
         let Folder::Own(dir) = &self.folder else {
             return Ok(AROUND.map(OsString::from).into());
@@ -204,15 +204,15 @@ impl<'a> Scene<'a> {
             .collect()
     }
 
-    /// Everything, as it is now.
+    /// Reads the current state.
     ///
     /// # Errors
-    /// When the disk or git fails.
+    /// If the disk or git fails.
     pub fn view(&self) -> Result<View, Stop> {
         let mut around = ledger::Files::new();
         for name in self.neighbours()? {
             let path = self.library().with_file_name(&name);
-            // What was there for a moment may be gone.
+            // A temporary file may be gone by now.
             let Ok(metadata) = fs::symlink_metadata(&path) else {
                 continue;
             };
@@ -232,15 +232,15 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// Starts a server over this library, and a client of it.
+    /// Starts a server over this library, and opens a client of it.
     ///
     /// # Errors
-    /// When it does not start or answer.
+    /// If the server does not start or answer.
     pub fn start(&self) -> Result<Client<'a>, Stop> {
         self.start_at(&self.library())
     }
 
-    /// As [`start`](Self::start), with another person behind the client than one who approves of everything.
+    /// As [`start`](Self::start), but with `person` behind the client.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -248,26 +248,26 @@ impl<'a> Scene<'a> {
         Client::open_for(person, self.subject, self.connect()?, self.library())
     }
 
-    /// As [`start`](Self::start), over the library that `root` names.
+    /// As [`start`](Self::start), but over the library at `root`.
     ///
     /// # Errors
-    /// When it does not start or answer.
+    /// If the server does not start or answer.
     pub fn start_at(&self, root: &Path) -> Result<Client<'a>, Stop> {
         Client::open(self.subject, self.connect_at(root)?, root.to_owned())
     }
 
-    /// Starts a server over this library, to which nothing has been said.
+    /// Starts a server over this library, and sends nothing.
     ///
     /// # Errors
-    /// When it does not start.
+    /// If the server does not start.
     pub fn connect(&self) -> Result<Target, Stop> {
         self.connect_at(&self.library())
     }
 
-    /// As [`connect`](Self::connect); its command may be changed before it runs.
+    /// As [`connect`](Self::connect), but `change` can modify the command first.
     ///
     /// # Errors
-    /// When it does not start, or is not started by us.
+    /// If the server does not start, or is external.
     pub fn connect_by(&self, change: impl FnOnce(&mut Command)) -> Result<Target, Stop> {
         if self.subject.launch.running().is_some() {
             return Err(not_ours());
@@ -275,19 +275,19 @@ impl<'a> Scene<'a> {
         self.connect_with(&self.library(), self.subject.era, change)
     }
 
-    /// As [`connect`](Self::connect), but the server runs step by step.
+    /// As [`connect`](Self::connect), but under a stepper.
     ///
     /// # Errors
-    /// When that is not possible here, or it does not start.
+    /// If stepping is not supported on this machine, or the server does not start.
     pub fn connect_stepped(&self, counting: Counting) -> Result<(Target, Stepper), Stop> {
-        self.trace.did("the server starts, to be stepped through");
+        self.trace.did("the server starts under the stepper");
         let (launch, era) = (&self.subject.launch, self.subject.era);
         let (mut target, stepper) = launch.start_stepped(&self.library(), era, counting)?;
         target.trace = Some(self.trace.clone());
         Ok((target, stepper))
     }
 
-    /// As [`connect`](Self::connect), to a server that is spoken to in another era.
+    /// As [`connect`](Self::connect), but in another era.
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
@@ -306,8 +306,8 @@ impl<'a> Scene<'a> {
                 return Err(not_ours());
             }
             if !self.is_reset.swap(true, Ordering::Relaxed) {
-                self.trace.did("the server begins anew");
-                running.begin_anew(launch.patience)?;
+                self.trace.did("the server is reset");
+                running.reset(launch.patience)?;
             }
             self.trace.did("a client connects");
         } else {
@@ -326,7 +326,7 @@ mod tests {
     use crate::contracts::CONTRACTS;
 
     #[test]
-    fn nothing_around_a_library_changes_unseen() {
+    fn changes_around_a_library_are_reported() {
         let subject = Subject::new(CONTRACTS[0], Vec::new());
         let scene = Scene::new(&subject, &Trace::default(), &[("a.md", "a\n")]).unwrap();
         let mut before = scene.view().unwrap();

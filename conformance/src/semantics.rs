@@ -1,7 +1,7 @@
-//! What a document may be after a call, from the effect that the contract declares.
+//! Derives from a declared effect what a document may hold after a call.
 //!
-//! A contract says what comes and where it comes to; which line endings and blank lines go between what comes and what is
-//! there is the server's to choose. Nothing else is: every other byte stays.
+//! A contract declares which content is written and where. The server chooses the line endings and blank lines between
+//! new and existing content. Every other byte must stay unchanged.
 
 use std::ops::Range;
 
@@ -14,39 +14,39 @@ use crate::{
     request::Call,
 };
 
-/// How many bytes of line endings may be added before and after new content.
+/// Number of bytes of line endings that a server may add before, and after, new content.
 const MAX_GAP_BYTES: usize = 4;
 
-/// What a call does to its document.
+/// Effect of a call on its document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing: it is only read.
+    /// The document stays unchanged.
     None,
-    /// It becomes this.
+    /// The document is replaced by this text.
     Whole(Vec<u8>),
-    /// It goes.
+    /// The document is deleted.
     Gone,
-    /// This comes in the place of these bytes, with line endings around it as the server likes.
+    /// These bytes are replaced by this text, with line endings around it.
     Splice(Range<usize>, Vec<u8>),
 }
 
-/// Why a call can't be made on a document.
+/// Reason why a call on a document must be refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Impossible {
-    /// There is no such document.
+    /// The document does not exist.
     NoDocument,
-    /// It is no text.
+    /// The document is not UTF-8.
     NoText,
-    /// The heading is not there, or several times.
+    /// No heading matches, or several do.
     NoSection(NoSection),
-    /// The contract does not say what the call does, or says it by ids that only the server knows.
+    /// The contract declares no effect, or declares it by ids that only the server knows.
     NotDeclared,
 }
 
-/// What `call` does to a document that holds `before`.
+/// Returns the effect of `call` on a document that holds `before`.
 ///
 /// # Errors
-/// [`Impossible`]; such a call must be refused.
+/// [`Impossible`] if the server must refuse the call.
 pub fn change(call: &Call, before: Option<&[u8]>) -> Result<Change, Impossible> {
     let Call { tool, arguments } = call;
     let effect = tool.effect(arguments).ok_or(Impossible::NotDeclared)?;
@@ -84,7 +84,7 @@ pub fn change(call: &Call, before: Option<&[u8]>) -> Result<Change, Impossible> 
             }
         }
         EffectKind::InsertSection => {
-            // How deep the section is, and what stands between its heading and its text, is the server's to say.
+            // The server chooses the section's level and the text between its heading and its content.
             let heading = text(arguments, effect.target);
             let position = effect.position.and_then(|at| arguments.pointer(at)?.as_u64());
             let sections = markdown::sections(document()?);
@@ -108,10 +108,10 @@ pub fn change(call: &Call, before: Option<&[u8]>) -> Result<Change, Impossible> 
     Ok(Change::Splice(at, content()))
 }
 
-/// Fails unless a document that held `before` may hold `after` when `call` has been accepted.
+/// Fails unless the accepted `call` may change a document from `before` to `after`.
 ///
 /// # Errors
-/// The failure, which shows the document.
+/// The failure, with the document's expected and actual content.
 pub fn allowed(call: &Call, before: Option<&[u8]>, after: Option<&[u8]>) -> Judgement {
     let path = call.path();
     let change = match change(call, before) {
@@ -119,9 +119,9 @@ pub fn allowed(call: &Call, before: Option<&[u8]>, after: Option<&[u8]>) -> Judg
         Err(Impossible::NotDeclared) => return Ok(()),
         Err(impossible) => {
             let why = match impossible {
-                Impossible::NoDocument => "there is no such document",
-                Impossible::NoText => "the document is no text",
-                Impossible::NoSection(NoSection::Missing) => "there is no such heading",
+                Impossible::NoDocument => "the document does not exist",
+                Impossible::NoText => "the document is not UTF-8",
+                Impossible::NoSection(NoSection::Missing) => "the heading does not exist",
                 Impossible::NoSection(NoSection::Ambiguous(_)) => "several headings match",
                 Impossible::NotDeclared => "",
             };
@@ -142,14 +142,11 @@ pub fn allowed(call: &Call, before: Option<&[u8]>, after: Option<&[u8]>) -> Judg
         return Ok(());
     }
     let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
-    let what = format!(
-        "after {} of `{path}`, the document is not what it should be",
-        words(kind)
-    );
+    let what = format!("`{path}` has unexpected content after {}", words(kind));
     Err(fail(what).showing(&path, plainest(&change, before).as_deref(), after))
 }
 
-/// What a call makes of a document, in the plainest way.
+/// Returns the content after the change, without added line endings.
 pub fn plainest(change: &Change, before: Option<&[u8]>) -> Option<Vec<u8>> {
     match change {
         Change::None => before.map(<[u8]>::to_vec),
@@ -162,13 +159,14 @@ pub fn plainest(change: &Change, before: Option<&[u8]>) -> Option<Vec<u8>> {
     }
 }
 
-/// What stands in `after` between the bytes of `before` on both sides of `at`; `None` where those are not there.
+/// Returns the part of `after` between the bytes of `before` on both sides of `at`; `None` if those bytes changed.
 fn middle<'a>(before: &[u8], at: &Range<usize>, after: &'a [u8]) -> Option<&'a [u8]> {
     let rest = after.strip_prefix(&before[..at.start])?;
     rest.strip_suffix(&before[at.end..])
 }
 
-/// Whether `middle` is `content` with a few line endings around it. What is only line endings may be any few of them.
+/// Returns true if `middle` is `content` with at most [`MAX_GAP_BYTES`] of line endings on each side. Content of line
+/// endings only matches any few line endings.
 fn is_within_line_endings(content: &[u8], middle: &[u8]) -> bool {
     let is_ending = |byte: &u8| matches!(byte, b'\n' | b'\r');
     (0..=MAX_GAP_BYTES.min(middle.len())).any(|start| {
@@ -179,20 +177,20 @@ fn is_within_line_endings(content: &[u8], middle: &[u8]) -> bool {
     })
 }
 
-/// The words for what is done.
+/// Returns a noun phrase for an effect, for failure messages.
 pub fn words(kind: Option<EffectKind>) -> &'static str {
     match kind {
         None => "a call",
-        Some(EffectKind::Read) => "a reading",
+        Some(EffectKind::Read) => "a read",
         Some(EffectKind::Write) => "a write",
         Some(EffectKind::Delete) => "a deletion",
-        Some(EffectKind::Append) => "an appending",
-        Some(EffectKind::Prepend) => "a prepending",
+        Some(EffectKind::Append) => "an append",
+        Some(EffectKind::Prepend) => "a prepend",
         Some(EffectKind::ReplaceSection) => "a replacement of a section",
         Some(EffectKind::InsertBefore) => "an insertion before a section",
         Some(EffectKind::InsertAfter) => "an insertion after a section",
-        Some(EffectKind::AppendLine) => "an appending of a line",
-        Some(EffectKind::ReadSection) => "a reading of a section",
+        Some(EffectKind::AppendLine) => "an append of a line",
+        Some(EffectKind::ReadSection) => "a read of a section",
         Some(EffectKind::InsertSection) => "an insertion of a section",
         Some(EffectKind::UpdateSection) => "an update of a section",
         Some(EffectKind::DeleteSection) => "a deletion of a section",
@@ -208,13 +206,13 @@ fn text<'a>(arguments: &'a Value, pointer: Option<&str>) -> &'a str {
         .unwrap_or_default()
 }
 
-/// What a response of a reading call says that the document holds.
+/// Returns the document's text in the response to a call that reads it.
 ///
 /// # Errors
-/// When the response has no such text.
+/// If the response lacks the text.
 pub fn content_read<'a>(effect: &Effect, response: &'a Value) -> Result<&'a str, Stop> {
     let found = effect.content.and_then(|at| response.pointer(at)?.as_str());
-    found.ok_or_else(|| fail("the response does not have the document's text"))
+    found.ok_or_else(|| fail("the response lacks the document's text"))
 }
 
 #[cfg(test)]
@@ -239,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_is_where_it_should_be_and_all_else_stays() {
+    fn new_content_is_in_its_range_and_all_other_bytes_stay() {
         use EffectKind::{Append, Delete, InsertAfter, InsertBefore, Prepend, Read, ReplaceSection, Write};
         let cases = [
             (Read, Some("x"), Some("x"), true),

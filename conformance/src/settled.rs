@@ -1,7 +1,8 @@
-//! The invariants of a library at rest: folder, index, HEAD and log agree, and nothing is left over.
+//! Checks the invariants of a library at rest: folder, index, HEAD and log agree, and no temporary files or locks
+//! remain.
 //!
-//! What a contract does not promise is not asked for: where mutations need no commit, none is missed. Nor is it of a server
-//! that never makes one, which is said where commits are what is judged.
+//! Only promises of the contract are checked: without a promise of commits, none is required. Commits are not required
+//! of a server that never commits either; the checks about commits report that.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -18,20 +19,20 @@ use crate::{
     scene::{Scene, View},
 };
 
-/// A library before anything is tried in it, and what its log told.
+/// State of a library and its log before a check.
 #[derive(Debug)]
 pub struct Baseline {
     /// The library.
     pub view: View,
-    /// The commits that the log told, where there is a log.
+    /// Commits in the log, if the server has a log tool.
     pub log: Option<Vec<String>>,
 }
 
 impl Baseline {
-    /// How the library is now, with a server running.
+    /// Reads the current state, with a server running.
     ///
     /// # Errors
-    /// When the disk or git fails, or the server does not tell its log.
+    /// If the disk or git fails, or the server does not return its log.
     pub fn of(bench: &Bench<'_>, scene: &Scene<'_>, client: &mut Client<'_>) -> Result<Self, Stop> {
         let log = log(bench.subject, client)?;
         Ok(Self {
@@ -40,19 +41,19 @@ impl Baseline {
         })
     }
 
-    /// The commits since, newest first.
+    /// Returns the commits made since, newest first.
     ///
     /// # Errors
-    /// When the disk or git fails.
+    /// If the disk or git fails.
     pub fn commits_since(&self, scene: &Scene<'_>) -> Result<Vec<String>, Stop> {
         Ok(view(scene)?.library.commits_since(&self.view.library))
     }
 
-    /// Judges the library after mutations that should have made so many commits, and after which the folder should hold
-    /// these files. `client` is asked for the log.
+    /// Judges the library after this many mutations, each of which should have made a commit, and after which the
+    /// folder should hold these files. Reads the log with `client`.
     ///
     /// # Errors
-    /// The worst that is wrong.
+    /// The worst failure.
     pub fn judge(
         &self,
         bench: &Bench<'_>,
@@ -61,8 +62,8 @@ impl Baseline {
         files: &Files,
         mutations: usize,
     ) -> Judgement {
-        // A server may recover only when it is asked for something.
-        let told = log(bench.subject, client)?;
+        // A server may recover only at the next request.
+        let logged = log(bench.subject, client)?;
         let view = view(scene)?;
         ensure_files(&view.library.files, files)?;
         ensure(view.around == self.view.around, || {
@@ -71,53 +72,50 @@ impl Baseline {
         if bench.subject.should_commit() {
             let commits = view.library.commits_since(&self.view.library);
             ensure(commits.len() == mutations, || {
-                format!(
-                    "{mutations} mutations were made, and {} commits since then",
-                    commits.len()
-                )
+                format!("{mutations} mutations made {} commits", commits.len())
             })?;
             ensure(view.library.status == self.view.library.status, || {
                 let status = view.library.status.trim();
-                format!("folder, index and HEAD do not agree; git status says: {status}")
+                format!("folder, index and HEAD differ; `git status` prints: {status}")
             })?;
         }
         ensure_sound(scene)?;
-        let (Some(earlier), Some(told)) = (&self.log, told) else {
+        let (Some(earlier), Some(logged)) = (&self.log, logged) else {
             return Ok(());
         };
-        ensure_logged(earlier, &told, mutations)?;
+        ensure_logged(earlier, &logged, mutations)?;
         if bench.subject.should_commit() {
-            ensure_tells(&told, &view.library.commits_since(&self.view.library))?;
+            ensure_tells(&logged, &view.library.commits_since(&self.view.library))?;
         }
         Ok(())
     }
 }
 
-/// The library as it is now; that git can't read it is the server's doing.
+/// Reads the library. A failure of git counts as the server's.
 ///
 /// # Errors
 /// The failure.
 pub fn view(scene: &Scene<'_>) -> Result<View, Stop> {
     scene.view().map_err(|stop| match stop {
-        Stop::Harness(said) => fail(format!("the library can't be read any more: {said}")),
+        Stop::Harness(message) => fail(format!("the library cannot be read: {message}")),
         stop => stop,
     })
 }
 
-/// The log's tool, where the contract and the server have one.
+/// Returns the tool that reads the log, if the contract and the server have one.
 pub fn log_tool(subject: &Subject) -> Option<(LogSpec, &'static ToolSpec)> {
     let log = subject.contract.log?;
     let tool = subject.contract.tool(log.tool)?;
     subject.adapter.has(tool, None).then_some((log, tool))
 }
 
-/// The commits that the log tells, oldest first; `None` where there is no log.
+/// Returns the commits in the log, oldest first; `None` without a log tool.
 ///
 /// # Errors
-/// When the server does not answer, or not with a log.
+/// If the server does not answer with a log.
 pub fn log(subject: &Subject, client: &mut Client<'_>) -> Result<Option<Vec<String>>, Stop> {
     let Some((log, tool)) = log_tool(subject) else {
-        // Something has to be asked all the same, so that the server is up and has recovered.
+        // A request is needed anyway, so that the server has started and recovered.
         client.request("tools/list", serde_json::json!({}))?;
         return Ok(None);
     };
@@ -126,7 +124,10 @@ pub fn log(subject: &Subject, client: &mut Client<'_>) -> Result<Option<Vec<Stri
     let done = match client.call(tool, &arguments)? {
         Reply::Done(done) => done,
         Reply::Refused(refusal) => {
-            return Err(fail(format!("the log was not told: {}", refusal.message)));
+            return Err(fail(format!(
+                "the server refused to return the log: {}",
+                refusal.message
+            )));
         }
     };
     let entries = done.response.pointer(log.entries).and_then(|all| all.as_array());
@@ -138,38 +139,39 @@ pub fn log(subject: &Subject, client: &mut Client<'_>) -> Result<Option<Vec<Stri
     Ok(Some(entries.iter().map(commit).collect()))
 }
 
-/// Fails unless the log has so many entries more than it had, and none twice.
+/// Fails unless the log has one new entry per mutation, and no commit twice.
 ///
 /// # Errors
 /// The failure.
-pub fn ensure_logged(earlier: &[String], told: &[String], mutations: usize) -> Judgement {
+pub fn ensure_logged(earlier: &[String], logged: &[String], mutations: usize) -> Judgement {
     let mut count = BTreeMap::new();
-    told.iter()
+    logged
+        .iter()
         .for_each(|commit| *count.entry(commit).or_insert(0) += 1);
     if let Some((commit, times)) = count.iter().find(|(_, times)| **times > 1) {
         return Err(fail(format!("the log has the commit {commit} {times} times")));
     }
-    let more = told.len().saturating_sub(earlier.len());
+    let more = logged.len().saturating_sub(earlier.len());
     ensure(more == mutations, || {
-        format!("{mutations} mutations were made, and the log has {more} entries more than before")
+        format!("{mutations} mutations added {more} entries to the log")
     })
 }
 
-/// Fails unless the log tells each of these commits.
+/// Fails unless the log has an entry for each of these commits.
 ///
 /// # Errors
 /// The failure.
-pub fn ensure_tells(told: &[String], commits: &[String]) -> Judgement {
-    match commits.iter().find(|commit| !told.contains(commit)) {
+pub fn ensure_tells(logged: &[String], commits: &[String]) -> Judgement {
+    match commits.iter().find(|commit| !logged.contains(commit)) {
         Some(missing) => Err(fail(format!("the log lacks the mutation of commit {missing}"))),
         None => Ok(()),
     }
 }
 
-/// Fails unless the folder holds exactly these files; those in `git`'s own folder don't count.
+/// Fails unless the folder holds exactly these files, besides those in `.git`.
 ///
 /// # Errors
-/// The failure: what is missing, left over, or another.
+/// The failure, which names the missing, additional or changed file.
 pub fn ensure_files(found: &Files, expected: &Files) -> Judgement {
     let all: Vec<_> = expected.keys().chain(found.keys()).collect();
     for path in all {
@@ -179,7 +181,7 @@ pub fn ensure_files(found: &Files, expected: &Files) -> Judgement {
             (None, _) => format!("`{shown}` is left over"),
             (_, None) => format!("`{shown}` is gone"),
             (Some((_, expected)), Some((_, found))) if expected == found => {
-                format!("`{shown}` has another mode")
+                format!("`{shown}` has a different mode")
             }
             _ => format!("`{shown}` has changed, although no call changes it"),
         };
@@ -190,10 +192,10 @@ pub fn ensure_files(found: &Files, expected: &Files) -> Judgement {
     Ok(())
 }
 
-/// Fails unless git finds the repository sound and nothing keeps a person from using it.
+/// Fails unless `git fsck` passes and no lock blocks git.
 ///
 /// # Errors
-/// What git said, or which lock is left.
+/// The failure, with git's message or the locks.
 pub fn ensure_sound(scene: &Scene<'_>) -> Judgement {
     if let Err(error) = ledger::fsck(&scene.library()) {
         return Err(fail(format!("the repository is damaged: {error}")));
@@ -201,11 +203,11 @@ pub fn ensure_sound(scene: &Scene<'_>) -> Judgement {
     let mut locks = Vec::new();
     collect_locks(&scene.library(), &scene.path(".git"), 0, &mut locks)?;
     ensure(locks.is_empty(), || {
-        format!("locks of git's files are left: {}", locks.join(", "))
+        format!("locks of git's files remain: {}", locks.join(", "))
     })
 }
 
-/// Locks that would keep git from working: those of the files beside `HEAD`, and of what is below `refs` and `logs`.
+/// Collects the locks that block git: those of the files beside `HEAD`, and those below `refs` and `logs`.
 fn collect_locks(root: &Path, folder: &Path, depth: usize, locks: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let entry = entry?;
@@ -229,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_that_is_not_the_history_shows() {
+    fn a_log_that_differs_from_the_history_is_reported() {
         let ids = |ids: &[&str]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
         let judged = |told: &[&str], mutations| ensure_logged(&ids(&["a"]), &ids(told), mutations).is_ok();
         assert!(judged(&["a", "b", "c"], 2));
@@ -241,19 +243,19 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_left_gone_or_changed_show() {
+    fn additional_missing_and_changed_files_are_reported() {
         let files = |files: &[(&str, &str)]| -> Files {
             let file = |(path, bytes): &(&str, &str)| (path.into(), (0o644, bytes.as_bytes().to_vec()));
             files.iter().map(file).collect()
         };
         let expected = files(&[("a", "1"), ("b", "2")]);
-        let said = |found: &[(&str, &str)]| match ensure_files(&files(found), &expected) {
+        let failure = |found: &[(&str, &str)]| match ensure_files(&files(found), &expected) {
             Ok(()) => String::new(),
             Err(stop) => stop.to_string(),
         };
-        assert_eq!(said(&[("a", "1"), ("b", "2")]), "");
-        assert_eq!(said(&[("a", "1")]), "`b` is gone");
-        assert_eq!(said(&[("a", "1"), ("b", "2"), ("c", "")]), "`c` is left over");
-        assert!(said(&[("a", "1"), ("b", "")]).contains("`b` has changed"));
+        assert_eq!(failure(&[("a", "1"), ("b", "2")]), "");
+        assert_eq!(failure(&[("a", "1")]), "`b` is gone");
+        assert_eq!(failure(&[("a", "1"), ("b", "2"), ("c", "")]), "`c` is left over");
+        assert!(failure(&[("a", "1"), ("b", "")]).contains("`b` has changed"));
     }
 }

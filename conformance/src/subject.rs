@@ -15,15 +15,15 @@ use crate::{
 /// A server under test.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// Its name in reports.
+    /// Name in reports.
     pub name: String,
-    /// The contract that it is tested against.
+    /// Contract to test it against.
     pub contract: &'static ContractSpec,
-    /// How to start it.
+    /// Instructions to start it.
     pub launch: Launch,
-    /// Maps its tools to the contract's.
+    /// Mapping of its tools to the contract's.
     pub adapter: Adapter,
-    /// The era to talk to it in.
+    /// Era of all connections.
     pub era: Era,
     /// Whether it commits its changes. If the contract promises commits and this is false, the checks about commits fail, and
     /// the others judge by documents alone.
@@ -31,8 +31,8 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Returns a server that `command` starts and that has the contract's own tools. It is named after its program, speaks
-    /// the older era over its standard input and output, and is to commit what it changes.
+    /// Returns a server that `command` starts and that has the contract's own tools. It is named after its program,
+    /// speaks the older era over standard input and output, and is expected to commit its changes.
     pub fn new(contract: &'static ContractSpec, command: Vec<String>) -> Self {
         Self {
             name: command.first().cloned().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! A conversation in which anything can be said, and everything that the server says is kept.
+//! Conversations with arbitrary messages, in which everything that the server sends is recorded.
 
 use std::collections::HashMap;
 
@@ -19,57 +19,57 @@ pub struct Talk<'a> {
     subject: &'a Subject,
     /// The connection.
     pub target: Target,
-    /// All that the server said, in order.
+    /// Messages received from the server, in order.
     pub heard: Vec<Value>,
-    /// The methods of the requests, by the id's text.
-    asked: HashMap<String, String>,
+    /// Methods of the requests sent, by the id as JSON.
+    methods: HashMap<String, String>,
     settled: u32,
 }
 
 impl<'a> Talk<'a> {
-    /// Starts a server over the library of `scene`, and says nothing yet.
+    /// Starts a server over the library of `scene`, and sends nothing.
     ///
     /// # Errors
-    /// When it does not start.
+    /// If the server does not start.
     pub fn begin(subject: &'a Subject, scene: &Scene<'a>) -> Result<Self, Stop> {
         Ok(Self {
             subject,
             target: scene.connect()?,
             heard: Vec::new(),
-            asked: HashMap::new(),
+            methods: HashMap::new(),
             settled: 0,
         })
     }
 
-    /// As [`begin`](Self::begin), up to where requests may be sent.
+    /// As [`begin`](Self::begin), and opens a session if the era has sessions.
     ///
     /// # Errors
-    /// When the server does not start, or does not want to speak.
+    /// If the server does not start, or refuses the session.
     pub fn open(subject: &'a Subject, scene: &Scene<'a>) -> Result<Self, Stop> {
         let mut talk = Self::begin(subject, scene)?;
         talk.greet()?;
         Ok(talk)
     }
 
-    /// Another client's conversation with the same server, over HTTP, in which nothing has been said yet.
+    /// Connects another client to the same server over HTTP, and sends nothing.
     ///
     /// # Errors
-    /// When the server speaks lines: then there is no other.
+    /// If the server speaks over standard input and output, which has one client.
     pub fn beside(other: &Talk<'a>) -> Result<Self, Stop> {
         let target = other.target.beside(other.subject.era);
         Ok(Self {
             subject: other.subject,
             target: target.ok_or_else(|| Stop::NotApplicable(ONE_CLIENT.into()))?,
             heard: Vec::new(),
-            asked: HashMap::new(),
+            methods: HashMap::new(),
             settled: 0,
         })
     }
 
-    /// Opens a session, in the era that has sessions.
+    /// Opens a session, if the era has sessions.
     ///
     /// # Errors
-    /// When the server does not want to.
+    /// If the server refuses the session.
     pub fn greet(&mut self) -> Result<(), Stop> {
         if self.subject.era == Era::Session {
             let answer = self.initialize(self.subject.era.revision())?;
@@ -80,15 +80,16 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    /// Asks for a session in `revision`, and says that it has begun unless that is refused; the whole response.
+    /// Sends `initialize` for `revision`, followed by `notifications/initialized` unless the server refuses; returns
+    /// the whole response.
     ///
     /// # Errors
-    /// When there is none.
+    /// If no response arrives.
     pub fn initialize(&mut self, revision: &str) -> Result<Value, Stop> {
         let client = json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": client });
         let id = json!("initialize");
-        self.asked.insert(id.to_string(), "initialize".into());
+        self.methods.insert(id.to_string(), "initialize".into());
         self.say(
             json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": params }).to_string(),
         )?;
@@ -99,27 +100,27 @@ impl<'a> Talk<'a> {
         Ok(answer)
     }
 
-    /// Sends a line, whatever it holds.
+    /// Sends a line with any content.
     ///
     /// # Errors
-    /// When the server has closed its input.
+    /// If the server has closed its input.
     pub fn say(&mut self, line: impl AsRef<[u8]>) -> Result<(), Stop> {
         Ok(self.target.send(line)?)
     }
 
-    /// A request's line, with what the era wants in it.
+    /// Returns the line of a request, with the `_meta` that the era requires, and records its method.
     pub fn request(&mut self, id: &Value, method: &str, mut params: Value) -> String {
         if params.is_object() {
             prepare(self.subject.era, &mut params, &json!({}));
         }
-        self.asked.insert(id.to_string(), method.to_owned());
+        self.methods.insert(id.to_string(), method.to_owned());
         json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
     }
 
-    /// The parameters of a call, as the server names and shapes it.
+    /// Returns the parameters of a call, in the server's own shape.
     ///
     /// # Errors
-    /// When the server has nothing for this tool.
+    /// If the server lacks the tool.
     pub fn params(&self, scene: &Scene<'_>, tool: &ToolSpec, arguments: &Value) -> Result<Value, Stop> {
         let called = self.subject.adapter.call(tool, arguments, &scene.library());
         called.map_err(Stop::NotApplicable)
@@ -128,7 +129,7 @@ impl<'a> Talk<'a> {
     /// Sends a request.
     ///
     /// # Errors
-    /// When the server has closed its input.
+    /// If the server has closed its input.
     pub fn post(&mut self, id: &Value, method: &str, params: Value) -> Result<(), Stop> {
         let line = self.request(id, method, params);
         self.say(line)
@@ -137,16 +138,16 @@ impl<'a> Talk<'a> {
     /// Sends a request and waits for the whole response.
     ///
     /// # Errors
-    /// When there is none.
+    /// If no response arrives.
     pub fn ask(&mut self, id: &Value, method: &str, params: Value) -> Result<Value, Stop> {
         self.post(id, method, params)?;
         self.answer(id)
     }
 
-    /// The response to the request with this id, which has not been heard yet.
+    /// Waits for the response to the request with this id.
     ///
     /// # Errors
-    /// When there is none.
+    /// If no response arrives.
     pub fn answer(&mut self, id: &Value) -> Result<Value, Stop> {
         loop {
             let message = self.hear()?;
@@ -156,10 +157,10 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// The next message. A request of the server is answered, so that it need not wait.
+    /// Returns the next message. Answers a request of the server, so that the server does not wait.
     ///
     /// # Errors
-    /// When there is none.
+    /// If no response arrives.
     pub fn hear(&mut self) -> Result<Value, Stop> {
         let message = self.target.receive()?;
         self.heard.push(message.clone());
@@ -174,11 +175,11 @@ impl<'a> Talk<'a> {
         Ok(message)
     }
 
-    /// Asks for something harmless twice, one after the other: whatever the server is to say of what came before, it has
-    /// had the time to. Returns all that it said since it had said `since` messages, without those answers.
+    /// Sends two harmless requests in sequence, so that the server has had time to answer everything before. Returns
+    /// the messages received after the first `since` ones, without the two answers.
     ///
     /// # Errors
-    /// When it does not answer any more, or not with success.
+    /// If the server no longer answers, or answers with an error.
     pub fn settle(&mut self, since: usize) -> Result<Vec<Value>, Stop> {
         for _ in 0..2 {
             self.settled += 1;
@@ -186,7 +187,7 @@ impl<'a> Talk<'a> {
             let answer = self.ask(&id, "tools/list", json!({}))?;
             if answer.get("result").is_none() {
                 return Err(fail(format!(
-                    "afterwards `tools/list` is answered with {}",
+                    "a following `tools/list` was answered with {}",
                     answer["error"]
                 )));
             }
@@ -196,14 +197,14 @@ impl<'a> Talk<'a> {
         Ok(heard.filter(|message| !ours(message)).cloned().collect())
     }
 
-    /// The method of the request that `message` answers.
+    /// Returns the method of the request that `message` answers.
     pub fn method_of(&self, message: &Value) -> Option<&str> {
         let id = message.get("id").filter(|_| is_answer(message))?;
-        self.asked.get(&id.to_string()).map(String::as_str)
+        self.methods.get(&id.to_string()).map(String::as_str)
     }
 }
 
-/// Whether `message` is a response.
+/// Returns true if `message` is a response.
 pub fn is_answer(message: &Value) -> bool {
     message.get("method").is_none() && (message.get("result").is_some() || message.get("error").is_some())
 }

@@ -1,32 +1,32 @@
-//! What was done to a library and said to its server, in order: the steps of a witness.
+//! Records actions on a library and messages of its server, in order: the steps of a witness.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// The longest text of one event; the rest is left out.
+/// Length of the longest text of an event, in bytes; the middle of longer texts is omitted.
 const MAX_EVENT_BYTES: usize = 4_000;
-/// More events than this are not kept: the first half, and the last.
+/// Number of events to keep: half of them from the beginning, half from the end.
 const MAX_EVENTS: usize = 200;
 
-/// One step.
+/// An action or a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "text")]
 pub enum Event {
-    /// Something was done to the library or the server, in words for people.
+    /// An action on the library or the server, in words for people.
     Did(String),
-    /// A line to the server.
+    /// A line sent to the server.
     Sent(String),
-    /// A line from the server.
+    /// A line received from the server.
     Received(String),
 }
 
-/// Events as they come. Clones are the same trace.
+/// A recording of events. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Trace(Arc<Mutex<Vec<Event>>>);
 
 impl Trace {
-    /// Notes what is done next.
+    /// Records an action.
     pub fn did(&self, what: impl Into<String>) {
         self.add(Event::Did(cut(what.into())));
     }
@@ -39,7 +39,7 @@ impl Trace {
         self.add(Event::Received(cut(line.to_owned())));
     }
 
-    /// What happened so far.
+    /// Returns the events so far.
     pub fn events(&self) -> Vec<Event> {
         let events = self.lock();
         let middle = MAX_EVENTS / 2;
@@ -61,7 +61,7 @@ impl Trace {
     }
 }
 
-/// `text`, without its middle where it is long.
+/// Returns `text`, without its middle if it is long.
 fn cut(text: String) -> String {
     if text.len() <= MAX_EVENT_BYTES {
         return text;

@@ -1,4 +1,5 @@
-//! What a library may bring along that has git run a program or go elsewhere: `attacks/hostile.toml`.
+//! Configurations and environments that make git run a program or use another repository, read from
+//! `attacks/hostile.toml`.
 
 use std::{
     fs,
@@ -11,61 +12,61 @@ use serde::Deserialize;
 
 use crate::{attacks::placed, judgement::Stop, scene::Scene};
 
-/// A configuration that has git run a program.
+/// A configuration that makes git run a program.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Unique.
+    /// Unique id.
     pub id: String,
-    /// Settings of the repository.
+    /// Settings in the repository's configuration.
     #[serde(default)]
     pub set: Vec<(String, String)>,
-    /// What `.gitattributes` has.
+    /// Content of `.gitattributes`.
     #[serde(default)]
     pub attributes: String,
-    /// Names of hooks.
+    /// Names of hooks to install.
     #[serde(default)]
     pub hooks: Vec<String>,
-    /// Where else the program lies, below the folder outside.
+    /// Further paths of the program, relative to the folder `outside`.
     #[serde(default)]
     pub programs: Vec<String>,
-    /// Other files there, and what they hold.
+    /// Content of further files there, by path.
     #[serde(default)]
     pub files: Vec<(String, String)>,
-    /// A git command that runs the program.
+    /// A git command that proves that the configuration runs the program.
     pub springs: Vec<String>,
-    /// What it is about.
+    /// Reason for the trap, for people.
     pub why: String,
 }
 
-/// Variables that lead git elsewhere.
+/// Environment variables that make git use another repository.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
-    /// Unique.
+    /// Unique id.
     pub id: String,
-    /// What the server is started with.
+    /// Variables of the server's environment.
     pub variables: Vec<(String, String)>,
-    /// What it is about.
+    /// Reason for the trap, for people.
     pub why: String,
 }
 
-/// Both tables.
+/// Content of `attacks/hostile.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traps {
-    /// The configurations.
+    /// Configurations.
     pub config: Vec<Config>,
-    /// The environments.
+    /// Environments.
     pub environment: Vec<Environment>,
 }
 
 /// All traps.
 pub static TRAPS: LazyLock<Traps> = LazyLock::new(|| {
-    toml::from_str(include_str!("../attacks/hostile.toml")).expect("the table of traps is sound")
+    toml::from_str(include_str!("../attacks/hostile.toml")).expect("`attacks/hostile.toml` is valid")
 });
 
-/// The program of a scene, and the mark that it leaves.
+/// The program that git must not run, and the file in which it records its runs.
 #[derive(Debug)]
 pub struct Program {
     path: PathBuf,
@@ -76,7 +77,7 @@ impl Program {
     /// Writes the program beside the scene's library.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     pub fn new(scene: &Scene<'_>) -> Result<Self, Stop> {
         let dir = scene.library().with_file_name("programs");
         fs::create_dir_all(&dir)?;
@@ -101,7 +102,7 @@ impl Program {
         Ok(program)
     }
 
-    /// How it was run, if it was.
+    /// Returns how the program was run, if it was.
     pub fn has_run(&self) -> Option<String> {
         fs::read_to_string(&self.mark).ok()
     }
@@ -118,10 +119,10 @@ fn executable(path: &Path) -> std::io::Result<()> {
 }
 
 impl Config {
-    /// What lies beside and in the library, without effect as yet.
+    /// Creates the files in and beside the library, which have no effect before [`arm`](Self::arm).
     ///
     /// # Errors
-    /// When the disk or git fails.
+    /// If the disk or git fails.
     pub fn prepare(&self, scene: &Scene<'_>, program: &Program) -> Result<(), Stop> {
         for path in &self.programs {
             program.copy_to(&scene.path("../outside").join(path))?;
@@ -139,10 +140,10 @@ impl Config {
         Ok(())
     }
 
-    /// From now on, git runs the program.
+    /// Writes the settings and hooks, so that git runs the program.
     ///
     /// # Errors
-    /// When the disk or git fails.
+    /// If the disk or git fails.
     pub fn arm(&self, scene: &Scene<'_>, program: &Program) -> Result<(), Stop> {
         for (name, value) in &self.set {
             scene.git(&["config", name, &self.filled(value, scene, program)])?;
@@ -154,10 +155,10 @@ impl Config {
         Ok(())
     }
 
-    /// From now on, it doesn't.
+    /// Restores the configuration and removes the hooks, so that git no longer runs the program.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     pub fn disarm(&self, scene: &Scene<'_>, config: &[u8]) -> Result<(), Stop> {
         fs::write(scene.path(".git/config"), config)?;
         for hook in &self.hooks {
@@ -179,7 +180,7 @@ mod tests {
     use crate::{subject::Subject, trace::Trace};
 
     #[test]
-    fn every_trap_springs_where_git_steps_into_it() {
+    fn every_trap_makes_git_run_the_program() {
         let subject = Subject::new(CONTRACTS[0], vec!["true".into()]);
         for config in &TRAPS.config {
             let documents = [("notes/plan.md", "# Plan\n")];
@@ -191,8 +192,8 @@ mod tests {
             config.arm(&scene, &program).unwrap();
             assert_eq!(program.has_run(), None, "{}", config.id);
             let springs: Vec<_> = config.springs.iter().map(String::as_str).collect();
-            let said = scene.git(&springs);
-            assert!(program.has_run().is_some(), "{}: {said:?}", config.id);
+            let output = scene.git(&springs);
+            assert!(program.has_run().is_some(), "{}: {output:?}", config.id);
         }
     }
 }

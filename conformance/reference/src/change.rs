@@ -1,7 +1,8 @@
-//! The one way to change a document: one change is one commit of one path on top of the last one.
+//! Changes documents: each change is one commit of one path on top of HEAD.
 //!
-//! Git's objects are made first; nothing refers to them yet. Then, under the locks that git itself takes, the document is exchanged
-//! and the branch moved, which is the commit point, and the index follows. An error before that point undoes the exchange.
+//! A change first writes its objects, to which nothing refers yet. Then, under git's own locks, it exchanges the
+//! document, moves the branch, which is the commit point, and updates the index. An error before the commit point
+//! undoes the exchange.
 
 use std::{ffi::OsString, fs, os::unix::fs::PermissionsExt, path::Path, time::SystemTime};
 
@@ -11,15 +12,15 @@ use tabellion_runtime::{ContentId, Failure, FailureKind, Precondition};
 
 use super::{
     failed,
-    folder::{DocumentSnapshot, Swapped},
+    folder::{DocumentSnapshot, ExchangeResult},
     journal::{Entry, Journal, Scratch},
     library::{Library, TRAILER, rfc3339},
     mutant::{self, Mutant, is},
     path,
 };
 
-/// States of a repository in which a commit of ours would get in the way.
-const UNDER_WAY: [&str; 6] = [
+/// Files in `.git` that mark an operation in progress, during which no change is made.
+const IN_PROGRESS: [&str; 6] = [
     "MERGE_HEAD",
     "CHERRY_PICK_HEAD",
     "REVERT_HEAD",
@@ -27,62 +28,62 @@ const UNDER_WAY: [&str; 6] = [
     "rebase-merge",
     "rebase-apply",
 ];
-/// How often a race may be lost before the change is refused.
+/// Number of lost races after which a change is refused.
 const MAX_RACES: usize = 20;
 
-/// What is to become of a document.
+/// A change of a document.
 #[derive(Debug, Clone)]
 pub(super) struct Change {
     pub(super) operation: &'static str,
     pub(super) summary: String,
-    /// The new bytes; `None` where it goes.
+    /// New bytes; `None` to delete the document.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
-/// What makes a change of a document's bytes, if it is there.
+/// Plans a change from a document's bytes, which are `None` if it does not exist.
 pub(super) type Plan<'a> = dyn Fn(Option<&[u8]>) -> Result<Change, ToolError> + 'a;
 
-/// What became of it.
+/// Result of a change.
 pub(super) struct Receipt {
     pub(super) commit: String,
-    /// The id of the new bytes.
+    /// Content id of the new bytes.
     pub(super) blob: Option<String>,
 }
 
-/// A commit to be made.
+/// A commit to make.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     branch: String,
     head: Option<String>,
     path: String,
-    /// What the commit has at the path.
+    /// Entry at the path in the commit.
     entry: Option<Entry>,
     message: String,
-    /// What is exchanged in the folder; `None` where the document stays as a person left it.
+    /// Exchange in the folder; `None` if the document stays as a person saved it.
     exchange: Option<Exchange>,
 }
 
-/// A document before and after.
+/// A document before and after a change.
 #[derive(Debug, Clone)]
 struct Exchange {
     before: Option<(DocumentSnapshot, Entry)>,
     after: Option<Vec<u8>>,
 }
 
-/// The rest of a step that a mutant has answered already.
+/// Rest of a step that a mutant has already answered.
 #[derive(Debug)]
-pub(super) struct Later(Scratch, Step, String);
+pub(super) struct PostponedStep(Scratch, Step, String);
 
 /// The result of recording a person's bytes.
-enum Recorded {
-    /// The last commit, if there is one.
+enum RecordResult {
+    /// HEAD, if there is one.
     Head(Option<String>),
-    /// Another process was faster.
+    /// Another process made a change first.
     Overtaken,
 }
 
 impl Library {
-    /// Changes the document at `path` to what `plan` makes of its bytes, if it has `base` as its id.
+    /// Changes the document at `path` as `plan` decides, if its content id is `base`.
     pub(super) fn change(
         &self,
         path: &str,
@@ -102,12 +103,12 @@ impl Library {
         }
         Err(Failure::new(
             FailureKind::Busy,
-            format!("`{path}` changes all the time; try again later"),
+            format!("`{path}` is changed too often; try again later"),
         )
         .into())
     }
 
-    /// `None` if another process was faster.
+    /// Attempts a change; returns `None` if another process made a change first.
     fn attempt(
         &self,
         path: &str,
@@ -116,7 +117,7 @@ impl Library {
         stale: Option<&DocumentSnapshot>,
     ) -> Result<Option<Receipt>, ToolError> {
         path::check(path)?;
-        let path = &mutant::decoded(path);
+        let path = &mutant::decode(path);
         let branch = self.branch()?;
         let found = self.folder.read(path)?;
         let before = found.map(|found| {
@@ -132,14 +133,14 @@ impl Library {
             return Err(Failure::new(FailureKind::Conflict, message).into());
         }
         let change = plan(bytes)?;
-        if let Some(receipt) = mutant::changes(self, path, &change)? {
+        if let Some(receipt) = mutant::make_change(self, path, &change)? {
             return Ok(Some(receipt));
         }
         self.check_ignored(path)?;
         if before.is_none() {
             self.folder.check_twins(path)?;
         }
-        let Recorded::Head(head) = self.record_persons(&branch, path, before.as_ref())? else {
+        let RecordResult::Head(head) = self.record_persons(&branch, path, before.as_ref())? else {
             return Ok(None);
         };
         let mode = before.as_ref().map_or(0o644, |(found, _)| found.mode);
@@ -159,23 +160,23 @@ impl Library {
             return Ok(None);
         };
         mutant::after_commit(self, path);
-        let commit = mutant::named(self, commit);
+        let commit = mutant::returned_commit(self, commit);
         Ok(Some(Receipt {
             commit,
             blob: entry.map(|entry| entry.blob),
         }))
     }
 
-    /// Records what a person staged or saved of this document without committing it, so that it can't be lost.
+    /// Commits a person's staged or saved but uncommitted bytes of the document, so that they are not lost.
     fn record_persons(
         &self,
         branch: &str,
         path: &str,
         found: Option<&(DocumentSnapshot, Entry)>,
-    ) -> Result<Recorded, Failure> {
+    ) -> Result<RecordResult, Failure> {
         let mut head = self.head();
         if is(Mutant::LosesDirtyFile) {
-            return Ok(Recorded::Head(head));
+            return Ok(RecordResult::Head(head));
         }
         let mut committed = self.entry(path);
         for entry in [self.staged(path), found.map(|(_, saved)| saved.clone())]
@@ -192,18 +193,18 @@ impl Library {
                 head,
                 path: path.to_owned(),
                 entry: Some(entry),
-                message: format!("external: {path}\n\nRecorded as it was found, before it is changed.\n"),
+                message: format!("external: {path}\n\nRecorded before a change by the server.\n"),
                 exchange: None,
             };
             let Some(commit) = self.publish(step)? else {
-                return Ok(Recorded::Overtaken);
+                return Ok(RecordResult::Overtaken);
             };
             head = Some(commit);
         }
-        Ok(Recorded::Head(head))
+        Ok(RecordResult::Head(head))
     }
 
-    /// Makes a commit and publishes it. `None` if another process was faster.
+    /// Makes a commit and publishes it; returns `None` if another process made a change first.
     fn publish(&self, step: Step) -> Result<Option<String>, Failure> {
         let scratch = self.scratch()?;
         let commit = match self.commit(&scratch, &step) {
@@ -211,15 +212,16 @@ impl Library {
             made => made?,
         };
         if is(Mutant::AcksBeforeWrite) {
-            self.later.replace(Some(Later(scratch, step, commit.clone())));
+            self.postponed
+                .replace(Some(PostponedStep(scratch, step, commit.clone())));
             return Ok(Some(commit));
         }
         self.publish_commit(&scratch, &step, &commit)
     }
 
-    /// What is left to do of what was answered already.
+    /// Completes a change that was answered early.
     pub(super) fn finish(&self) {
-        if let Some(Later(scratch, step, commit)) = self.later.take() {
+        if let Some(PostponedStep(scratch, step, commit)) = self.postponed.take() {
             std::thread::sleep(std::time::Duration::from_millis(300));
             let done = self
                 .lock()
@@ -258,13 +260,13 @@ impl Library {
         self.announce(scratch, &journal)?;
         let done = self.show(scratch, step);
         match done {
-            Ok(Swapped::Done) => Ok(Some(commit.to_owned())),
-            Ok(Swapped::Raced) => {
+            Ok(ExchangeResult::Done) => Ok(Some(commit.to_owned())),
+            Ok(ExchangeResult::Raced) => {
                 self.recover()?;
                 Ok(None)
             }
             Err(failure) => {
-                // Whether this helps or not: the next who takes the lock will do it.
+                // Best effort: the next process that takes the lock recovers the change.
                 let _ = self.recover();
                 let made = self
                     .git
@@ -274,8 +276,8 @@ impl Library {
         }
     }
 
-    /// Lets everybody see the commit that is prepared in `scratch`.
-    fn show(&self, scratch: &Scratch, step: &Step) -> Result<Swapped, Failure> {
+    /// Makes the commit prepared in `scratch` visible: exchanges the document and moves the branch.
+    fn show(&self, scratch: &Scratch, step: &Step) -> Result<ExchangeResult, Failure> {
         let branch = self.git.common.join(&step.branch);
         let index_lock = self.take(&self.index())?;
         let branch_lock = self.take(&branch)?;
@@ -284,7 +286,7 @@ impl Library {
         {
             index_lock.release()?;
             branch_lock.release()?;
-            return Ok(Swapped::Raced);
+            return Ok(ExchangeResult::Raced);
         }
         self.prepare_index(scratch, &step.path, step.entry.as_ref())?;
         if let Some(Exchange { before, after }) = &step.exchange {
@@ -296,14 +298,14 @@ impl Library {
                     .swap(&step.path, &scratch.path("document"), gone, before)?
             };
             let expected = match swapped {
-                Swapped::Done => before.map(|found| found.bytes.as_slice()),
-                Swapped::Raced => after.as_deref(),
+                ExchangeResult::Done => before.map(|found| found.bytes.as_slice()),
+                ExchangeResult::Raced => after.as_deref(),
             };
             self.lay_aside(scratch, expected);
-            if swapped == Swapped::Raced {
+            if swapped == ExchangeResult::Raced {
                 index_lock.release()?;
                 branch_lock.release()?;
-                return Ok(Swapped::Raced);
+                return Ok(ExchangeResult::Raced);
             }
         }
         scratch.put("branch", &branch)?;
@@ -313,10 +315,10 @@ impl Library {
         index_lock.release()?;
         branch_lock.release()?;
         self.done()?;
-        Ok(Swapped::Done)
+        Ok(ExchangeResult::Done)
     }
 
-    /// Makes the objects of a commit: the last one's tree, and the one path. Returns its id.
+    /// Writes the objects of a commit: HEAD's tree with the one path changed. Returns the commit's id.
     fn commit(&self, scratch: &Scratch, step: &Step) -> Result<String, Failure> {
         if let Some(bytes) = step
             .exchange
@@ -352,14 +354,14 @@ impl Library {
         Ok(commit)
     }
 
-    /// The branch that HEAD is on, where nothing is under way.
+    /// Returns HEAD's branch, unless an operation is in progress.
     fn branch(&self) -> Result<String, Failure> {
-        if let Some(state) = UNDER_WAY.iter().find(|state| self.git.dir.join(state).exists()) {
-            let message = format!("a merge, rebase or the like is under way ({state}); finish it first");
+        if let Some(state) = IN_PROGRESS.iter().find(|state| self.git.dir.join(state).exists()) {
+            let message = format!("a merge, rebase or the like is in progress ({state}); finish it first");
             return Err(Failure::new(FailureKind::Refused, message));
         }
         let branch = self.git.ask(&["symbolic-ref", "--quiet", "HEAD"]);
-        let message = "HEAD is on no branch; check one out first";
+        let message = "HEAD is detached; check out a branch first";
         branch.ok_or_else(|| Failure::new(FailureKind::Refused, message))
     }
 
@@ -367,7 +369,7 @@ impl Library {
         self.git.dir.join("index")
     }
 
-    /// Makes the index to come in `scratch`: the one that is there, and the one path.
+    /// Prepares the new index in `scratch`: the current one with the one path changed.
     pub(super) fn prepare_index(
         &self,
         scratch: &Scratch,
@@ -398,8 +400,8 @@ impl Library {
         };
         let Entry { mode, blob } = entry.unwrap_or(&none);
         let line = format!("{mode} {blob}\t{}{path}\0", self.git.prefix);
-        // Writing an index, git looks again at files that may have changed since, through filters that the library names.
-        // In an empty work tree there are none.
+        // When git writes an index, it reads files that may have changed again, with the library's filters. In an empty
+        // work tree there are none.
         let empty = self.own.join("nothing");
         fs::create_dir_all(&empty).map_err(failed("make an empty folder"))?;
         self.git
@@ -409,7 +411,7 @@ impl Library {
     }
 }
 
-/// A commit's message: what was done, and its entry of the log.
+/// Returns a commit's message: the operation, and the log entry.
 pub(super) fn message(path: &str, change: &Change) -> String {
     let entry = json!({
         "timestamp": rfc3339(SystemTime::now()),
@@ -425,6 +427,6 @@ pub(super) fn message(path: &str, change: &Change) -> String {
     format!(
         "{}: {path}\n\n{}{trailer}",
         change.operation,
-        mutant::told(change)
+        mutant::extra_message(change)
     )
 }

@@ -1,4 +1,4 @@
-//! The program `tabellion-conformance`, as a binary of this package: Cargo builds it for the tests and tells them where it is.
+//! The program `tabellion-conformance`, as a binary of this package, so that Cargo builds it for the tests.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The correct servers, one for each contract that the suite judges.
+//! Correct servers, one for each contract that the suite supports.
 
 use std::path::Path;
 
@@ -20,24 +20,24 @@ pub enum CorrectServer {
 }
 
 impl CorrectServer {
-    /// All of them.
+    /// All correct servers.
     pub const ALL: [Self; 3] = [Self::Reference, Self::Memory, Self::Editor];
 
     /// Returns the server of a contract.
     ///
     /// # Errors
-    /// When there is none: a message that lists the contracts.
+    /// If the contract has no server: a message that lists the contracts.
     pub fn find(contract: &str) -> Result<Self, String> {
         let found = Self::ALL
             .into_iter()
             .find(|server| server.contract().id == contract);
         found.ok_or_else(|| {
             let ids = Self::ALL.map(|server| server.contract().id);
-            format!("there is {}", ids.join(", "))
+            format!("the contracts are {}", ids.join(", "))
         })
     }
 
-    /// The contract that it keeps.
+    /// Returns the contract that the server keeps.
     pub const fn contract(self) -> &'static ContractSpec {
         match self {
             Self::Reference => &braindrive_markdown::CONTRACT,
@@ -46,7 +46,7 @@ impl CorrectServer {
         }
     }
 
-    /// The checks and families that it passes; all, if there are none here.
+    /// Returns the checks and families that the server passes; empty means all.
     pub const fn passes(self) -> &'static [&'static str] {
         match self {
             Self::Reference => &[],

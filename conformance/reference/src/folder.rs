@@ -1,4 +1,4 @@
-//! The library's folder: documents are opened, listed and exchanged without following a symbolic link anywhere.
+//! The library's folder: opens, lists and exchanges documents without following symbolic links.
 
 use std::{
     fs::{self, File},
@@ -28,28 +28,28 @@ pub(super) struct Folder {
     root: OwnedFd,
 }
 
-/// A document at one moment.
+/// Content and metadata of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DocumentSnapshot {
     pub(super) bytes: Vec<u8>,
-    /// Permissions.
+    /// Mode.
     pub(super) mode: u32,
     pub(super) modified: SystemTime,
 }
 
-/// Files and folders, each sorted.
+/// Paths of files and folders, each sorted.
 pub(super) type Listing = (Vec<String>, Vec<String>);
 
-/// What became of an exchange.
+/// Result of an exchange.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Swapped {
+pub(super) enum ExchangeResult {
     Done,
-    /// The document was not what it was taken for, and is what it was.
+    /// The document had changed meanwhile; it is unchanged.
     Raced,
 }
 
 impl Folder {
-    /// The folder at `path`, which may be a symbolic link itself.
+    /// Opens the folder at `path`, which may be a symbolic link itself.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let path = path.canonicalize().map_err(failed("find the library"))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -57,10 +57,10 @@ impl Folder {
         Ok(Self { path, root })
     }
 
-    /// The document at `path`, if it is there.
+    /// Reads the document at `path`, if it exists.
     pub(super) fn read(&self, path: &str) -> Result<Option<DocumentSnapshot>, Failure> {
         self.check_repository(path)?;
-        // A pipe must not keep us waiting.
+        // Opening a pipe must not block.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let Some(file) = self.open_beneath(path, flags)? else {
             return Ok(None);
@@ -81,7 +81,8 @@ impl Folder {
         }))
     }
 
-    /// All documents and folders below `folder`, or only those right in it; each sorted. `None` if there is no such folder.
+    /// Lists the documents and folders below `folder`, or, unless `recursive`, directly in it. Returns `None` if the
+    /// folder does not exist.
     pub(super) fn list(&self, folder: &str, recursive: bool) -> Result<Option<Listing>, Failure> {
         let (mut files, mut folders) = (Vec::new(), Vec::new());
         let mut open = vec![folder.to_owned()];
@@ -127,7 +128,7 @@ impl Folder {
         Ok(Some((files, folders)))
     }
 
-    /// The folders on the way to `path` that are not there yet, from the top.
+    /// Returns the missing parent folders of `path`, from the top.
     pub(super) fn missing(&self, path: &str) -> Result<Vec<String>, Failure> {
         let mut missing = Vec::new();
         for (end, _) in path.match_indices('/') {
@@ -141,7 +142,7 @@ impl Folder {
         Ok(missing)
     }
 
-    /// Refuses a new name that differs from an old one only by case.
+    /// Refuses a new name that differs from an existing one only by case.
     pub(super) fn check_twins(&self, path: &str) -> Result<(), Failure> {
         let mut folder = ".";
         for (end, _) in path.match_indices('/').chain([(path.len(), "")]) {
@@ -153,7 +154,7 @@ impl Folder {
                 let entry = entry.map_err(failed("list a folder"))?;
                 let other = entry.file_name().to_string_lossy();
                 if other != name && other.to_lowercase() == name.to_lowercase() {
-                    return Err(refused(path, &format!("is the twin of `{other}`")));
+                    return Err(refused(path, &format!("differs from `{other}` only by case")));
                 }
             }
             folder = &path[..end];
@@ -161,15 +162,16 @@ impl Folder {
         Ok(())
     }
 
-    /// Makes the document at `path` the file `prepared`, or takes it away to there if `gone`; `before` is what it has to be.
-    /// What is not in the folder then is at `prepared`: the old document, ours, or what a person saved and saved again since.
+    /// Exchanges the document at `path` with the file `prepared`, or moves the document there if `gone`. Returns
+    /// [`ExchangeResult::Raced`] if the document is no longer `before`. Afterwards `prepared` holds the file that is not in
+    /// the folder: the old document, the new one, or an intermediate version that a person saved.
     pub(super) fn swap(
         &self,
         path: &str,
         prepared: &Path,
         gone: bool,
         before: Option<&DocumentSnapshot>,
-    ) -> Result<Swapped, Failure> {
+    ) -> Result<ExchangeResult, Failure> {
         for folder in self.missing(path)? {
             let (parent, name) = folder.rsplit_once('/').unwrap_or((".", &folder));
             let parent = self.folder_of(parent)?;
@@ -181,10 +183,10 @@ impl Folder {
             let made =
                 rustix::fs::renameat_with(rustix::fs::CWD, prepared, &parent, name, RenameFlags::NOREPLACE);
             if made == Err(Errno::EXIST) {
-                return Ok(Swapped::Raced);
+                return Ok(ExchangeResult::Raced);
             }
             made.map_err(failed("put the document in place"))?;
-            return sync(parent).map(|()| Swapped::Done);
+            return sync(parent).map(|()| ExchangeResult::Done);
         };
         let exchange = |back: bool| {
             let flags = if gone {
@@ -200,14 +202,14 @@ impl Folder {
         };
         let mut placed = fs::read(prepared).ok();
         match exchange(false) {
-            Err(Errno::NOENT) => return Ok(Swapped::Raced),
+            Err(Errno::NOENT) => return Ok(ExchangeResult::Raced),
             other => other.map_err(failed("put the document in place"))?,
         }
         let mut out = fs::read(prepared).ok();
         if out.as_ref() == Some(&before.bytes) {
-            return sync(parent).map(|()| Swapped::Done);
+            return sync(parent).map(|()| ExchangeResult::Done);
         }
-        // A person has saved it since we read it. That goes back, unless what comes out for it was saved later still.
+        // A person saved the document after it was read. Exchanges back, unless the person has saved it once more.
         loop {
             match exchange(true) {
                 Err(Errno::EXIST | Errno::NOENT) => break,
@@ -219,15 +221,15 @@ impl Folder {
             }
             placed = mem::replace(&mut out, came);
         }
-        Ok(Swapped::Raced)
+        Ok(ExchangeResult::Raced)
     }
 
-    /// Removes folders, the last first, as far as they are empty.
+    /// Removes folders in reverse order, as long as they are empty.
     pub(super) fn remove_empty(&self, folders: &[String]) {
         for folder in folders.iter().rev() {
             let (parent, name) = folder.rsplit_once('/').unwrap_or((".", folder));
             if let Ok(parent) = self.folder_of(parent) {
-                // Another process may have put something in it.
+                // Another process may have put a file in it.
                 let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
             }
         }
@@ -238,30 +240,30 @@ impl Folder {
         found.ok_or_else(|| {
             Failure::new(
                 FailureKind::Conflict,
-                format!("the folder `{path}` is gone; try again"),
+                format!("the folder `{path}` was removed meanwhile; try again"),
             )
         })
     }
 
-    /// Opens what `path` names below the root; `None` if nothing is there.
+    /// Opens the file or folder at `path` below the root; returns `None` if it does not exist.
     fn open_beneath(&self, path: &str, flags: OFlags) -> Result<Option<OwnedFd>, Failure> {
         let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        if mutant::leaves(&self.path, path) {
+        if mutant::follows_links(&self.path, path) {
             resolve = ResolveFlags::empty();
         }
         let flags = flags | OFlags::CLOEXEC;
         match rustix::fs::openat2(&self.root, path, flags, Mode::empty(), resolve) {
             Ok(file) => Ok(Some(file)),
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::LOOP | Errno::XDEV) => Err(refused(path, "leads over a symbolic link")),
-            Err(Errno::NOTDIR) => Err(refused(path, "leads over something that is no folder")),
+            Err(Errno::LOOP | Errno::XDEV) => Err(refused(path, "has a symbolic link in it")),
+            Err(Errno::NOTDIR) => Err(refused(path, "has a parent that is not a folder")),
             Err(Errno::NXIO | Errno::ISDIR) => Err(refused(path, "is not a file")),
             Err(Errno::NAMETOOLONG) => Err(refused(path, "is too long")),
             Err(error) => Err(failed("open the document")(error)),
         }
     }
 
-    /// Refuses what lies in a repository within this one.
+    /// Refuses a path in a nested repository.
     fn check_repository(&self, path: &str) -> Result<(), Failure> {
         for (end, _) in path.match_indices('/') {
             if fs::symlink_metadata(self.path.join(&path[..end]).join(".git")).is_ok() {
@@ -272,7 +274,7 @@ impl Folder {
     }
 }
 
-/// Waits until the names in a folder are durable.
+/// Makes the names in a folder durable.
 fn sync(folder: OwnedFd) -> Result<(), Failure> {
     rustix::fs::fsync(folder).map_err(failed("make a folder durable"))
 }
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_save_has_the_document_however_often_it_was_put_back() {
+    fn the_last_save_wins_over_any_number_of_exchanges() {
         let root = tempfile::tempdir().unwrap();
         let aside = tempfile::tempdir().unwrap();
         let (document, prepared) = (root.path().join("a.md"), aside.path().join("prepared"));
@@ -317,7 +319,7 @@ mod tests {
             while !is_done.load(Ordering::Relaxed) {
                 fs::write(&prepared, "ours").unwrap();
                 let swapped = folder.swap("a.md", &prepared, false, Some(&outdated)).unwrap();
-                assert_eq!(swapped, Swapped::Raced);
+                assert_eq!(swapped, ExchangeResult::Raced);
                 let (left, now) = (fs::read(&prepared).unwrap(), fs::read(&document).unwrap());
                 assert!(number(&left) < number(&now), "{left:?} was put aside for {now:?}");
             }

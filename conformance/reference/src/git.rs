@@ -1,5 +1,4 @@
-//! The git program, with everything in it that a repository's configuration, its hooks or our environment could start or
-//! change switched off.
+//! Runs git, and disables everything that a repository's configuration, its hooks or the environment could make it do.
 
 use std::{
     ffi::OsString,
@@ -18,7 +17,7 @@ use super::{
     mutant::{Mutant, is},
 };
 
-/// Settings that are stronger than the repository's own.
+/// Settings that override the repository's own.
 const SETTINGS: [&str; 13] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -39,18 +38,18 @@ const SETTINGS: [&str; 13] = [
 #[derive(Debug, Clone)]
 pub(super) struct Git {
     library: PathBuf,
-    /// Where the index is.
+    /// Folder with the index.
     pub(super) dir: PathBuf,
-    /// Where the branches are.
+    /// Folder with the branches.
     pub(super) common: PathBuf,
-    /// What stands before a path of the library to make it one of the repository: nothing, or `folder/`.
+    /// Prefix that turns a library's path into the repository's: empty, or `folder/`.
     pub(super) prefix: String,
-    /// What git is told about where to find things.
+    /// Environment variables that name the repository and the work tree.
     variables: Vec<(&'static str, OsString)>,
 }
 
 impl Git {
-    /// The repository that `library` is in.
+    /// Opens the repository that contains `library`.
     pub(super) fn of(library: &Path) -> Result<Self, Failure> {
         let mut git = Self {
             library: library.to_owned(),
@@ -59,7 +58,7 @@ impl Git {
             prefix: String::new(),
             variables: Vec::new(),
         };
-        let asked = [
+        let arguments = [
             "rev-parse",
             "--absolute-git-dir",
             "--show-prefix",
@@ -67,8 +66,8 @@ impl Git {
             "--show-object-format",
             "--git-common-dir",
         ];
-        let said = git.text(&asked)?;
-        let [dir, prefix, refs, objects, common] = said.lines().collect::<Vec<_>>()[..] else {
+        let output = git.text(&arguments)?;
+        let [dir, prefix, refs, objects, common] = output.lines().collect::<Vec<_>>()[..] else {
             return Err(Failure::new(
                 FailureKind::Refused,
                 "the library is not in a repository with a work tree",
@@ -83,17 +82,17 @@ impl Git {
         Ok(git)
     }
 
-    /// What git prints, without the last line's end.
+    /// Runs git; returns its output without the final line ending.
     pub(super) fn text(&self, arguments: &[&str]) -> Result<String, Failure> {
         self.feed(arguments, b"", &[])
     }
 
-    /// As [`text`](Self::text); `None` when git exits with a failure, as it does to say no.
+    /// As [`text`](Self::text), but returns `None` if git fails, which some commands do for a negative answer.
     pub(super) fn ask(&self, arguments: &[&str]) -> Option<String> {
         self.text(arguments).ok()
     }
 
-    /// As [`text`](Self::text), with standard input and variables.
+    /// As [`text`](Self::text), with standard input and environment variables.
     pub(super) fn feed(
         &self,
         arguments: &[&str],
@@ -104,7 +103,7 @@ impl Git {
         Ok(String::from_utf8_lossy(&output).trim_end_matches('\n').to_owned())
     }
 
-    /// As [`feed`](Self::feed), exactly.
+    /// As [`feed`](Self::feed), but returns the exact output.
     pub(super) fn bytes(
         &self,
         arguments: &[&str],
@@ -122,7 +121,7 @@ impl Git {
         let mut child = command.spawn().map_err(failed("start git"))?;
         let stdin = child.stdin.take();
         let output = thread::scope(|scope| {
-            // When git has heard enough, it says why itself.
+            // If git closes its input early, its exit status and message report why.
             scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
             child.wait_with_output()
         });
@@ -131,12 +130,12 @@ impl Git {
         if output.status.success() || no_is_an_answer {
             return Ok(output.stdout);
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let message = format!("`git {}` failed: {}", arguments[0], said.trim());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let message = format!("`git {}` failed: {}", arguments[0], stderr.trim());
         Err(Failure::new(FailureKind::Io, message))
     }
 
-    /// The same repository, with an empty folder for a work tree.
+    /// Returns the repository with an empty folder as its work tree.
     pub(super) fn without_documents(&self, empty: &Path) -> Self {
         Self {
             library: empty.to_owned(),
@@ -148,12 +147,12 @@ impl Git {
         }
     }
 
-    /// The bytes of an object.
+    /// Returns the bytes of an object.
     pub(super) fn blob(&self, id: &str) -> Result<Vec<u8>, Failure> {
         self.bytes(&["cat-file", "blob", id], b"", &[])
     }
 
-    /// Writes the object that these bytes are, just as they are.
+    /// Writes bytes as an object, without filters.
     pub(super) fn keep(&self, bytes: &[u8]) -> Result<(), Failure> {
         self.feed(&["hash-object", "-w", "--no-filters", "--stdin"], bytes, &[])
             .map(drop)
@@ -186,7 +185,7 @@ impl Git {
     }
 }
 
-/// The id that these bytes have in git.
+/// Returns git's id of these bytes.
 pub(super) fn id_of(bytes: &[u8]) -> String {
     let mut hash = Sha1::new_with_prefix(format!("blob {}\0", bytes.len()));
     hash.update(bytes);

@@ -1,7 +1,7 @@
-//! MCP's Streamable HTTP in both eras, at `/mcp`: sessions that `initialize` opens, and requests that stand for themselves.
+//! MCP's Streamable HTTP at `/mcp`, in both eras: with sessions, and with self-contained requests.
 //!
-//! A connection is a request, and has a thread and a library of its own. Sessions are answered with streams of events,
-//! what stands for itself with plain JSON, as the specification leaves to the server.
+//! Each connection carries one request, and has a thread and a library of its own. Requests of a session are answered
+//! with event streams, self-contained requests with plain JSON; the specification permits both.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,26 +24,26 @@ use super::{
     },
 };
 
-/// The longest body.
+/// Size of the largest body.
 const MAX_BODY_BYTES: u64 = 64 << 20;
-/// The headers of a message and its body say different things.
+/// Error code: the headers of a message contradict its body.
 const HEADER_MISMATCH: i64 = -32020;
 
-/// Serves the library at `root`, for ever.
+/// Serves the library at `root` until the process ends.
 pub(super) fn serve(root: &Path, address: SocketAddr) -> io::Result<()> {
     let listener = TcpListener::bind(address)?;
     let sessions = Mutex::default();
     thread::scope(|scope| {
         for stream in listener.incoming() {
             let (stream, sessions) = (stream?, &sessions);
-            // A client that disconnects loses the answer, and nothing else.
+            // A client that disconnects only loses its answer.
             scope.spawn(move || drop(answer(root, sessions, &stream)));
         }
         Ok(())
     })
 }
 
-/// Answers the one request that a connection brings.
+/// Answers the one request of a connection.
 fn answer(root: &Path, sessions: &Mutex<Sessions>, stream: &TcpStream) -> io::Result<()> {
     let request = Request::read(stream)?;
     let library = Library::open(root).map_err(|failure| io::Error::other(failure.message))?;
@@ -65,15 +65,15 @@ struct Server<'a> {
 struct Sessions {
     open: HashSet<String>,
     begun: usize,
-    /// What a mutant has answered to the calls with these ids.
+    /// Answers of a mutant, by request id.
     answered: HashMap<String, Value>,
 }
 
-/// A request, as far as it matters here.
+/// An HTTP request, as far as this server reads it.
 struct Request {
     method: String,
     path: String,
-    /// With names in small letters.
+    /// Headers, with names in lower case.
     headers: HashMap<String, String>,
     body: Vec<u8>,
 }
@@ -117,13 +117,13 @@ impl Request {
     }
 }
 
-/// What is answered.
+/// An HTTP response.
 struct Answer {
     status: u16,
-    /// The id of a session that begins.
+    /// Id of a new session.
     session: Option<String>,
     body: Option<Value>,
-    /// Whether the body comes as an event.
+    /// Whether to send the body as an event.
     is_event: bool,
 }
 
@@ -145,26 +145,26 @@ impl Answer {
         let (media, body) = match &self.body {
             None => (None, String::new()),
             Some(body) if self.is_event => {
-                // The first event has an id and says nothing, as the specification advises.
+                // The first event has an id and no data, as the specification recommends.
                 let events = format!("id: 1\ndata:\n\nevent: message\nid: 2\ndata: {body}\n\n");
                 (Some("text/event-stream"), events)
             }
             Some(body) => (Some("application/json"), body.to_string()),
         };
         let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
-        let mut say = |name: &str, value: &str| head.push_str(&format!("{name}: {value}\r\n"));
+        let mut add = |name: &str, value: &str| head.push_str(&format!("{name}: {value}\r\n"));
         let media = media.filter(|_| !mutant::is(Mutant::HttpNoMediaType));
-        media.into_iter().for_each(|media| say("Content-Type", media));
-        self.session.iter().for_each(|id| say("Mcp-Session-Id", id));
+        media.into_iter().for_each(|media| add("Content-Type", media));
+        self.session.iter().for_each(|id| add("Mcp-Session-Id", id));
         if self.status == 405 {
-            say("Allow", "POST, DELETE");
+            add("Allow", "POST, DELETE");
         }
-        say("Connection", "close");
+        add("Connection", "close");
         if self.is_event {
-            say("Transfer-Encoding", "chunked");
+            add("Transfer-Encoding", "chunked");
             head.push_str(&format!("\r\n{:x}\r\n{body}\r\n0\r\n\r\n", body.len()));
         } else {
-            say("Content-Length", &body.len().to_string());
+            add("Content-Length", &body.len().to_string());
             head.push_str(&format!("\r\n{body}"));
         }
         stream.write_all(head.as_bytes())
@@ -186,7 +186,7 @@ impl Server<'_> {
     fn answer(&self, request: &Request) -> Answer {
         let is_known = request.header("origin").is_none_or(is_local) || mutant::is(Mutant::HttpAnyOrigin);
         if !is_known {
-            return Answer::refusal(403, None, INVALID_REQUEST, "pages from elsewhere are not served");
+            return Answer::refusal(403, None, INVALID_REQUEST, "the origin is not allowed");
         }
         match (request.path.as_str(), request.method.as_str()) {
             ("/mcp", "POST") => self.post(request),
@@ -210,17 +210,24 @@ impl Server<'_> {
         if self.sessions().open.remove(id) {
             Answer::of(200, None)
         } else {
-            Answer::refusal(404, None, INVALID_REQUEST, "there is no such session")
+            Answer::refusal(404, None, INVALID_REQUEST, "the session does not exist")
         }
     }
 
     fn post(&self, request: &Request) -> Answer {
-        mutant::hears(&request.body);
+        mutant::before_line(&request.body);
         let message = match serde_json::from_slice::<Value>(&request.body) {
             Ok(message @ Value::Object(_)) => message,
             Ok(_) if mutant::is(Mutant::HttpBadBodyIsFine) => return Answer::of(202, None),
-            Ok(_) => return Answer::refusal(bad(), None, INVALID_REQUEST, "a message is an object"),
-            Err(wrong) => return Answer::refusal(bad(), None, PARSE_ERROR, &wrong.to_string()),
+            Ok(_) => {
+                return Answer::refusal(
+                    malformed_status(),
+                    None,
+                    INVALID_REQUEST,
+                    "a message must be an object",
+                );
+            }
+            Err(wrong) => return Answer::refusal(malformed_status(), None, PARSE_ERROR, &wrong.to_string()),
         };
         let stated = message["params"]["_meta"][VERSION_KEY].as_str();
         let version = request.header("mcp-protocol-version");
@@ -230,12 +237,17 @@ impl Server<'_> {
         let is_known = version.is_none_or(|version| SESSIONS.contains(&version));
         if !is_known && !mutant::is(Mutant::HttpAnyVersion) {
             let id = message.get("id").cloned();
-            return Answer::refusal(400, id, INVALID_REQUEST, "this revision of MCP is not spoken");
+            return Answer::refusal(
+                400,
+                id,
+                INVALID_REQUEST,
+                "this protocol revision is not supported",
+            );
         }
         self.in_session(request, &message)
     }
 
-    /// A request that stands for itself.
+    /// Answers a self-contained request.
     fn stateless(
         &self,
         request: &Request,
@@ -258,15 +270,15 @@ impl Server<'_> {
             && name.is_none_or(|name| says("mcp-name", name));
         let id = message.get("id").cloned();
         if !agrees && id.is_some() && !mutant::is(Mutant::HttpIgnoresHeaders) {
-            let why = "the headers and the body do not say the same";
+            let why = "the headers contradict the body";
             return Answer::refusal(400, id, HEADER_MISMATCH, why);
         }
-        match self.told(Session::new(self.library), request, message) {
-            None => Answer::of(noted(), None),
+        match self.session_answer(Session::new(self.library), request, message) {
+            None => Answer::of(accepted_status(), None),
             Some(answer) => {
                 let status = match answer["error"]["code"].as_i64() {
                     Some(UNKNOWN_METHOD) if !mutant::is(Mutant::HttpUnknownMethodIsFine) => 404,
-                    Some(UNSUPPORTED_VERSION | PARSE_ERROR | INVALID_REQUEST) => bad(),
+                    Some(UNSUPPORTED_VERSION | PARSE_ERROR | INVALID_REQUEST) => malformed_status(),
                     _ => 200,
                 };
                 Answer::of(status, Some(answer))
@@ -298,11 +310,13 @@ impl Server<'_> {
             } else {
                 404
             };
-            return Answer::refusal(status, id, INVALID_REQUEST, "there is no such session");
+            return Answer::refusal(status, id, INVALID_REQUEST, "the session does not exist");
         }
-        match self.told(Session::opened(self.library), request, message) {
-            None => Answer::of(noted(), None),
-            Some(answer) if answer["error"]["code"] == INVALID_REQUEST => Answer::of(bad(), Some(answer)),
+        match self.session_answer(Session::opened(self.library), request, message) {
+            None => Answer::of(accepted_status(), None),
+            Some(answer) if answer["error"]["code"] == INVALID_REQUEST => {
+                Answer::of(malformed_status(), Some(answer))
+            }
             Some(answer) => Answer {
                 is_event: true,
                 ..Answer::of(200, Some(answer))
@@ -310,8 +324,8 @@ impl Server<'_> {
         }
     }
 
-    /// The answer of a session; a mutant's may be another client's.
-    fn told(&self, mut session: Session<'_>, request: &Request, message: &Value) -> Option<Value> {
+    /// Returns a session's answer; a mutant may return another client's.
+    fn session_answer(&self, mut session: Session<'_>, request: &Request, message: &Value) -> Option<Value> {
         let answer = session.answer(&request.body)?;
         if mutant::is(Mutant::HttpMixesClients) && message["method"] == "tools/call" {
             let mut sessions = self.sessions();
@@ -325,8 +339,8 @@ impl Server<'_> {
     }
 }
 
-/// The status of what can't be understood.
-fn bad() -> u16 {
+/// Returns the status for a malformed message.
+fn malformed_status() -> u16 {
     if mutant::is(Mutant::HttpBadBodyIsFine) {
         200
     } else {
@@ -334,8 +348,8 @@ fn bad() -> u16 {
     }
 }
 
-/// The status of what wants no answer.
-fn noted() -> u16 {
+/// Returns the status for a message without an answer.
+fn accepted_status() -> u16 {
     if mutant::is(Mutant::HttpNotificationsAreOk) {
         200
     } else {
@@ -343,7 +357,7 @@ fn noted() -> u16 {
     }
 }
 
-/// Whether a page from there may speak with us.
+/// Returns true if pages of this origin may send requests.
 fn is_local(origin: &str) -> bool {
     let host = origin.split("://").nth(1).unwrap_or_default();
     let host = host.rsplit_once(':').map_or(host, |(host, _)| host);

@@ -1,7 +1,7 @@
-//! The lock, and the journal of the one change that is under way.
+//! The lock, and the journal of the change in progress.
 //!
-//! A journal that is there when the lock is free is of a change that was cut off. Its commit is in the branch, or not; so it
-//! is finished, or undone. What a person did to the document meanwhile stays.
+//! A journal that exists while the lock is free belongs to an interrupted change. Recovery completes the change if its
+//! commit is on the branch, else undoes it. It keeps a person's edits of the document.
 
 use std::{
     fs::{self, File},
@@ -23,53 +23,52 @@ use super::{
     mutant::{Mutant, is},
 };
 
-/// How long another process may hold one of git's locks.
+/// Timeout for git's locks held by another process.
 const GIT_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// How the name of a file begins that is not in the folder after an exchange; it ends with the id of the bytes that it should
-/// have.
+/// Prefix of a file set aside after an exchange; its expected content id follows.
 const ASIDE: &str = "aside-";
 
-/// What git keeps of a document.
+/// Mode and blob of a document in git.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) mode: String,
     pub(super) blob: String,
 }
 
-/// A change that is under way.
+/// Journal of a change in progress.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Journal {
     pub(super) branch: String,
     pub(super) commit: String,
     pub(super) path: String,
-    /// Whether the document itself changes, or only what git has of it.
+    /// Whether the document itself changes, or only its entry in git.
     pub(super) exchanges: bool,
-    /// The document before; what git has of it as well.
+    /// Entry of the document before the change.
     pub(super) before: Option<Entry>,
-    /// Its permissions.
+    /// Mode of the document.
     pub(super) mode: Option<u32>,
-    /// The document in the commit.
+    /// Entry of the document in the commit.
     pub(super) entry: Option<Entry>,
-    /// Folders that are made for it.
+    /// Folders to create for it.
     pub(super) folders: Vec<String>,
 }
 
-/// The right to change something, for as long as it lives.
+/// The lock among processes, released when dropped.
 pub(super) struct Lock {
     _file: Option<File>,
 }
 
-/// One of git's own locks, held by us.
+/// One of git's own locks, held by this process.
 pub(super) struct GitLock(PathBuf);
 
-/// A folder for what is being prepared.
+/// A temporary folder for prepared files.
 #[derive(Debug)]
 pub(super) struct Scratch(PathBuf);
 
 impl Library {
-    /// Waits for the right to change something, and settles what was cut off.
+    /// Takes the lock, then recovers an interrupted change.
     pub(super) fn lock(&self) -> Result<Lock, Failure> {
-        fs::create_dir_all(&self.own).map_err(failed("make our folder in .git"))?;
+        fs::create_dir_all(&self.own).map_err(failed("create the server's folder in .git"))?;
         let file = File::options()
             .create(true)
             .append(true)
@@ -82,18 +81,18 @@ impl Library {
         let lock = Lock { _file: Some(file) };
         self.recover()?;
         for entry in fs::read_dir(&self.own)
-            .map_err(failed("read our folder in .git"))?
+            .map_err(failed("read the server's folder in .git"))?
             .flatten()
         {
-            if entry.path().is_dir() && self.later.borrow().is_none() {
-                // A git that outlived its server may be at work there.
+            if entry.path().is_dir() && self.postponed.borrow().is_none() {
+                // A git process that outlived its server may still use the folder.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
         Ok(lock)
     }
 
-    /// Settles a change that was cut off; waits for one that is under way.
+    /// Recovers an interrupted change; waits for one in progress.
     pub(super) fn settle(&self) -> Result<(), Failure> {
         if self.journal().exists() {
             self.lock().map(drop)
@@ -102,7 +101,7 @@ impl Library {
         }
     }
 
-    /// Finishes or undoes what the journal says. The lock is held.
+    /// Completes or undoes the change in the journal. Requires the lock.
     pub(super) fn recover(&self) -> Result<(), Failure> {
         let Ok(text) = fs::read(self.journal()) else {
             return Ok(());
@@ -135,7 +134,7 @@ impl Library {
         self.done()
     }
 
-    /// Puts the document back, if it is what the change made of it.
+    /// Restores the document, if it still has the change's content.
     fn undo(&self, scratch: &Scratch, journal: &Journal) -> Result<(), Failure> {
         let found = self.folder.read(&journal.path)?;
         let now = found.as_ref().map(|found| id_of(&found.bytes));
@@ -153,15 +152,15 @@ impl Library {
         Ok(())
     }
 
-    /// Keeps the file that is not in the folder, after an exchange, until the next one: an editor that had it open may still
-    /// write to it. What is not what was `expected` by then is a person's, and stays.
+    /// Keeps the replaced file until the next exchange, because an editor that has it open may still write to it. If
+    /// its content then differs from `expected`, a person wrote it, and the file stays.
     pub(super) fn lay_aside(&self, scratch: &Scratch, expected: Option<&[u8]>) {
         for entry in fs::read_dir(&self.own).into_iter().flatten().flatten() {
             let (name, path) = (entry.file_name(), entry.path());
             let was = name.to_str().and_then(|name| name.strip_prefix(ASIDE));
             if let (Some(was), Ok(bytes)) = (was, fs::read(&path)) {
                 let now = id_of(&bytes);
-                // The change itself is made, or not; a file that can't be moved now can be later.
+                // The change does not depend on it; a file that cannot be moved now is moved later.
                 let _ = if now == was {
                     fs::remove_file(path)
                 } else {
@@ -173,7 +172,7 @@ impl Library {
         let _ = fs::rename(scratch.path("document"), self.own.join(format!("{ASIDE}{id}")));
     }
 
-    /// Says what is about to be done.
+    /// Writes the journal.
     pub(super) fn announce(&self, scratch: &Scratch, journal: &Journal) -> Result<(), Failure> {
         if is(Mutant::NoRecovery) {
             return Ok(());
@@ -183,7 +182,7 @@ impl Library {
         scratch.put("journal", &self.journal())
     }
 
-    /// Says that it is done.
+    /// Removes the journal.
     pub(super) fn done(&self) -> Result<(), Failure> {
         match fs::remove_file(self.journal()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove the journal")(error)),
@@ -195,40 +194,40 @@ impl Library {
         self.own.join("journal")
     }
 
-    /// What the last commit has at `path`.
+    /// Returns HEAD's entry at `path`.
     pub(super) fn entry(&self, path: &str) -> Option<Entry> {
         let path = format!("{}{path}", self.git.prefix);
-        let said = self.git.ask(&["ls-tree", "--full-tree", "HEAD", "--", &path])?;
-        let mut words = said.split_whitespace();
+        let output = self.git.ask(&["ls-tree", "--full-tree", "HEAD", "--", &path])?;
+        let mut words = output.split_whitespace();
         Some(Entry {
             mode: words.next()?.into(),
             blob: words.nth(1)?.into(),
         })
     }
 
-    /// What is staged at `path`.
+    /// Returns the index's entry at `path`.
     pub(super) fn staged(&self, path: &str) -> Option<Entry> {
-        let said = self
+        let output = self
             .git
             .ask(&["--literal-pathspecs", "ls-files", "--stage", "--", path])?;
-        let mut words = said.split_whitespace();
+        let mut words = output.split_whitespace();
         Some(Entry {
             mode: words.next()?.into(),
             blob: words.next()?.into(),
         })
     }
 
-    /// Takes git's own lock of a file; waits a while if another process has it.
+    /// Takes git's own lock of a file; waits up to [`GIT_LOCK_TIMEOUT`].
     pub(super) fn take(&self, file: &Path) -> Result<GitLock, Failure> {
         let (lock, since) = (lock_of(file), Instant::now());
         let folder = lock.parent().unwrap_or(file);
         fs::create_dir_all(folder).map_err(failed("make a branch's folder"))?;
         if is(Mutant::StealsLocks) {
-            // Where there is none, there is none to take away.
+            // A missing lock needs no removal.
             let _ = fs::remove_file(&lock);
         }
         loop {
-            // A link to a file of ours: so it is known to be ours even when we are gone.
+            // A hard link to the marker, by which the lock is recognised even after a crash.
             match fs::hard_link(self.marker()?, &lock) {
                 Ok(()) => return Ok(GitLock(lock)),
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -243,12 +242,12 @@ impl Library {
         }
     }
 
-    /// Removes one of git's locks, if it is ours.
+    /// Removes one of git's locks, if this server took it.
     fn release(&self, lock: &Path) -> Result<(), Failure> {
         let Ok(held) = fs::symlink_metadata(lock) else {
             return Ok(());
         };
-        let ours = fs::symlink_metadata(self.marker()?).map_err(failed("read our marker"))?;
+        let ours = fs::symlink_metadata(self.marker()?).map_err(failed("read the marker"))?;
         if (held.dev(), held.ino()) == (ours.dev(), ours.ino()) {
             fs::remove_file(lock).map_err(failed("release git's lock"))?;
         }
@@ -261,7 +260,7 @@ impl Library {
             .create(true)
             .append(true)
             .open(&marker)
-            .map_err(failed("make our marker"))?;
+            .map_err(failed("create the marker"))?;
         Ok(marker)
     }
 
@@ -270,7 +269,7 @@ impl Library {
         let path = self
             .own
             .join(format!("{}-{moment:?}", process::id()).replace([' ', '{', '}', ':', ','], ""));
-        fs::create_dir(&path).map_err(failed("make a folder for what is prepared"))?;
+        fs::create_dir(&path).map_err(failed("create a temporary folder"))?;
         Ok(Scratch(path))
     }
 }
@@ -299,17 +298,17 @@ impl Scratch {
         file.sync_all().map_err(failed("make a file durable"))
     }
 
-    /// Moves a file to its place, durably.
-    pub(super) fn put(&self, name: &str, place: &Path) -> Result<(), Failure> {
-        fs::rename(self.path(name), place).map_err(failed("move a file to its place"))?;
-        let folder = File::open(place.parent().unwrap_or(place)).map_err(failed("make a folder durable"))?;
+    /// Moves a file to `to`, durably.
+    pub(super) fn put(&self, name: &str, to: &Path) -> Result<(), Failure> {
+        fs::rename(self.path(name), to).map_err(failed("move a file to its place"))?;
+        let folder = File::open(to.parent().unwrap_or(to)).map_err(failed("make a folder durable"))?;
         folder.sync_all().map_err(failed("make a folder durable"))
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // The next who takes the lock tries it again.
+        // The next process that takes the lock tries again.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -321,7 +320,7 @@ fn lock_of(file: &Path) -> PathBuf {
 }
 
 impl Entry {
-    /// What git keeps of a document with these bytes and permissions.
+    /// Returns git's entry for a document with these bytes and this mode.
     pub(super) fn of(bytes: &[u8], mode: u32) -> Self {
         Self {
             mode: String::from(if mode & 0o100 == 0 { "100644" } else { "100755" }),
@@ -337,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_editor_writes_late_is_kept() {
+    fn late_writes_of_an_editor_are_kept() {
         for (expected, late, is_kept) in [
             (Some("before"), None, false),
             (Some("before"), Some("after all"), true),

@@ -1,11 +1,11 @@
 //! A reference implementation of the contract `braindrive-markdown`, small servers of the other contracts, and mutants of all
 //! of them, to test the checks with.
 //!
-//! The reference is an implementation like any other, which is why this crate names a contract's tools, and it shares nothing
-//! with the product's server but the contract. It is slow, simple and correct: plain files, the git program, one lock, no cache.
-//! Every change is prepared in a folder of its own in `.git`, announced in a journal, and becomes visible by renaming; what was
-//! cut off is undone or finished by the next process that takes the lock. It serves one library in an existing repository, on
-//! Linux, and knows neither MDX nor a repository's attributes.
+//! The reference implements the contract's tools like any server, and shares only the contract with the product's
+//! server. It is slow, simple and correct: plain files, the git program, one lock, no cache. A change is prepared in a
+//! folder of its own in `.git`, recorded in a journal, and published by a rename; the next process that takes the lock
+//! completes or undoes an interrupted change. The reference serves one library in an existing repository, on Linux, and
+//! supports neither MDX nor a repository's attributes.
 //!
 //! | module | is for |
 //! |---|---|
@@ -14,10 +14,10 @@
 //! | `wire` | JSON lines in both eras of MCP |
 //! | `http` | the same over HTTP |
 //! | `tools` | the contract's tools |
-//! | `path`, `markdown`, `preview` | names, sections, diffs: no files here |
+//! | `path`, `markdown`, `preview` | names, sections, diffs; these read no files |
 //! | `library` | reading: documents, listing, search, the log |
-//! | `change` | the one way to change a document |
-//! | `journal` | the lock, and what is left of a change that was cut off |
+//! | `change` | changes of documents |
+//! | `journal` | the lock, and recovery of an interrupted change |
 //! | `folder`, `git` | the disk and the git program |
 //! | [`small`] | the servers of the other contracts |
 
@@ -41,25 +41,25 @@ use std::{error::Error, fmt::Display, io, net::SocketAddr, path::Path};
 pub use correct_server::{CorrectServer, reference_over_http};
 use tabellion_runtime::{Failure, FailureKind};
 
-/// Serves the library at `root` as the reference does: over standard input and output until its end, or over HTTP at this
-/// address for ever.
+/// Serves the library at `root` with the reference: over standard input and output until the input ends, or over HTTP
+/// at this address.
 ///
 /// # Errors
-/// When there is no library, a pipe breaks, or the address is taken.
+/// If the library cannot be opened, a pipe breaks, or the address is in use.
 pub fn serve(root: &Path, http: Option<SocketAddr>) -> Result<(), Box<dyn Error>> {
     let library = library::Library::open(root)?;
     if let Some(address) = http {
         http::serve(root, address)?;
         return Ok(());
     }
-    // Nothing else ends the server while the other end of its input stays open.
+    // Without this, the server would run as long as its input is open.
     let signal = Some(rustix::process::Signal::TERM);
     rustix::process::set_parent_process_death_signal(signal)?;
     wire::serve(&library, io::stdin().lock(), io::stdout().lock())?;
     Ok(())
 }
 
-/// An error of the system, with what was being done.
+/// Returns a function that turns a system error into a failure to do `doing`.
 fn failed<E: Display>(doing: &'static str) -> impl Fn(E) -> Failure {
     move |error| Failure::new(FailureKind::Io, format!("can't {doing}: {error}"))
 }

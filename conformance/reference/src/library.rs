@@ -1,4 +1,4 @@
-//! Reading the library: documents, what there is, where a text stands, what was done.
+//! Reads the library: documents, listings, search, the log.
 
 use std::{
     cell::RefCell,
@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
-    change::Later,
+    change::PostponedStep,
     folder::{DocumentSnapshot, Folder, Listing},
     git::{Git, id_of},
     mutant::{self, Mutant, is},
 };
 
-/// The line of a commit's message that has its entry in the log.
+/// Trailer of a commit's message that holds its log entry.
 pub(super) const TRAILER: &str = "Tabellion-Reference: ";
 
-/// How long a reader waits for a change in progress, and how long each time.
+/// Timeout of a reader that waits for a change in progress.
 const READ_TIMEOUT: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -32,25 +32,25 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 pub(super) struct Library {
     pub(super) folder: Folder,
     pub(super) git: Git,
-    /// The folder in `.git` that is ours.
+    /// The server's own folder in `.git`.
     pub(super) own: PathBuf,
-    /// What a mutant does when it has answered.
-    pub(super) later: RefCell<Option<Later>>,
+    /// Work that a mutant does after its answer.
+    pub(super) postponed: RefCell<Option<PostponedStep>>,
 }
 
-/// A document with what git says of it.
+/// A document and its state in git.
 pub(super) struct Document {
     pub(super) found: DocumentSnapshot,
-    /// The id of its bytes.
+    /// Content id of the bytes.
     pub(super) blob: String,
-    /// The last commit.
+    /// HEAD.
     pub(super) commit: String,
-    /// Whether the bytes are not that commit's.
+    /// Whether the bytes differ from HEAD's.
     pub(super) dirty: bool,
 }
 
 impl Library {
-    /// The library at `root`. Changes that were cut off are settled.
+    /// Opens the library at `root`, and recovers interrupted changes.
     pub(super) fn open(root: &Path) -> Result<Self, Failure> {
         let folder = Folder::open(root)?;
         let git = Git::of(&folder.path)?;
@@ -59,26 +59,26 @@ impl Library {
             folder,
             git,
             own,
-            later: RefCell::new(None),
+            postponed: RefCell::new(None),
         };
-        mutant::opens(root, &library)?;
+        mutant::after_open(root, &library)?;
         if let Err(failure) = library.settle() {
             eprintln!("{failure}");
         }
         Ok(library)
     }
 
-    /// The document at `path`, if it is there.
+    /// Reads the document at `path`, if it exists.
     pub(super) fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
-        let path = &mutant::decoded(path);
-        // Where a change is under way the document may be ahead of the last commit, and where git writes it anew it may be
-        // half there: wait for it, look again.
+        let path = &mutant::decode(path);
+        // During a change, the document may be ahead of HEAD; while git writes it, it may be incomplete. Wait and read
+        // again.
         let since = Instant::now();
         for _ in 0..1000 {
             self.settle()?;
             let index = self.index_at_rest();
             let found = self.folder.read(path)?;
-            // What goes on for longer is a person who writes a commit's message.
+            // A longer wait means that a person is writing a commit message.
             let is_git_writing = || {
                 let rested = index.is_some() && self.index_at_rest() == index;
                 !rested && since.elapsed() < READ_TIMEOUT
@@ -109,11 +109,11 @@ impl Library {
         }
         Err(Failure::new(
             FailureKind::Busy,
-            "the library changes all the time; try again later",
+            "the library is changed too often; try again later",
         ))
     }
 
-    /// Which index git has, unless some git program is at it.
+    /// Returns the identity of git's index, unless a git process holds its lock.
     fn index_at_rest(&self) -> Option<[i64; 3]> {
         let index = self.index();
         if index.with_extension("lock").exists() {
@@ -125,7 +125,7 @@ impl Library {
         }))
     }
 
-    /// All documents and folders in `folder` that git does not ignore.
+    /// Lists the documents and folders in `folder` that git does not ignore.
     pub(super) fn list(&self, folder: &str, recursive: bool) -> Result<Listing, Failure> {
         let listed = self.folder.list(folder, recursive)?;
         let (mut files, mut folders) = listed.ok_or_else(|| {
@@ -138,7 +138,7 @@ impl Library {
         Ok((files, folders))
     }
 
-    /// The lines that have `query` in them; without regard to case where it has no upper-case letter.
+    /// Returns the lines that contain `query`; ignores case if `query` has no upper-case letter.
     pub(super) fn search(&self, folder: &str, query: &str) -> Result<Vec<Value>, Failure> {
         let exact = query.chars().any(char::is_uppercase);
         let has = |line: &str| line.contains(query) || !exact && line.to_lowercase().contains(query);
@@ -159,7 +159,7 @@ impl Library {
         Ok(results)
     }
 
-    /// The last `limit` entries of the log, the oldest first.
+    /// Returns the last `limit` entries of the log, the oldest first.
     pub(super) fn log(&self, limit: usize) -> Result<Vec<Value>, Failure> {
         if self.head().is_none() {
             return Ok(Vec::new());
@@ -169,13 +169,13 @@ impl Library {
             "-z",
             "--topo-order",
             "--format=%H%n%B",
-            &mutant::logged(),
+            &mutant::logged_range(),
             "--",
         ])?;
         let entry = |commit: &str| {
             let (id, message) = commit.split_once('\n')?;
-            let said = message.trim_end().lines().last()?.strip_prefix(TRAILER)?;
-            let mut entry: Value = serde_json::from_str(said).ok()?;
+            let json = message.trim_end().lines().last()?.strip_prefix(TRAILER)?;
+            let mut entry: Value = serde_json::from_str(json).ok()?;
             entry["git_commit_sha"] = id.into();
             Some(entry)
         };
@@ -186,14 +186,14 @@ impl Library {
         Ok(entries)
     }
 
-    /// The last commit, zeros if there is none, and the blob that it has at `path`.
+    /// Returns HEAD, or zeros if there is none, and HEAD's blob at `path`.
     fn last(&self, path: &str) -> Result<(String, Option<String>), Failure> {
-        let asked = format!("HEAD^{{commit}}\nHEAD:{}{path}\n", self.git.prefix);
-        let said = self
+        let input = format!("HEAD^{{commit}}\nHEAD:{}{path}\n", self.git.prefix);
+        let output = self
             .git
-            .feed(&["cat-file", "--batch-check"], asked.as_bytes(), &[])
-            .or_else(mutant::unknown)?;
-        let mut ids = said.lines().map(|line| match line.split_once(' ') {
+            .feed(&["cat-file", "--batch-check"], input.as_bytes(), &[])
+            .or_else(mutant::ignored_refusal)?;
+        let mut ids = output.lines().map(|line| match line.split_once(' ') {
             Some((id, _)) if !line.ends_with(" missing") => Some(id.to_owned()),
             _ => None,
         });
@@ -201,36 +201,36 @@ impl Library {
         Ok((commit, ids.next().flatten()))
     }
 
-    /// The last commit, if there is one.
+    /// Returns HEAD, if there is one.
     pub(super) fn head(&self) -> Option<String> {
         self.git
             .ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
     }
 
-    /// Refuses a document that no commit could carry.
+    /// Refuses a document that git ignores.
     pub(super) fn check_ignored(&self, path: &String) -> Result<(), Failure> {
         if self.ignored([path].into_iter())?.contains(path) {
-            let message = format!("git ignores `{path}`, so no commit could carry it");
+            let message = format!("git ignores `{path}`, so it cannot be committed");
             return Err(Failure::new(FailureKind::Refused, message));
         }
         Ok(())
     }
 
-    /// Those of `paths` that git ignores.
+    /// Returns those of `paths` that git ignores.
     pub(super) fn ignored<'a>(
         &self,
         paths: impl Iterator<Item = &'a String>,
     ) -> Result<HashSet<String>, Failure> {
         let input: String = paths.map(|path| format!("{path}\0")).collect();
-        let said = self
+        let output = self
             .git
             .bytes(&["check-ignore", "-z", "--stdin"], input.as_bytes(), &[])?;
-        let said = String::from_utf8_lossy(&said).into_owned();
-        Ok(said.split_terminator('\0').map(str::to_owned).collect())
+        let output = String::from_utf8_lossy(&output).into_owned();
+        Ok(output.split_terminator('\0').map(str::to_owned).collect())
     }
 }
 
-/// A line, without the end of a very long one.
+/// Returns a line, cut if very long.
 fn cut(line: &str) -> &str {
     &line[..line.floor_char_boundary(500)]
 }

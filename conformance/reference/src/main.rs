@@ -56,7 +56,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         CorrectServer::Editor => {
             let document = document
                 .as_deref()
-                .ok_or("no document is given; add `--document PATH`")?;
+                .ok_or("the contract needs a document; add `--document PATH`")?;
             Ok(small::serve_document(library, document)?)
         }
     }

@@ -1,7 +1,7 @@
-//! Sections of a document, and what an edit makes of its text.
+//! Finds the sections of a document and plans edits of its text.
 //!
-//! Headings are what CommonMark says is one at top level. An edit exchanges a range of bytes for the content; a line ending
-//! is added only where text would run into a line, and a blank line where that keeps the blocks around as they were.
+//! Headings are CommonMark's at top level. An edit replaces a range of bytes by the content. It adds a line ending only
+//! where the content would join a line, and a blank line only where this keeps the surrounding blocks unchanged.
 
 use std::ops::Range;
 
@@ -10,26 +10,26 @@ use tabellion_contracts::braindrive_markdown::{EditOperation, ToolError};
 
 use super::mutant::{Mutant, is};
 
-/// What an edit makes of a text.
+/// Result of an edit of a text.
 pub(super) struct Plan {
-    /// The new text.
+    /// New text.
     pub(super) text: String,
-    /// The bytes of the old text that go.
+    /// Removed byte range of the old text.
     pub(super) removed: Range<usize>,
-    /// Whether blocks that the edit does not name are others now.
+    /// Whether blocks outside of the edit change.
     pub(super) changes_others: bool,
 }
 
 /// A heading at top level that begins a section.
 struct Heading {
-    /// Its whole lines.
+    /// Byte range of its whole lines.
     lines: Range<usize>,
     level: u8,
     text: String,
     slug: String,
 }
 
-/// A block at top level: what it is, and where.
+/// A block at top level: kind and byte range.
 type Block = (String, Range<usize>);
 
 /// Plans an edit of `old`.
@@ -51,7 +51,7 @@ pub(super) fn plan(old: &str, operation: &EditOperation) -> Result<Plan, ToolErr
     Ok(splice(old, &outline, removed, content))
 }
 
-/// The operation's name in the contract, and its target.
+/// Returns the operation's name in the contract, and its target.
 pub(super) fn named(operation: &EditOperation) -> (&'static str, Option<&str>) {
     match operation {
         EditOperation::Append { .. } => ("append", None),
@@ -98,15 +98,15 @@ fn splice(old: &str, outline: &Outline, removed: Range<usize>, content: &str) ->
         }
     }
     Plan {
-        text: super::mutant::damaged(text),
+        text: super::mutant::damage(text),
         removed,
         changes_others: !(before && after),
     }
 }
 
-/// Where a document's text begins, its headings, and its blocks.
+/// Start of a document's text, its headings, and its blocks.
 struct Outline {
-    /// Behind the byte order mark and the front matter.
+    /// End of the byte order mark and the front matter.
     start: usize,
     headings: Vec<Heading>,
     blocks: Vec<Block>,
@@ -179,7 +179,8 @@ impl Outline {
         }
     }
 
-    /// The lines of the one section that `target` names: its heading as written, else its text, else its slug.
+    /// Returns the lines of the only section that `target` names by its heading as written, else its text, else its
+    /// slug.
     fn section(&self, text: &str, target: &str) -> Result<Range<usize>, ToolError> {
         let target = target.trim();
         let anchor = target.strip_prefix('#').unwrap_or(target);
@@ -205,7 +206,7 @@ impl Outline {
             .map(all)
             .find(|found| !found.is_empty())
             .unwrap_or_default();
-        let said = |at: &usize| {
+        let describe = |at: &usize| {
             let heading = &self.headings[*at];
             let line = text[..heading.lines.start].matches('\n').count() + 1;
             format!("{:?} (line {line}, #{})", written(heading), heading.slug)
@@ -221,21 +222,24 @@ impl Outline {
                     (1000.0 * (1.0 - ratio)) as u32
                 };
                 near.sort_by_cached_key(likeness);
-                let near: Vec<_> = near.iter().take(5).map(said).collect();
-                let message = format!("there is no section {target:?}; there is {}", near.join(", "));
+                let near: Vec<_> = near.iter().take(5).map(describe).collect();
+                let message = format!(
+                    "section {target:?} not found; the closest are {}",
+                    near.join(", ")
+                );
                 Err(ToolError::not_found(message))
             }
             [at] => Ok(self.lines(text, at)),
             [at, ..] if is(Mutant::FirstMatchWins) => Ok(self.lines(text, at)),
             _ => {
-                let named: Vec<_> = found.iter().map(said).collect();
+                let named: Vec<_> = found.iter().map(describe).collect();
                 let message = format!("{target:?} names {}; say which by its slug", named.join(", "));
                 Err(ToolError::ambiguous_target(message))
             }
         }
     }
 
-    /// The lines of a section with all below it.
+    /// Returns the lines of a section with its subsections.
     fn lines(&self, text: &str, at: usize) -> Range<usize> {
         let heading = &self.headings[at];
         let next = self.headings[at + 1..]
@@ -244,7 +248,7 @@ impl Outline {
         heading.lines.start..next.map_or(text.len(), |next| next.lines.start)
     }
 
-    /// Whether the blocks above and below a splice are in `new` what they are here.
+    /// Returns whether the blocks above, and those below, a splice are the same in `new`.
     fn kept(&self, new: &Self, removed: &Range<usize>, inserted: &Range<usize>) -> (bool, bool) {
         let above = |blocks: &[Block], end: usize| -> Vec<Block> {
             blocks
@@ -253,7 +257,7 @@ impl Outline {
                 .cloned()
                 .collect()
         };
-        // Counted from the end, which the splice does not move.
+        // Counted from the end, because the splice shifts the start.
         let below = |blocks: &[Block], start: usize, end: usize| -> Vec<Block> {
             let blocks = blocks.iter().filter(|(_, range)| range.start >= start);
             blocks
@@ -277,7 +281,7 @@ impl Outline {
     }
 }
 
-/// A lone `\r` ends a line to CommonMark, but not to the parser.
+/// Replaces lone `\r`, which end a line in CommonMark but not for the parser.
 fn lone_returns_as_newlines(text: &str) -> String {
     let mut next = text.chars().skip(1);
     let masked = text.chars().map(|c| match (c, next.next()) {
@@ -319,7 +323,7 @@ fn whole_lines(text: &str, range: Range<usize>) -> Range<usize> {
             .map_or(text.len(), |at| range.end + at + 1)
 }
 
-/// GitHub's anchor of a heading, numbered where an earlier one has it.
+/// Returns GitHub's anchor of a heading, with a number if an earlier heading has the same.
 fn slug(text: &str, given: &[String]) -> String {
     let lower = text.to_lowercase();
     let stays = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');

@@ -1,13 +1,13 @@
 //! Mutants: correct servers with one defect each, as real servers have it, to prove that the checks detect it.
 //!
 //! A mutant is a variant of [`Mutant`] and a [`Specimen`]. It deviates where its server asks `is`, or, where that takes more than
-//! a line, in `start`, `speech` or `deeds`. A process is one mutant for all its life, or none.
+//! a line, in `start`, `messages` or `behaviour`. A process is one mutant for all its life, or none.
 
-mod deeds;
+mod behaviour;
 mod editor;
 mod memory;
+mod messages;
 mod over_http;
-mod speech;
 mod start;
 mod zoo;
 
@@ -18,11 +18,11 @@ pub use over_http::{ALSO_OVER_HTTP, HTTP_ZOO};
 use crate::correct_server::CorrectServer;
 use {editor::EDITOR, memory::MEMORY, zoo::ZOO};
 
-pub(super) use {deeds::*, speech::*, start::*};
+pub(super) use {behaviour::*, messages::*, start::*};
 
-/// One defect.
+/// A defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "its specimen says what each breaks")]
+#[allow(missing_docs, reason = "each specimen describes the defect")]
 pub enum Mutant {
     DropsLogEntry,
     LogNewestFirst,
@@ -174,20 +174,20 @@ pub enum Mutant {
     UndoIsNotLogged,
 }
 
-/// A mutant, and what is known of it.
+/// A mutant and its description.
 #[derive(Debug)]
 pub struct Specimen {
-    /// Which.
+    /// The mutant.
     pub mutant: Mutant,
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// The correct server that has this one defect.
+    /// Correct server that the mutant derives from.
     pub server: CorrectServer,
-    /// The promise that it breaks.
+    /// Defect, in words.
     pub breaks: &'static str,
-    /// How real servers come to break it.
+    /// Origin of the defect in real servers, if known.
     pub imitates: Option<&'static str>,
-    /// The checks that must fail.
+    /// Checks that must fail.
     pub detected_by: &'static [&'static str],
 }
 
@@ -195,11 +195,11 @@ impl Specimen {
     /// Returns the specimen of this name.
     ///
     /// # Errors
-    /// When there is none: a message that lists the names.
+    /// If the mutant does not exist: a message that lists the names.
     pub fn find(name: &str) -> Result<&'static Self, String> {
         all().find(|specimen| specimen.name == name).ok_or_else(|| {
             let names: Vec<_> = all().map(|specimen| specimen.name).collect();
-            format!("there is {}", names.join(", "))
+            format!("the mutants are {}", names.join(", "))
         })
     }
 }
@@ -216,7 +216,7 @@ pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
 
 static SELF: OnceLock<Mutant> = OnceLock::new();
 
-/// Makes this process a mutant, for all its life.
+/// Makes this process a mutant until it exits.
 pub fn become_one(mutant: Mutant) {
     SELF.get_or_init(|| mutant);
 }
@@ -235,10 +235,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_check_fails_on_a_specimen_that_names_it() {
+    fn each_check_has_a_mutant_that_fails_it() {
         let own = all().flat_map(|specimen| specimen.detected_by);
         let over_http = ALSO_OVER_HTTP.iter().flat_map(|(_, detected_by)| *detected_by);
-        // What the reference itself fails: its answers have no pages.
+        // Checks that the reference itself fails, because its answers have no pages.
         let reference = ["budget/largest-answer"];
         let named: BTreeSet<_> = own.chain(over_http).chain(&reference).copied().collect();
         let all: BTreeSet<_> = checks::all().map(|check| check.id).collect();

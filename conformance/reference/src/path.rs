@@ -1,7 +1,7 @@
-//! Names of documents and folders, judged before anything is opened.
+//! Validates names of documents and folders before any file is opened.
 //!
-//! A name that Windows, macOS or git would take for something else is refused everywhere. What stands on the disk under a
-//! name is for [`super::folder`].
+//! Refuses names that Windows, macOS or git would interpret differently, on every system. [`super::folder`] handles the
+//! files under a name.
 
 use tabellion_runtime::{Failure, FailureKind};
 use unicode_normalization::is_nfc;
@@ -10,7 +10,7 @@ use super::mutant::{Mutant, is};
 
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// Refuses what can't be the path of a document.
+/// Refuses an invalid path of a document.
 pub(super) fn check(path: &str) -> Result<(), Failure> {
     check_folder(path)?;
     if is_markdown(path) {
@@ -19,7 +19,7 @@ pub(super) fn check(path: &str) -> Result<(), Failure> {
     Err(refused(path, "does not end in .md, .markdown or .mdx"))
 }
 
-/// Refuses what can't be the path of a folder; the root is the empty string.
+/// Refuses an invalid path of a folder; the root is the empty string.
 pub(super) fn check_folder(path: &str) -> Result<(), Failure> {
     if path.len() > 4095 || path.split('/').count() > 255 {
         return Err(refused(&path[..path.floor_char_boundary(100)], "is too long"));
@@ -30,7 +30,7 @@ pub(super) fn check_folder(path: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a file of this name is a document.
+/// Returns true if a file of this name is a document.
 pub(super) fn is_markdown(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     [".md", ".markdown", ".mdx"]
@@ -38,7 +38,7 @@ pub(super) fn is_markdown(name: &str) -> bool {
         .any(|end| lower.ends_with(end))
 }
 
-/// Whether a listing shows a file or folder of this name.
+/// Returns true if listings show a file or folder of this name.
 pub(super) fn is_visible(name: &str) -> bool {
     check_segment(name).is_ok()
 }
@@ -59,7 +59,7 @@ fn check_segment(segment: &str) -> Result<(), &'static str> {
         let mut digits = number.chars();
         matches!(digits.next(), Some('0'..='9' | '¹' | '²' | '³')) && digits.next().is_none()
     });
-    let seen: String = segment.chars().filter(|c| !is_invisible(*c)).collect();
+    let visible: String = segment.chars().filter(|c| !is_invisible(*c)).collect();
     if segment.is_empty() || segment == "." || segment == ".." {
         Err("has an empty segment or one of dots")
     } else if segment.len() > 255 {
@@ -68,15 +68,15 @@ fn check_segment(segment: &str) -> Result<(), &'static str> {
         .chars()
         .any(|c| c.is_control() || "\\<>:\"|?*".contains(c))
     {
-        Err("has a character that not every system can store")
-    } else if seen != segment {
-        Err("has a character that can't be seen")
+        Err("has a character that some systems cannot store")
+    } else if visible != segment {
+        Err("has an invisible character")
     } else if segment.ends_with(['.', ' ']) {
         Err("has a segment that ends in a dot or a space")
     } else if DEVICES.contains(&stem.as_str()) || ["conin$", "conout$"].contains(&stem.as_str()) || is_port {
         Err("has the name of a device")
     } else if stem.starts_with("git~") {
-        Err("has a name that is git's")
+        Err("has a name reserved for git")
     } else if segment.starts_with('.') {
         Err("has a hidden segment")
     } else if !is_nfc(segment) {
@@ -86,7 +86,7 @@ fn check_segment(segment: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Characters that have no width, or turn the text around.
+/// Returns true for zero-width characters and bidirectional controls.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')

@@ -1,16 +1,16 @@
-//! What a person is shown before an edit: a diff, a line, and how much is at stake.
+//! Previews of edits: a diff, a summary, and the risk.
 
 use similar::{ChangeTag, TextDiff};
 use tabellion_contracts::braindrive_markdown::EditOperation;
 
 use super::markdown::{Plan, named};
 
-/// The unified diff from `old` to `new`, which `git apply` turns into exactly the new text.
+/// Returns the unified diff from `old` to `new`, which `git apply` applies exactly.
 pub(super) fn diff(path: &str, old: &str, new: &str) -> String {
     if old == new {
         return String::new();
     }
-    // As git does it: a name with a blank ends in a tab.
+    // Like git: a name with a blank is followed by a tab.
     let end = if path.contains(' ') { "\t" } else { "" };
     let (old, new) = (lines(old), lines(new));
     let diff = TextDiff::configure()
@@ -21,7 +21,7 @@ pub(super) fn diff(path: &str, old: &str, new: &str) -> String {
         patch += &format!("{}\n", hunk.header());
         for change in hunk.iter_changes() {
             patch += &format!("{}{}", change.tag(), change.value());
-            // To git a line ends with a line feed, and with nothing else.
+            // For git, only a line feed ends a line.
             if !change.value().ends_with('\n') {
                 patch += "\n\\ No newline at end of file\n";
             }
@@ -30,7 +30,7 @@ pub(super) fn diff(path: &str, old: &str, new: &str) -> String {
     patch
 }
 
-/// How many lines come, and how many go.
+/// Returns the numbers of added and removed lines.
 pub(super) fn counts(old: &str, new: &str) -> (usize, usize) {
     let (old, new) = (lines(old), lines(new));
     let diff = TextDiff::configure()
@@ -44,7 +44,7 @@ pub(super) fn counts(old: &str, new: &str) -> (usize, usize) {
     (count(ChangeTag::Insert), count(ChangeTag::Delete))
 }
 
-/// One line that says what an edit does.
+/// Returns a one-line summary of an edit.
 pub(super) fn summary(old: &str, operation: &EditOperation, plan: &Plan) -> String {
     let (come, go) = counts(old, &plan.text);
     let (name, target) = named(operation);
@@ -52,14 +52,14 @@ pub(super) fn summary(old: &str, operation: &EditOperation, plan: &Plan) -> Stri
         .map(|target| format!(" {:?}", target.trim()))
         .unwrap_or_default();
     let others = if plan.changes_others {
-        "; blocks around it change"
+        "; surrounding blocks change"
     } else {
         ""
     };
     format!("{name}{target}: +{come} -{go} lines{others}")
 }
 
-/// `low`, `medium` or `high`.
+/// Returns the risk of an edit: `low`, `medium` or `high`.
 pub(super) fn risk(old: &str, plan: &Plan) -> &'static str {
     let (come, go) = counts(old, &plan.text);
     let go = if plan.removed.is_empty() { 0 } else { go };

@@ -1,4 +1,4 @@
-//! The contract's tools: what each makes of the library.
+//! The contract's tools.
 
 use serde_json::{Map, Value, json};
 use tabellion_contracts::braindrive_markdown::{
@@ -19,18 +19,18 @@ use super::{
     path, preview,
 };
 
-/// A response, and what rides along in its `_meta`.
-type Done = (Value, Map<String, Value>);
+/// A response, and its `_meta`.
+type AnswerWithMeta = (Value, Map<String, Value>);
 
-/// Makes a call whose arguments came with `meta`.
+/// Executes a call with this `_meta`.
 pub(super) fn call(
     library: &Library,
     tool: &'static ToolSpec,
     arguments: Value,
     meta: &Map<String, Value>,
-) -> Result<Done, ErrorAnswer> {
+) -> Result<AnswerWithMeta, ErrorAnswer> {
     let answer = checked(library, tool, arguments, meta).map_err(ContractError::answer);
-    answer.inspect_err(|_| mutant::has_refused(library))
+    answer.inspect_err(|_| mutant::after_refusal(library))
 }
 
 fn checked(
@@ -38,28 +38,30 @@ fn checked(
     tool: &'static ToolSpec,
     arguments: Value,
     meta: &Map<String, Value>,
-) -> Result<Done, ToolError> {
-    let arguments = mutant::arguments(library, tool, arguments);
+) -> Result<AnswerWithMeta, ToolError> {
+    let arguments = mutant::change_arguments(library, tool, arguments);
     tool.input
         .check(&arguments)
         .map_err(|violations| Failure::violations(&violations))?;
-    mutant::accepts(&arguments)?;
+    mutant::check_accepted(&arguments)?;
     let context =
         CallContext::from_meta(None, meta).map_err(|violations| Failure::violations(&violations))?;
     if context.idempotency_key.is_some() || context.if_base.is_some() && !tool.mutating {
-        let message =
-            "there are no idempotency keys here, and `tabellion/ifBase` is for tools that change something";
+        let message = "idempotency keys are not supported, and `tabellion/ifBase` only with tools that change documents";
         return Err(Failure::new(FailureKind::Invalid, message).into());
     }
     let (response, meta) = answer(library, tool, arguments, context.if_base.as_ref())?;
-    let response = mutant::response(tool, response);
+    let response = mutant::change_response(tool, response);
     let shaped = if mutant::breaks_shapes() {
         Ok(())
     } else {
         tool.output.check(&response)
     };
     shaped.map_err(|violations| {
-        let message = format!("a defect of this server: its answer is wrong: {}", violations[0]);
+        let message = format!(
+            "internal error: the answer violates the contract: {}",
+            violations[0]
+        );
         Failure::new(FailureKind::Io, message)
     })?;
     Ok((response, meta))
@@ -70,7 +72,7 @@ fn answer(
     tool: &'static ToolSpec,
     arguments: Value,
     base: Option<&Precondition>,
-) -> Result<Done, ToolError> {
+) -> Result<AnswerWithMeta, ToolError> {
     let malformed = failed("read the arguments");
     match tool.name {
         tool::READ_MARKDOWN => {
@@ -79,18 +81,18 @@ fn answer(
             let document = library
                 .read(&request.path)?
                 .ok_or_else(|| no_document(&request.path))?;
-            mutant::reads(library);
+            mutant::after_read(library);
             let again = || Some(library.read(&request.path).ok()??.found.bytes);
             let bytes = mutant::read_in_parts(document.found.bytes, again);
             let response = json!({
-                "content": mutant::read(&request.path, text(&bytes)?),
+                "content": mutant::returned_text(&request.path, text(&bytes)?),
                 "metadata": {
                     "size": bytes.len(),
                     "last_modified": rfc3339(document.found.modified),
                     "git_commit": document.commit,
                 },
             });
-            let mut meta = noting(BASE, document.blob);
+            let mut meta = meta_entry(BASE, document.blob);
             if document.dirty {
                 meta.insert("tabellion/dirty".into(), true.into());
             }
@@ -115,9 +117,9 @@ fn answer(
             let PreviewMarkdownChangeRequest { path, operation } = request;
             path::check(&path)?;
             let document = library.read(&path)?.ok_or_else(|| no_document(&path))?;
-            let old = mutant::previewed(library, &path, text(&document.found.bytes)?);
+            let old = mutant::preview_base(library, &path, text(&document.found.bytes)?);
             let plan = markdown::plan(&old, &operation)
-                .or_else(|refusal| mutant::previews_refused(&old, refusal))?;
+                .or_else(|refusal| mutant::preview_of_refused(&old, refusal))?;
             library.check_ignored(&path)?;
             let response = json!({
                 "diff": preview::diff(&path, &old, &plan.text),
@@ -127,11 +129,11 @@ fn answer(
             if is(Mutant::PreviewWrites) {
                 edit(library, &path, &operation, None)?;
             }
-            Ok((response, noting(BASE, document.blob)))
+            Ok((response, meta_entry(BASE, document.blob)))
         }
         tool::WRITE_MARKDOWN => {
             let request: WriteMarkdownRequest = serde_json::from_value(arguments).map_err(malformed)?;
-            let new = mutant::damaged(request.content);
+            let new = mutant::damage(request.content);
             let receipt = library.change(&request.path, base, &|old| {
                 let operation = if old.is_some() { "overwrite" } else { "create" };
                 Ok(whole(operation, old.unwrap_or_default(), Some(new.clone())))
@@ -163,7 +165,7 @@ fn answer(
     }
 }
 
-/// The tool of this name.
+/// Returns the tool with this name.
 pub(super) fn find(name: &str) -> Option<&'static ToolSpec> {
     CONTRACT.tool(name)
 }
@@ -173,11 +175,11 @@ fn edit(
     path: &str,
     operation: &EditOperation,
     base: Option<&Precondition>,
-) -> Result<Done, ToolError> {
-    mutant::refuses(operation)?;
+) -> Result<AnswerWithMeta, ToolError> {
+    mutant::check_edit(operation)?;
     let receipt = library.change(path, base, &|old| {
         let old = text(old.ok_or_else(|| no_document(path))?)?;
-        let plan = mutant::planned(markdown::plan(&old, operation)?, operation);
+        let plan = mutant::change_plan(markdown::plan(&old, operation)?, operation);
         Ok(Change {
             operation: markdown::named(operation).0,
             summary: preview::summary(&old, operation, &plan),
@@ -187,7 +189,7 @@ fn edit(
     Ok(mutation(receipt))
 }
 
-/// A change of the whole document.
+/// Returns a change of the whole document.
 fn whole(operation: &'static str, old: &[u8], new: Option<String>) -> Change {
     let (come, go) = preview::counts(&String::from_utf8_lossy(old), new.as_deref().unwrap_or_default());
     let summary = format!("{operation}: +{come} -{go} lines");
@@ -198,12 +200,12 @@ fn whole(operation: &'static str, old: &[u8], new: Option<String>) -> Change {
     }
 }
 
-fn mutation(receipt: Receipt) -> Done {
-    let meta = receipt.blob.map_or_else(Map::new, |blob| noting(BASE, blob));
+fn mutation(receipt: Receipt) -> AnswerWithMeta {
+    let meta = receipt.blob.map_or_else(Map::new, |blob| meta_entry(BASE, blob));
     (json!({ "success": true, "git_commit_sha": receipt.commit }), meta)
 }
 
-/// The folder that a request names, without what a tidy person would leave out.
+/// Returns the folder that a request names, without redundant dots and slashes.
 fn folder(path: &str) -> Result<&str, Failure> {
     let path = path.strip_suffix('/').unwrap_or(path);
     if path.is_empty() || path == "." {
@@ -213,7 +215,7 @@ fn folder(path: &str) -> Result<&str, Failure> {
     Ok(path)
 }
 
-/// A document's text, or where it ceases to be text.
+/// Returns a document's text, or a failure with the position of the first invalid byte.
 fn text(bytes: &[u8]) -> Result<String, Failure> {
     if is(Mutant::ReplacesInvalidUtf8) {
         return Ok(String::from_utf8_lossy(bytes).into_owned());
@@ -226,10 +228,10 @@ fn text(bytes: &[u8]) -> Result<String, Failure> {
 }
 
 fn no_document(path: &str) -> Failure {
-    let message = format!("there is no document `{path}`; list its folder to see what there is");
+    let message = format!("document `{path}` not found; list its folder to see the documents");
     Failure::new(FailureKind::NotFound, message)
 }
 
-fn noting(key: &str, value: String) -> Map<String, Value> {
+fn meta_entry(key: &str, value: String) -> Map<String, Value> {
     Map::from_iter([(key.to_owned(), value.into())])
 }

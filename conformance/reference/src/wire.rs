@@ -1,4 +1,4 @@
-//! JSON lines, and MCP in both eras: sessions that `initialize` opens, and requests that stand for themselves.
+//! MCP over JSON lines, in both eras: with sessions, and with self-contained requests.
 
 use std::{
     io::{self, BufRead, Read, Write},
@@ -11,11 +11,11 @@ use tabellion_runtime::ToolSpec;
 
 use super::{library::Library, mutant, tools};
 
-/// The revision in which requests stand for themselves.
+/// The revision with self-contained requests.
 pub(super) const STATELESS: &str = "2026-07-28";
-/// The revisions that have sessions, the newest first.
+/// Revisions with sessions, the newest first.
 pub(super) const SESSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/// A line may be so long.
+/// Length of the longest line, in bytes.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
 pub(super) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
@@ -45,7 +45,7 @@ pub(super) fn serve(library: &Library, mut input: impl BufRead, mut output: impl
         } else if line.trim_ascii().is_empty() {
             None
         } else {
-            mutant::hears(&line);
+            mutant::before_line(&line);
             session.answer(&line)
         };
         if let Some(answer) = answer {
@@ -75,21 +75,21 @@ pub(super) struct Session<'a> {
     open: bool,
 }
 
-/// Why a request is not answered with a result: code, message, details.
-type Wrong = (i64, String, Option<Value>);
+/// A JSON-RPC error: code, message, details.
+type JsonRpcError = (i64, String, Option<Value>);
 
 impl<'a> Session<'a> {
-    /// One that has not been opened.
+    /// Creates a session that is not yet open.
     pub(super) fn new(library: &'a Library) -> Self {
         Self { library, open: false }
     }
 
-    /// One that has been opened.
+    /// Creates an open session.
     pub(super) fn opened(library: &'a Library) -> Self {
         Self { library, open: true }
     }
 
-    /// The answer to a line, if it wants one.
+    /// Returns the answer to a line, if it needs one.
     pub(super) fn answer(&mut self, line: &[u8]) -> Option<Value> {
         let message = match serde_json::from_slice(line) {
             Ok(Value::Object(message)) => message,
@@ -97,7 +97,7 @@ impl<'a> Session<'a> {
                 return Some(error(
                     None,
                     INVALID_REQUEST,
-                    "a message is an object; send one a line",
+                    "a message must be an object; send one per line",
                 ));
             }
             Err(wrong) => return Some(error(None, PARSE_ERROR, &wrong.to_string())),
@@ -124,26 +124,28 @@ impl<'a> Session<'a> {
         let Some(method) = message.get("method").and_then(Value::as_str) else {
             return Some(error(id, INVALID_REQUEST, "`method` must be a string"));
         };
-        // What is not a request is a notification, and there is none that we have to act on.
-        let Some(id) = id else { return mutant::notified() };
+        // Without an id it is a notification, and none requires an action.
+        let Some(id) = id else {
+            return mutant::notification_answer();
+        };
         let params = match message.get("params") {
             None => Map::new(),
             Some(Value::Object(params)) => params.clone(),
             Some(_) => return Some(error(Some(id), INVALID_PARAMS, "`params` must be an object")),
         };
         let result = catch_unwind(AssertUnwindSafe(|| self.result(method, params)));
-        let result = result.unwrap_or_else(|_| Err(wrong(INTERNAL_ERROR, "a defect of this server")));
+        let result = result.unwrap_or_else(|_| Err(wrong(INTERNAL_ERROR, "internal error")));
         Some(match result {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
             Err((code, message, data)) => {
-                let mut answer = error(Some(id), mutant::code(code), &message);
+                let mut answer = error(Some(id), mutant::change_code(code), &message);
                 data.into_iter().for_each(|data| answer["error"]["data"] = data);
                 answer
             }
         })
     }
 
-    fn result(&mut self, method: &str, params: Map<String, Value>) -> Result<Value, Wrong> {
+    fn result(&mut self, method: &str, params: Map<String, Value>) -> Result<Value, JsonRpcError> {
         let meta = match params.get("_meta") {
             None => Map::new(),
             Some(Value::Object(meta)) => meta.clone(),
@@ -166,7 +168,7 @@ impl<'a> Session<'a> {
             "server/discover" => json!({ "supportedVersions": versions(), "capabilities": { "tools": {} } }),
             "tools/list" => list(&params)?,
             "tools/call" => self.call(&params, &meta)?,
-            _ => return Err(wrong(UNKNOWN_METHOD, &format!("there is no method `{method}`"))),
+            _ => return Err(wrong(UNKNOWN_METHOD, &format!("unknown method `{method}`"))),
         };
         if stateless {
             result["resultType"] = "complete".into();
@@ -179,9 +181,10 @@ impl<'a> Session<'a> {
         Ok(result)
     }
 
-    fn initialize(&mut self, params: &Map<String, Value>) -> Result<Value, Wrong> {
-        let asked = params.get("protocolVersion").and_then(Value::as_str);
-        let asked = asked.ok_or_else(|| wrong(INVALID_PARAMS, "`protocolVersion` must be a string"))?;
+    fn initialize(&mut self, params: &Map<String, Value>) -> Result<Value, JsonRpcError> {
+        let revision = params.get("protocolVersion").and_then(Value::as_str);
+        let requested =
+            revision.ok_or_else(|| wrong(INVALID_PARAMS, "`protocolVersion` must be a string"))?;
         let is_object = |name| params.get(name).is_some_and(Value::is_object);
         if !is_object("capabilities") || !is_object("clientInfo") {
             return Err(wrong(
@@ -192,12 +195,12 @@ impl<'a> Session<'a> {
         self.open = true;
         let known = SESSIONS
             .iter()
-            .find(|revision| **revision == asked)
+            .find(|revision| **revision == requested)
             .unwrap_or(&SESSIONS[0]);
         Ok(json!({ "protocolVersion": known, "capabilities": { "tools": {} }, "serverInfo": server() }))
     }
 
-    fn call(&self, params: &Map<String, Value>, meta: &Map<String, Value>) -> Result<Value, Wrong> {
+    fn call(&self, params: &Map<String, Value>, meta: &Map<String, Value>) -> Result<Value, JsonRpcError> {
         let name = params.get("name").and_then(Value::as_str);
         let name = name.ok_or_else(|| wrong(INVALID_PARAMS, "`name` must be a string"))?;
         let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
@@ -218,11 +221,11 @@ impl<'a> Session<'a> {
                 if !meta.is_empty() {
                     result["_meta"] = meta.into();
                 }
-                mutant::result(result)
+                mutant::change_result(result)
             }
             Err(failure) => json!({
                 "content": [{ "type": "text", "text": failure.message }],
-                "isError": mutant::says_errors(),
+                "isError": mutant::marks_errors(),
                 "_meta": {
                     "tabellion/error": { "code": failure.code, "name": failure.name, "data": failure.data },
                 },
@@ -231,15 +234,15 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Whether a request that stands for itself says what it has to.
-fn check_version(meta: &Map<String, Value>) -> Result<(), Wrong> {
+/// Checks the required `_meta` of a self-contained request.
+fn check_version(meta: &Map<String, Value>) -> Result<(), JsonRpcError> {
     let Some(version) = meta.get(VERSION_KEY).and_then(Value::as_str) else {
         return Err(wrong(
             INVALID_PARAMS,
             &format!("`_meta` must have `{VERSION_KEY}`"),
         ));
     };
-    if !mutant::speaks(version) {
+    if !mutant::accepts_revision(version) {
         let data = json!({ "requested": version, "supported": versions() });
         return Err((
             UNSUPPORTED_VERSION,
@@ -256,12 +259,9 @@ fn check_version(meta: &Map<String, Value>) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn list(params: &Map<String, Value>) -> Result<Value, Wrong> {
+fn list(params: &Map<String, Value>) -> Result<Value, JsonRpcError> {
     if params.contains_key("cursor") {
-        return Err(wrong(
-            INVALID_PARAMS,
-            "the list has one page only; leave `cursor` out",
-        ));
+        return Err(wrong(INVALID_PARAMS, "the list has one page; omit `cursor`"));
     }
     let tool = |tool: &ToolSpec| {
         json!({
@@ -278,7 +278,7 @@ fn list(params: &Map<String, Value>) -> Result<Value, Wrong> {
         })
     };
     let mut tools: Vec<_> = CONTRACT.tools.iter().map(tool).collect();
-    mutant::lists(&mut tools);
+    mutant::change_tools(&mut tools);
     Ok(json!({ "tools": tools }))
 }
 
@@ -290,7 +290,7 @@ fn server() -> Value {
     json!({ "name": "tabellion-reference", "version": env!("CARGO_PKG_VERSION") })
 }
 
-fn wrong(code: i64, message: &str) -> Wrong {
+fn wrong(code: i64, message: &str) -> JsonRpcError {
     (code, message.to_owned(), None)
 }
 

@@ -1,6 +1,7 @@
-//! The first draft of an adapter: a server's tools guessed onto the contract's, by their names and their arguments.
+//! Drafts an adapter: matches a server's tools to the contract's by their names and arguments.
 //!
-//! Only the guessed reading tool is called, on a throw-away library, to see how paths are given and where the text is.
+//! Calls only the tool that is guessed to read documents, on a temporary library, to find the form of paths and the
+//! location of the text.
 
 use std::fmt::Write;
 
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::{Subject, client::Client, judgement::Stop, probe::Identity, reply, scene::Scene, trace::Trace};
 
-/// Names of arguments and of tools, by what they are for.
+/// Words in names of arguments and tools, by purpose.
 const PATHS: &[&str] = &[
     "path", "file", "filename", "filepath", "note", "uri", "name", "document",
 ];
@@ -40,9 +41,9 @@ const DRY_RUNS: &[&str] = &["dry", "preview", "simulate"];
 #[derive(PartialEq)]
 struct Entry {
     name: String,
-    /// As TOML.
+    /// Arguments as TOML.
     arguments: String,
-    /// What to look at, for people.
+    /// Comment about what to verify, for people.
     comment: Option<&'static str>,
 }
 
@@ -59,18 +60,18 @@ impl Entry {
     }
 }
 
-/// What trying the reading tool showed.
+/// Findings of a call of the reading tool.
 struct ReadProbe {
-    /// How a document's path is given.
+    /// Template of a document's path.
     path: &'static str,
-    /// Where its text is in the response.
+    /// Source of its text in the response, as TOML.
     source: String,
 }
 
-/// An adapter's TOML for the subject's server.
+/// Returns the TOML of an adapter for the subject's server.
 ///
 /// # Errors
-/// When the server does not start or show its tools, or the disk or git fails.
+/// If the server does not start or list its tools, or the disk or git fails.
 pub fn draft(subject: &Subject, identity: Option<&Identity>) -> Result<String, Stop> {
     let trace = Trace::default();
     let scene = Scene::new(subject, &trace, &[("notes/plan.md", DOCUMENT)])?;
@@ -113,7 +114,7 @@ fn head(subject: &Subject, identity: Option<&Identity>) -> String {
     head
 }
 
-/// The entry of one tool, as TOML; as a comment where nothing is guessed.
+/// Returns the entry of a tool as TOML; a comment if nothing is guessed.
 fn section(
     subject: &Subject,
     tool: &'static ToolSpec,
@@ -127,14 +128,14 @@ fn section(
     let does = doing(subject.contract, tool);
     let path = path.replace("{path}", &format!("{{{}}}", tool.path.unwrap_or_default()));
     let guesses = does.effects.iter().map(|effect| {
-        let wish = Wish {
+        let wanted = WantedEffect {
             kind: effect.kind,
             content: effect.content.unwrap_or_default(),
             target: effect.target,
             path: &path,
             previews: does.name != tool.name,
         };
-        (effect.kind, wish.entry(offer))
+        (effect.kind, wanted.entry(offer))
     });
     let guesses: Vec<_> = guesses.collect();
     let Some(first) = guesses.iter().find_map(|(_, entry)| entry.as_ref()) else {
@@ -159,7 +160,7 @@ fn section(
     lines
 }
 
-/// The entry of a tool that the server has as the contract has it.
+/// Returns the entry of a tool that the server has under the contract's name.
 fn same(tool: &ToolSpec) -> String {
     let members = |schema: &Value, each: &dyn Fn(&str) -> String| {
         let names = schema["properties"]
@@ -181,7 +182,7 @@ fn same(tool: &ToolSpec) -> String {
     )
 }
 
-/// The comment for a tool for which nothing is guessed.
+/// Returns the comment for a tool for which nothing is guessed.
 fn nothing(tool: &ToolSpec, offer: &Offer) -> String {
     let wanted = words(tool.name);
     let wanted: Vec<_> = wanted
@@ -203,7 +204,7 @@ fn nothing(tool: &ToolSpec, offer: &Offer) -> String {
     )
 }
 
-/// The lines that say where the response has what.
+/// Returns the lines that map the response.
 fn response(subject: &Subject, tool: &ToolSpec, reading: Option<&ReadProbe>) -> String {
     let mut members = Vec::new();
     let schema = tool.output.wire();
@@ -234,19 +235,19 @@ fn response(subject: &Subject, tool: &ToolSpec, reading: Option<&ReadProbe>) -> 
     lines
 }
 
-/// An effect for which a tool is looked for.
-struct Wish<'a> {
+/// An effect for which to find a tool.
+struct WantedEffect<'a> {
     kind: EffectKind,
     /// Pointer to the text in the request.
     content: &'a str,
     target: Option<&'a str>,
-    /// How a path is given.
+    /// Template of a path.
     path: &'a str,
     previews: bool,
 }
 
-impl Wish<'_> {
-    /// The best guess.
+impl WantedEffect<'_> {
+    /// Returns the best guess.
     fn entry(&self, offer: &Offer) -> Option<Entry> {
         let candidates = offer.iter().flat_map(|(name, tool)| {
             let ways = self.ways();
@@ -265,7 +266,7 @@ impl Wish<'_> {
         })
     }
 
-    /// The kinds of tools that could do it, the best first.
+    /// Returns the kinds of tools that could have the effect, the best first.
     fn ways(&self) -> &'static [ToolRole] {
         match self.kind {
             EffectKind::Read => READS,
@@ -274,7 +275,7 @@ impl Wish<'_> {
             EffectKind::Append => APPENDS,
             EffectKind::Prepend => PREPENDS,
             EffectKind::ReplaceSection | EffectKind::InsertBefore | EffectKind::InsertAfter => SECTIONS,
-            // Other servers have nothing like it that could be told by its name.
+            // No common tool name suggests these effects.
             EffectKind::AppendLine
             | EffectKind::ReadSection
             | EffectKind::InsertSection
@@ -286,7 +287,7 @@ impl Wish<'_> {
         }
     }
 
-    /// The arguments as TOML; `None` if the tool can't be it.
+    /// Returns the arguments as TOML; `None` if the tool cannot have the effect.
     fn arguments(&self, schema: &Value, way: &ToolRole) -> Option<String> {
         let mut seen = ToolArguments::default();
         let made = self.object(schema, way, &mut seen)?;
@@ -309,7 +310,7 @@ impl Wish<'_> {
         Some(format!("{{ {} }}", members.join(", ")))
     }
 
-    /// The TOML for one argument; `None` if it is left out.
+    /// Returns the TOML for one argument; `None` to omit it.
     fn value(
         &self,
         name: &str,
@@ -381,17 +382,17 @@ impl Wish<'_> {
 /// A kind of tool that could have an effect.
 struct ToolRole {
     verbs: &'static [&'static str],
-    /// Whether it needs a path.
+    /// Whether the tool needs a path.
     path: bool,
-    /// Whether it replaces a text by another.
+    /// Whether the tool replaces one text by another.
     old_and_new: bool,
-    /// Whether it writes the whole document.
+    /// Whether the tool writes the whole document.
     whole: bool,
     needs: fn(&ToolArguments) -> bool,
     comment: Option<&'static str>,
 }
 
-/// Which arguments a tool has.
+/// Purposes for which a tool has an argument.
 #[derive(Debug, Default)]
 struct ToolArguments {
     path: bool,
@@ -423,7 +424,7 @@ const EDIT: ToolRole = ToolRole {
 const WHOLE: ToolRole = ToolRole {
     whole: true,
     comment: Some(
-        "The whole document is written: what others write meanwhile is lost by the client, not by the server.",
+        "Writes the whole document: a concurrent change is overwritten by the client, not lost by the server.",
     ),
     ..way(WRITE, |seen| seen.content)
 };
@@ -448,7 +449,7 @@ const SECTIONS: &[ToolRole] = &[
     WHOLE,
 ];
 
-/// How well a tool's name fits; `None` if it has none of the verbs.
+/// Returns how well a tool's name fits; `None` if it contains none of the verbs.
 fn score(name: &str, verbs: &[&str]) -> Option<i32> {
     let words = words(name);
     let verb = verbs
@@ -464,7 +465,7 @@ fn score(name: &str, verbs: &[&str]) -> Option<i32> {
     Some(20 - number(verb) + number(nouns.min(1)) - 3 * number(strange))
 }
 
-/// The words of a name, in lower case: `readTextFile`, `read-text-file`.
+/// Returns the words of a name such as `readTextFile` or `read-text-file`, in lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for c in name.chars() {
@@ -479,7 +480,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The type of an argument, also where it may be null.
+/// Returns the type of an argument, ignoring `null`.
 fn kind(property: &Value) -> Option<&str> {
     let of = |property: &'_ Value| property["type"].as_str().map(str::to_owned);
     let ways = property["anyOf"].as_array().into_iter().flatten();
@@ -490,7 +491,7 @@ fn kind(property: &Value) -> Option<&str> {
         .find_map(|name| known.into_iter().find(|known| *known == name))
 }
 
-/// Tries the guessed reading tool: each way to give a path, and where the text is then.
+/// Calls the guessed reading tool with each form of path, and finds the text in the response.
 fn reading(
     subject: &Subject,
     offer: &Offer,
@@ -506,14 +507,14 @@ fn reading(
     };
     let absolute = scene.path("notes/plan.md").to_string_lossy().into_owned();
     for (path, given) in [("{path}", "notes/plan.md"), ("{absolute}", &absolute)] {
-        let wish = Wish {
+        let wanted = WantedEffect {
             kind: effect.kind,
             content: effect.content.unwrap_or_default(),
             target: None,
             path: given,
             previews: false,
         };
-        let Some(entry) = wish.entry(offer) else {
+        let Some(entry) = wanted.entry(offer) else {
             return Ok(None);
         };
         let arguments = format!("arguments = {}", entry.arguments);
@@ -529,7 +530,7 @@ fn reading(
     Ok(None)
 }
 
-/// Where a result has the document's text.
+/// Returns the source of the document's text in a result, as TOML.
 fn source(result: &Value) -> Option<String> {
     if let Some(pointer) = find(&result["structuredContent"], "/structuredContent") {
         return Some(format!("{{ at = {} }}", toml(&pointer.into())));
@@ -542,7 +543,7 @@ fn source(result: &Value) -> Option<String> {
     find(&json, "").map(|pointer| format!("{{ json = {} }}", toml(&pointer.into())))
 }
 
-/// A pointer to the document's text in `value`, which is at `at`.
+/// Returns a pointer to the document's text in `value`, which is at `at`.
 fn find(value: &Value, at: &str) -> Option<String> {
     match value {
         Value::String(text) if text == DOCUMENT => Some(at.to_owned()),
@@ -558,7 +559,7 @@ fn find(value: &Value, at: &str) -> Option<String> {
     }
 }
 
-/// A key, in quotes where it needs them.
+/// Returns a TOML key, quoted if necessary.
 fn key(name: &str) -> String {
     let bare = !name.is_empty()
         && name
@@ -567,8 +568,8 @@ fn key(name: &str) -> String {
     if bare { name.to_owned() } else { toml(&name.into()) }
 }
 
-/// A text or a list of texts as TOML.
+/// Returns a string or a list of strings as TOML.
 fn toml(value: &Value) -> String {
-    // JSON's strings and lists of strings are TOML's.
+    // JSON strings and lists of strings are valid TOML.
     value.to_string()
 }

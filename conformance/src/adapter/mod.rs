@@ -1,9 +1,9 @@
-//! How a server's tools are named and shaped where they are not the contract's.
+//! Maps the contract's tools to those of a server with other names and shapes.
 //!
-//! A TOML file says it, which `parse` reads: for each tool of the contract, or for each effect of one, the server's tool
-//! and a `template` of its arguments, whose `values` come from the request and from the disk; and where a `response`
-//! has what the contract's response has. [`smoke`] tells a wrong adapter from a wrong server, [`guess`] writes the first
-//! draft of one. `adapters/README.md` describes the format for those who write one.
+//! `parse` reads a TOML file. For each tool of the contract, or each effect of one, the file names the server's tool,
+//! gives a `template` of its arguments, whose `values` come from the request and the disk, and maps its `response` to
+//! the contract's. [`smoke`] distinguishes a wrong adapter from a wrong server; [`guess`] drafts an adapter.
+//! `adapters/README.md` describes the format.
 
 pub mod guess;
 pub mod offer;
@@ -28,48 +28,48 @@ pub use parse::AdapterError;
 
 use crate::reply::{Refusal, Reply, Success};
 
-/// From a contract's calls to a server's, and back.
+/// Translation of a contract's calls to a server's, and of the responses back.
 #[derive(Debug, Clone, Default)]
 pub enum Adapter {
-    /// The server has the contract's tools as they are.
+    /// The server has the contract's own tools.
     #[default]
     Native,
-    /// It has others.
+    /// The server has other tools.
     Mapped(Arc<Mapping>),
 }
 
-/// What an adapter's file says.
+/// Content of an adapter's file.
 #[derive(Debug)]
 pub struct Mapping {
-    /// The server.
+    /// Server that the adapter is for.
     pub server: Server,
-    /// The contract that is mapped onto it.
+    /// Contract whose tools are mapped.
     pub contract: &'static ContractSpec,
     tools: Vec<MappedTool>,
 }
 
-/// A server, and how it is got and started.
+/// A server, and how to get and start it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The version that the adapter was written for.
+    /// Version that the adapter was written for.
     pub version: Option<String>,
-    /// Where it is published.
+    /// Package or repository.
     pub package: Option<String>,
-    /// How it is started; `{library}` stands for the library.
+    /// Program and arguments; `{library}` stands for the library's folder.
     pub command: Vec<String>,
-    /// Variables added to its environment.
+    /// Variables added to the server's environment.
     pub environment: Vec<(String, String)>,
 }
 
-/// A tool of the contract and what the server has for it.
+/// A tool of the contract, and the server's calls for it.
 #[derive(Debug)]
 struct MappedTool {
     tool: &'static ToolSpec,
-    /// For effects that have no call of their own in `effects`.
+    /// Call for all effects without an entry in `effects`.
     plain: Option<Call>,
-    /// The effects that `plain` is for; all, if not given.
+    /// Effects that `plain` covers; all if absent.
     when: Option<Vec<EffectKind>>,
     effects: Vec<(EffectKind, Call)>,
     response: response::Mapping,
@@ -83,15 +83,15 @@ struct Call {
 }
 
 impl Adapter {
-    /// Reads an adapter's file.
+    /// Parses an adapter's file.
     ///
     /// # Errors
-    /// What is wrong in it, with the line.
+    /// The first error, with its line.
     pub fn parse(text: &str) -> Result<Arc<Mapping>, AdapterError> {
         parse::parse(text).map(Arc::new)
     }
 
-    /// Whether the server has something for this tool, or for this effect of it.
+    /// Returns true if the server has a call for the tool, or for this effect of the tool.
     pub fn has(&self, tool: &ToolSpec, effect: Option<&Effect>) -> bool {
         match self {
             Self::Native => true,
@@ -101,10 +101,10 @@ impl Adapter {
         }
     }
 
-    /// The parameters of the `tools/call` that makes this call; the library is at `root`.
+    /// Returns the parameters of `tools/call` for this call; the library is at `root`.
     ///
     /// # Errors
-    /// When the server has nothing for it; then it says so.
+    /// If the server has no such tool, or the call cannot be derived from the disk.
     pub fn call(&self, tool: &ToolSpec, arguments: &Value, root: &Path) -> Result<Value, String> {
         match self {
             Self::Native => Ok(json!({ "name": tool.name, "arguments": arguments })),
@@ -112,7 +112,7 @@ impl Adapter {
         }
     }
 
-    /// What the server's response says, in the contract's shape.
+    /// Returns the server's response in the contract's shape.
     pub fn reply(&self, tool: &ToolSpec, message: &Value) -> Reply {
         match self {
             Self::Native => native(message),
@@ -123,7 +123,7 @@ impl Adapter {
         }
     }
 
-    /// The names of the server's tools that it calls.
+    /// Returns the names of the server's tools that the adapter calls.
     pub fn names(&self, contract: &ContractSpec) -> Vec<String> {
         let mut names: Vec<_> = match self {
             Self::Native => contract.tools.iter().map(|tool| tool.name.to_owned()).collect(),
@@ -134,7 +134,7 @@ impl Adapter {
         names
     }
 
-    /// Pointers of the contract's response to which the server's response has nothing, though the adapter says where.
+    /// Returns the mapped pointers of the contract's response for which the server's response has no value.
     pub fn missing(&self, tool: &ToolSpec, message: &Value) -> Vec<String> {
         match self {
             Self::Native => Vec::new(),
@@ -151,13 +151,13 @@ impl Mapping {
     }
 
     fn params(&self, tool: &ToolSpec, arguments: &Value, root: &Path) -> Result<Value, String> {
-        let nothing = || format!("the adapter has nothing for `{}`", tool.name);
-        let mapped = self.tool(tool).ok_or_else(nothing)?;
+        let not_mapped = || format!("the adapter does not map `{}`", tool.name);
+        let mapped = self.tool(tool).ok_or_else(not_mapped)?;
         let doing = doing(self.contract, mapped.tool);
         let effect = doing.effect(arguments).map(|effect| effect.kind);
         let call = mapped.call(effect).ok_or_else(|| {
             let of = effect.map_or_else(String::new, |kind| format!(" with the effect `{kind}`"));
-            nothing() + &of
+            not_mapped() + &of
         })?;
         let values = values::Values::new(doing, arguments, root);
         let arguments = call.arguments.fill(&values)?.unwrap_or_else(|| json!({}));
@@ -181,7 +181,7 @@ impl MappedTool {
     }
 }
 
-/// The tool that does what a request of `tool` is about: of one that previews, the one that applies the same request.
+/// Returns the tool that applies a request of `tool`: the previewed tool if `tool` is a preview, else `tool`.
 pub(crate) fn doing(contract: &ContractSpec, tool: &'static ToolSpec) -> &'static ToolSpec {
     let previews = contract.previews.iter().find(|pair| pair.preview == tool.name);
     previews
@@ -189,7 +189,7 @@ pub(crate) fn doing(contract: &ContractSpec, tool: &'static ToolSpec) -> &'stati
         .unwrap_or(tool)
 }
 
-/// A response of a server that has the contract's shapes.
+/// Reads a response that has the contract's shape.
 fn native(message: &Value) -> Reply {
     if let Some(refusal) = Refusal::of(message) {
         return Reply::Refused(refusal);

@@ -1,4 +1,4 @@
-//! What tools a server offers.
+//! Lists the tools that a server offers.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use crate::{Subject, client::Client, judgement::Stop, scene::Scene, trace::Trace};
 
-/// More pages than this of a list are not asked for.
+/// Number of pages of a list after which no more are requested.
 const MAX_PAGES: usize = 100;
 
-/// A server's tools, by name, as its `tools/list` shows them.
+/// Tools of a server, by name, as in its `tools/list`.
 pub type Offer = BTreeMap<String, Value>;
 
-/// Asks for all tools.
+/// Requests the list of all tools.
 ///
 /// # Errors
-/// When the server does not answer with a list of tools.
+/// If the server does not answer with a list of tools.
 pub fn ask(client: &mut Client<'_>) -> Result<Offer, String> {
     let (mut offer, mut params) = (Offer::new(), json!({}));
     for _ in 0..MAX_PAGES {
@@ -38,11 +38,11 @@ pub fn ask(client: &mut Client<'_>) -> Result<Offer, String> {
     Ok(offer)
 }
 
-/// What a subject's server lacks of the tools that it is to have: the contract's, or those that the adapter names.
+/// Returns the required tools that the server lacks: of the contract's, or of those that the adapter names.
 ///
 /// # Errors
-/// When it does not start or answer.
-pub fn lacking(subject: &Subject) -> Result<Lacking, Stop> {
+/// If the server does not start or answer.
+pub fn lacking(subject: &Subject) -> Result<MissingTools, Stop> {
     let trace = Trace::default();
     let scene = Scene::new(subject, &trace, &[("README.md", "# Library\n")])?;
     let offer = ask(&mut scene.start()?).map_err(crate::judgement::fail)?;
@@ -52,14 +52,14 @@ pub fn lacking(subject: &Subject) -> Result<Lacking, Stop> {
         .into_iter()
         .filter(|name| !offer.contains_key(name))
         .collect();
-    Ok(Lacking { names, all })
+    Ok(MissingTools { names, all })
 }
 
-/// Tools that a server should have and lacks.
+/// Required tools that a server lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lacking {
-    /// Their names.
+pub struct MissingTools {
+    /// Names of the missing tools.
     pub names: Vec<String>,
-    /// How many it should have.
+    /// Number of required tools.
     pub all: usize,
 }

@@ -1,4 +1,4 @@
-//! Reading an adapter's file. Whatever is not understood is an error that says the line.
+//! Parses an adapter's file. Everything unknown is an error with its line.
 
 use std::ops::Range;
 
@@ -18,17 +18,17 @@ use super::{
 };
 use crate::contracts;
 
-/// What is wrong in an adapter's file.
+/// An error in an adapter's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct AdapterError {
-    /// Counted from 1.
+    /// Line, counted from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// Description.
     pub message: String,
 }
 
-/// Something wrong at a place in the text.
+/// An error at a byte range of the text.
 struct Problem {
     at: Range<usize>,
     message: String,
@@ -119,7 +119,10 @@ fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> 
         None => {
             let stray = table.find("arguments").or(table.find("when"));
             if let Some(stray) = stray {
-                return Err(wrong(stray, "`name` is missing: the server's tool".to_owned()));
+                return Err(wrong(
+                    stray,
+                    "`name` is missing: the name of the server's tool".to_owned(),
+                ));
             }
             None
         }
@@ -142,7 +145,7 @@ fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> 
     if plain.is_none() && effects.is_empty() {
         return Err(wrong_at(
             table.at.clone(),
-            format!("`{}` has no `name`: the server's tool", tool.name),
+            format!("`{}` lacks `name`: the name of the server's tool", tool.name),
         ));
     }
     Ok(MappedTool {
@@ -185,7 +188,7 @@ fn template(tool: &ToolSpec, edits: bool, item: &Item<'_>) -> Result<Template, P
                         .err()
                         .map(|complaint| format!("in the request of `{}`, {complaint}", tool.name)),
                     Hole::Old | Hole::New | Hole::Content if !edits => Some(format!(
-                        "`{}` edits nothing, so that there is no {text}",
+                        "`{}` does not edit a document, so {text} has no value",
                         tool.name
                     )),
                     Hole::Absolute if tool.path.is_none() => Some(format!("`{}` has no path", tool.name)),
@@ -229,7 +232,7 @@ fn response(tool: &ToolSpec, of: &Table<'_>) -> Result<response::Mapping, Proble
     Ok(mapping)
 }
 
-/// Where a value of the response comes from; `below` describes its items if it is a list.
+/// Parses the source of a value of the response; `below` is the schema of its items if it is a list.
 fn source(below: Option<&Value>, item: &Item<'_>) -> Result<Source, Problem> {
     let table = table(item)?;
     table.only(&["at", "json", "text", "lines", "is", "each", "reversed"])?;
@@ -249,7 +252,7 @@ fn source(below: Option<&Value>, item: &Item<'_>) -> Result<Source, Problem> {
     }
     let mut ways = ways.into_iter();
     let (Some(from), None) = (ways.next(), ways.next()) else {
-        let message = "say one of `at`, `json`, `text`, `lines` and `is`: where the value comes from";
+        let message = "give exactly one source: `at`, `json`, `text`, `lines` or `is`";
         return Err(wrong(item, message.to_owned()));
     };
     let mut each = Vec::new();
@@ -274,15 +277,15 @@ fn pointer(item: &Item<'_>) -> Result<String, Problem> {
     if schema::is_pointer(pointer) {
         return Ok(pointer.to_owned());
     }
-    let message = format!("`{pointer}` is no JSON pointer: write it like `/a/b`");
+    let message = format!("`{pointer}` is not a JSON pointer; an example is `/a/b`");
     Err(wrong(item, message))
 }
 
 fn pattern(item: &Item<'_>) -> Result<Regex, Problem> {
-    Regex::new(text(item)?).map_err(|error| wrong(item, format!("this pattern is wrong: {error}")))
+    Regex::new(text(item)?).map_err(|error| wrong(item, format!("invalid pattern: {error}")))
 }
 
-/// A pattern with a group.
+/// Parses a pattern with a group.
 fn group(item: &Item<'_>) -> Result<Regex, Problem> {
     let pattern = pattern(item)?;
     if pattern.captures_len() > 1 {
@@ -290,11 +293,11 @@ fn group(item: &Item<'_>) -> Result<Regex, Problem> {
     }
     Err(wrong(
         item,
-        "the pattern needs a group: `(…)` around what is taken".to_owned(),
+        "the pattern needs a group `(…)` around the value".to_owned(),
     ))
 }
 
-/// A TOML value as JSON.
+/// Converts a TOML value to JSON.
 fn value(item: &Item<'_>) -> Result<Value, Problem> {
     Ok(match item.get_ref() {
         DeValue::String(text) => Value::String(text.to_string()),
@@ -324,18 +327,18 @@ fn text<'a>(item: &'a Item<'_>) -> Result<&'a str, Problem> {
         DeValue::String(text) => Ok(text),
         other => Err(wrong(
             item,
-            format!("a text is expected here, not {}", other.type_str()),
+            format!("expected a string, not {}", other.type_str()),
         )),
     }
 }
 
-/// A list; what is no list is a list of one.
+/// Returns the items of a list; any other value is a list of one.
 fn list<'a, 'i>(item: &'a Item<'i>) -> Result<Vec<&'a Item<'i>>, Problem> {
     Ok(match item.get_ref() {
         DeValue::Array(items) => items.iter().collect(),
         DeValue::String(_) => vec![item],
         other => {
-            let message = format!("a list of texts is expected here, not {}", other.type_str());
+            let message = format!("expected a list of strings, not {}", other.type_str());
             return Err(wrong(item, message));
         }
     })
@@ -349,10 +352,7 @@ fn texts(item: &Item<'_>) -> Result<Vec<String>, Problem> {
 fn table<'a>(item: &'a Item<'_>) -> Result<Table<'a>, Problem> {
     match item.get_ref() {
         DeValue::Table(members) => Ok(Table::of(item.span(), members)),
-        other => Err(wrong(
-            item,
-            format!("a table is expected here, not {}", other.type_str()),
-        )),
+        other => Err(wrong(item, format!("expected a table, not {}", other.type_str()))),
     }
 }
 
@@ -364,7 +364,7 @@ fn wrong_at(at: Range<usize>, message: String) -> Problem {
     Problem { at, message }
 }
 
-/// A table and where it stands.
+/// A table and its byte range.
 struct Table<'a> {
     at: Range<usize>,
     members: &'a DeTable<'a>,
@@ -375,7 +375,7 @@ impl<'a> Table<'a> {
         Self { at, members }
     }
 
-    /// Name, where it stands, and value of each member, in the file's order.
+    /// Returns name, byte range and value of each member, in the file's order.
     fn members(&self) -> impl Iterator<Item = (&'a str, Range<usize>, &'a Item<'a>)> + use<'a> {
         let mut members: Vec<_> = self.members.iter().collect();
         members.sort_by_key(|(name, _)| name.span().start);
@@ -399,12 +399,12 @@ impl<'a> Table<'a> {
         table(self.get(name)?)
     }
 
-    /// Fails if there is anything but these.
+    /// Fails if the table has other members.
     fn only(&self, names: &[&str]) -> Result<(), Problem> {
         match self.members().find(|(name, ..)| !names.contains(name)) {
             None => Ok(()),
             Some((name, at, _)) => {
-                let message = format!("`{name}` is not known here; there is {}", names.join(", "));
+                let message = format!("unknown key `{name}`; expected one of {}", names.join(", "));
                 Err(wrong_at(at, message))
             }
         }

@@ -1,4 +1,4 @@
-//! From a server's response to the contract's.
+//! Translates a server's response to the contract's.
 
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -6,22 +6,22 @@ use tabellion_runtime::pointer;
 
 use crate::reply::{self, Refusal, Reply, Success};
 
-/// Where a server's response has what the contract's response has, and how it tells a refusal.
+/// Sources of the contract's response in a server's, and the pattern of refusals.
 #[derive(Debug, Default)]
 pub(super) struct Mapping {
-    /// By pointer into the contract's response.
+    /// Sources, with pointers into the contract's response.
     pub(super) members: Vec<(String, Source)>,
-    /// A text that says that the call was refused, though the result is not marked as an error.
+    /// Pattern of a text that means a refusal, although the result is not marked as an error.
     pub(super) refused: Option<Regex>,
 }
 
-/// Where one value comes from.
+/// Source of one value.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) from: From,
-    /// For a list: the values of each item, by pointer into the contract's item, as pointers into the server's.
+    /// For a list: pointers into the contract's item, each with a pointer into the server's item.
     pub(super) each: Vec<(String, String)>,
-    /// For a list: reverses its order.
+    /// For a list: whether to reverse the order.
     pub(super) reversed: bool,
 }
 
@@ -33,9 +33,9 @@ pub(super) enum From {
     Json(String),
     /// `text`: the result's text, or the first group of a pattern in it.
     Text(Option<Regex>),
-    /// `lines`: the first group of a pattern, for each of the text's lines that it matches.
+    /// `lines`: the first group of a pattern, for each matching line of the text.
     Lines(Regex),
-    /// `is`: always this.
+    /// `is`: a constant.
     Is(Value),
 }
 
@@ -59,7 +59,7 @@ impl Mapping {
 
     fn refusal(&self, message: &Value) -> Option<Refusal> {
         let marked = Refusal::of(message);
-        let told = || {
+        let by_text = || {
             let text = reply::text(&message["result"]);
             let pattern = self.refused.as_ref()?;
             pattern.is_match(&text).then_some(Refusal {
@@ -67,10 +67,10 @@ impl Mapping {
                 message: text,
             })
         };
-        marked.or_else(told)
+        marked.or_else(by_text)
     }
 
-    /// The pointers to which a response has nothing.
+    /// Returns the pointers for which a response has no value.
     pub(super) fn missing(&self, message: &Value) -> Vec<String> {
         let result = &message["result"];
         let nowhere = self
@@ -127,7 +127,7 @@ impl Source {
     }
 }
 
-/// Puts `value` where `pointer` points to; makes the objects on the way.
+/// Sets the value at `pointer`, and creates the objects above it.
 fn put(object: &mut Value, pointer: &str, value: Value) {
     let mut at = object;
     for name in pointer::tokens(pointer) {

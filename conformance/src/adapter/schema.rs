@@ -1,15 +1,15 @@
-//! Whether a pointer leads anywhere in what a schema describes.
+//! Resolves JSON pointers in schemas.
 
 use serde_json::Value;
 use tabellion_runtime::pointer;
 
-/// The schema of what a pointer leads to in what `schema` describes.
+/// Returns the schema of the value at `pointer` in values that match `schema`.
 ///
 /// # Errors
-/// What is wrong with the pointer.
+/// If the pointer is invalid, or the schema has no such member.
 pub(super) fn below<'a>(schema: &'a Value, pointer: &str) -> Result<&'a Value, String> {
     if !is_pointer(pointer) {
-        return Err(format!("`{pointer}` is no JSON pointer: write it like `/a/b`"));
+        return Err(format!("`{pointer}` is not a JSON pointer; an example is `/a/b`"));
     }
     let mut at = schema;
     for name in pointer::tokens(pointer) {
@@ -27,7 +27,7 @@ pub(super) fn below<'a>(schema: &'a Value, pointer: &str) -> Result<&'a Value, S
                 known.join(", ")
             };
             return Err(format!(
-                "`{pointer}` leads nowhere: there is no `{name}`, but {there}"
+                "`{pointer}` is not in the schema: there is no `{name}`, but {there}"
             ));
         };
         at = next;
@@ -35,7 +35,7 @@ pub(super) fn below<'a>(schema: &'a Value, pointer: &str) -> Result<&'a Value, S
     Ok(at)
 }
 
-/// Whether a text is a JSON pointer (RFC 6901).
+/// Returns true if a text is a JSON pointer (RFC 6901).
 pub(super) fn is_pointer(text: &str) -> bool {
     let mut escapes = text.split('~').skip(1);
     (text.is_empty() || text.starts_with('/')) && escapes.all(|rest| rest.starts_with(['0', '1']))

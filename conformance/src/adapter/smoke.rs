@@ -1,4 +1,4 @@
-//! One call of each effect on a throw-away library: whether it is the adapter that is wrong, or the server.
+//! Calls each effect once on a temporary library, to distinguish a wrong adapter from a wrong server.
 
 use std::fmt;
 
@@ -23,32 +23,32 @@ use crate::{
     trace::Trace,
 };
 
-/// What every document holds at first.
+/// Initial content of every document.
 pub(super) const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n";
 
-/// A tool, or one effect of it, and what came of calling it.
+/// Result of one call of a tool, or of one effect of a tool.
 #[derive(Debug)]
 pub struct SmokeResult {
-    /// The contract's tool.
+    /// Tool of the contract.
     pub tool: &'static ToolSpec,
-    /// The effect.
+    /// Effect, if the tool has any.
     pub effect: Option<EffectKind>,
-    /// The server's tool that was called.
+    /// Tool of the server that was called.
     pub called: Option<String>,
-    /// What came of it.
+    /// Outcome.
     pub outcome: Outcome,
 }
 
-/// What came of a call.
+/// Outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The server did what the contract says.
+    /// The server had the effect that the contract declares.
     Works,
-    /// The adapter has nothing for it.
+    /// The adapter does not map the tool or effect.
     NotMapped,
-    /// The call, or what the response is read by, is not as the server's own list of tools or its response is.
+    /// The call does not match the server's list of tools, or the mapping does not match the server's response.
     AdapterWrong(String),
-    /// The call was as the server wants it, and it did not do it.
+    /// The server accepted the call's arguments, but did not have the effect.
     NotDone(String),
 }
 
@@ -56,15 +56,15 @@ pub enum Outcome {
 struct SmokeCall {
     tool: &'static ToolSpec,
     effect: Option<&'static Effect>,
-    /// `None` if the contract has no example to make it from.
+    /// `None` if the contract has no example for the call.
     call: Option<Call>,
     path: String,
 }
 
-/// Calls everything once that the contract has, each on a document of its own.
+/// Calls every tool and effect of the contract once, each on a document of its own.
 ///
 /// # Errors
-/// When the server does not start, or the disk or git fails.
+/// If the server does not start, or the disk or git fails.
 pub fn smoke(subject: &Subject) -> Result<Vec<SmokeResult>, Stop> {
     let tries = tries(subject);
     let documents: Vec<_> = tries.iter().map(|it| (it.path.as_str(), DOCUMENT)).collect();
@@ -90,7 +90,8 @@ pub fn smoke(subject: &Subject) -> Result<Vec<SmokeResult>, Stop> {
     Ok(done.collect())
 }
 
-/// Every effect of every tool, and the tools without one; a tool that previews has the effects of what it previews.
+/// Returns a call for every effect of every tool, and for each tool without effects. A preview has the effects of the
+/// previewed tool.
 fn tries(subject: &Subject) -> Vec<SmokeCall> {
     let mut tries = Vec::new();
     for tool in subject.contract.tools {
@@ -162,7 +163,7 @@ fn attempt(
     if let Some(pointer) = subject.adapter.missing(it.tool, &message).first() {
         let result = &message["result"];
         return Err(wrong(format!(
-            "the response has nothing for `{pointer}`; it is {result}"
+            "the response has no value for `{pointer}`: {result}"
         )));
     }
     let after = scene.read(&it.path);
@@ -177,7 +178,7 @@ fn attempt(
     judge(call, it.effect, &done.response, after.as_deref())
 }
 
-/// Whether the server offers this tool and its schema takes these arguments.
+/// Checks that the server offers the tool and that the tool's schema accepts the arguments.
 fn fits(offer: &Offer, name: &str, arguments: &Value) -> Result<(), String> {
     let Some(tool) = offer.get(name) else {
         let known: Vec<_> = offer.keys().map(|name| format!("`{name}`")).collect();
@@ -197,7 +198,7 @@ fn fits(offer: &Offer, name: &str, arguments: &Value) -> Result<(), String> {
     }
 }
 
-/// Whether the server did what the contract says, from the document.
+/// Judges from the document whether the server had the declared effect.
 fn judge(
     call: &Call,
     effect: Option<&'static Effect>,
@@ -210,12 +211,12 @@ fn judge(
             .map_err(|stop| Outcome::AdapterWrong(stop.to_string()))?;
         if read != DOCUMENT {
             return Err(Outcome::NotDone(format!(
-                "it read {read:?} where {DOCUMENT:?} is"
+                "it read {read:?} instead of {DOCUMENT:?}"
             )));
         }
     } else if after == before {
         return Err(Outcome::NotDone(
-            "it says so, but the document has not changed".to_owned(),
+            "it reports success, but the document is unchanged".to_owned(),
         ));
     }
     semantics::allowed(call, before, after).map_err(|stop| {

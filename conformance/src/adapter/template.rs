@@ -1,4 +1,4 @@
-//! Templates of arguments: JSON whose strings have holes, like `{/path}` or `{absolute}`.
+//! Templates of arguments: JSON whose strings contain holes such as `{/path}` or `{absolute}`.
 
 use serde_json::{Map, Value};
 
@@ -7,13 +7,13 @@ use super::values::Values;
 /// JSON with holes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Template {
-    /// As it is.
+    /// A constant.
     Value(Value),
-    /// A text with holes. One that is nothing but a hole takes the value as it is, text or not.
+    /// A string with holes. A string that is a single hole becomes the hole's value, of any type.
     Text(Vec<Part>),
     /// A list.
     List(Vec<Template>),
-    /// An object. A member that is nothing but a hole, for which there is no value, is left out.
+    /// An object. A member that is a single hole without a value is omitted.
     Object(Vec<(String, Template)>),
 }
 
@@ -24,24 +24,24 @@ pub(super) enum Part {
     Hole(Hole),
 }
 
-/// What a hole is filled with.
+/// Source of a hole's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Hole {
-    /// `{/a/b}`: what stands there in the request.
+    /// `{/a/b}`: the value at this pointer in the request.
     Request(String),
     /// `{library}`: the library's root.
     Library,
     /// `{absolute}`: the document's absolute path.
     Absolute,
-    /// `{old}`: a part of the document that is there once, which the call replaces.
+    /// `{old}`: a text that occurs once in the document and that the call replaces.
     Old,
-    /// `{new}`: what it is replaced with.
+    /// `{new}`: the replacement for `{old}`.
     New,
-    /// `{content}`: what the whole document is to be.
+    /// `{content}`: the whole new content of the document.
     Content,
 }
 
-/// The holes that have names.
+/// Holes with names.
 pub(super) const NAMED: [(&str, Hole); 5] = [
     ("library", Hole::Library),
     ("absolute", Hole::Absolute),
@@ -51,10 +51,10 @@ pub(super) const NAMED: [(&str, Hole); 5] = [
 ];
 
 impl Template {
-    /// The template that a string is. `{{` and `}}` stand for braces.
+    /// Parses a string as a template. `{{` and `}}` stand for braces.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of the first error.
     pub(super) fn of_text(text: &str) -> Result<Self, String> {
         let (mut parts, mut plain) = (Vec::new(), String::new());
         let mut rest = text;
@@ -69,7 +69,7 @@ impl Template {
             }
             let end = rest.find('}').filter(|_| brace == "{");
             let end = end.ok_or_else(|| {
-                format!("`{brace}` stands alone in {text:?}; write `{brace}{brace}` for a brace")
+                format!("unmatched `{brace}` in {text:?}; write `{brace}{brace}` for a brace")
             })?;
             if !plain.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut plain)));
@@ -87,7 +87,7 @@ impl Template {
         Ok(Self::Text(parts))
     }
 
-    /// The holes in it.
+    /// Returns the holes.
     pub(super) fn holes(&self) -> Vec<&Hole> {
         match self {
             Self::Value(_) => Vec::new(),
@@ -103,10 +103,10 @@ impl Template {
         }
     }
 
-    /// The JSON; `None` if it is nothing but a hole for which the request has no value.
+    /// Returns the JSON; `None` if the template is a single hole without a value.
     ///
     /// # Errors
-    /// When a value can't be had.
+    /// If a value is missing or cannot be derived.
     pub(super) fn fill(&self, values: &Values<'_>) -> Result<Option<Value>, String> {
         Ok(Some(match self {
             Self::Value(value) => value.clone(),
@@ -138,7 +138,9 @@ fn hole(name: &str) -> Result<Hole, String> {
     let named = NAMED.into_iter().find(|(known, _)| *known == name);
     named.map(|(_, hole)| hole).ok_or_else(|| {
         let known = NAMED.map(|(known, _)| format!("`{{{known}}}`")).join(", ");
-        format!("there is no value `{{{name}}}`; there is {known}, and `{{/a/pointer}}` into the request")
+        format!(
+            "there is no value `{{{name}}}`; the values are {known}, and `{{/a/pointer}}` into the request"
+        )
     })
 }
 
@@ -150,7 +152,7 @@ fn text(parts: &[Part], values: &Values<'_>) -> Result<String, String> {
             Part::Hole(hole) => match values.of(hole)? {
                 Some(Value::String(value)) => text.push_str(&value),
                 Some(value) => text.push_str(&value.to_string()),
-                None => return Err("the request lacks a value that the adapter needs".to_owned()),
+                None => return Err("the request lacks a value that the adapter uses".to_owned()),
             },
         }
     }

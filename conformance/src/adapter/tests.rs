@@ -1,4 +1,4 @@
-//! What adapters' files may say, and what becomes of calls and responses.
+//! Parsing of adapters' files, and translation of calls and responses.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::reply::Refusal;
 
-/// A file with these tools.
+/// Parses a file with these tools.
 fn parsed(tools: &str) -> Result<Arc<Mapping>, AdapterError> {
     Adapter::parse(&format!(
         "[server]\nname = \"x\"\ncontract = \"braindrive-markdown\"\n{tools}"
@@ -26,7 +26,7 @@ fn tool(name: &str) -> &'static ToolSpec {
 }
 
 #[test]
-fn a_wrong_file_says_what_is_wrong_and_in_which_line() {
+fn errors_have_a_line_and_a_description() {
     let read = |rest: &str| format!("[tools.read_markdown]\nname = \"r\"\n{rest}");
     let edit = |rest: &str| format!("[tools.edit_markdown]\nname = \"e\"\n{rest}");
     let cases = [
@@ -35,9 +35,9 @@ fn a_wrong_file_says_what_is_wrong_and_in_which_line() {
         (
             "[tools.read_markdown]\nnaem = \"r\"".into(),
             5,
-            "`naem` is not known here",
+            "unknown key `naem`",
         ),
-        ("[tools.read_markdown]\nresponse = {}".into(), 4, "has no `name`"),
+        ("[tools.read_markdown]\nresponse = {}".into(), 4, "lacks `name`"),
         (
             "[tools.read_markdown]\narguments = {}".into(),
             5,
@@ -53,14 +53,10 @@ fn a_wrong_file_says_what_is_wrong_and_in_which_line() {
             6,
             "there is no value `{pth}`",
         ),
-        (read("arguments = { path = \"{/path\" }"), 6, "stands alone"),
-        (read("arguments = { path = \"/path}\" }"), 6, "stands alone"),
-        (read("arguments = { path = \"{old}\" }"), 6, "edits nothing"),
-        (
-            read("arguments = \"{/path}\""),
-            6,
-            "a table is expected here, not string",
-        ),
+        (read("arguments = { path = \"{/path\" }"), 6, "unmatched"),
+        (read("arguments = { path = \"/path}\" }"), 6, "unmatched"),
+        (read("arguments = { path = \"{old}\" }"), 6, "does not edit"),
+        (read("arguments = \"{/path}\""), 6, "expected a table, not string"),
         (
             read("[tools.read_markdown.response]\n\n\"/conten\" = { is = 1 }"),
             8,
@@ -69,18 +65,22 @@ fn a_wrong_file_says_what_is_wrong_and_in_which_line() {
         (
             read("response = { \"content\" = { is = 1 } }"),
             6,
-            "is no JSON pointer",
+            "is not a JSON pointer",
         ),
-        (read("response = { \"/content\" = {} }"), 6, "say one of"),
+        (
+            read("response = { \"/content\" = {} }"),
+            6,
+            "give exactly one source",
+        ),
         (
             read("response = { \"/content\" = { at = \"/a\", is = 1 } }"),
             6,
-            "say one of",
+            "give exactly one source",
         ),
         (
             read("response = { \"/content\" = { at = \"a\" } }"),
             6,
-            "is no JSON pointer",
+            "is not a JSON pointer",
         ),
         (
             read("response = { \"/content\" = { text = \"x\" } }"),
@@ -90,24 +90,24 @@ fn a_wrong_file_says_what_is_wrong_and_in_which_line() {
         (
             read("response = { \"/content\" = { lines = \"(\" } }"),
             6,
-            "this pattern is wrong",
+            "invalid pattern",
         ),
         (
             read("response = { \"/content\" = { at = \"\", each = { \"/a\" = \"\" } } }"),
             6,
             "only a list",
         ),
-        (read("refused = 7"), 6, "a text is expected here, not integer"),
-        (read("append = { name = \"x\" }"), 6, "`append` is not known here"),
+        (read("refused = 7"), 6, "expected a string, not integer"),
+        (read("append = { name = \"x\" }"), 6, "unknown key `append`"),
         (edit("when = [\"append\", \"reed\"]"), 6, "no effect `reed`"),
-        (edit("append = { nam = \"x\" }"), 6, "`nam` is not known here"),
+        (edit("append = { nam = \"x\" }"), 6, "unknown key `nam`"),
         (edit("append = 1\nappend = 2"), 7, "duplicate key"),
         ("x = [".into(), 4, ""),
     ];
     for (tools, line, message) in cases {
         let error = parsed(&tools).expect_err(&tools);
         assert!(error.message.contains(message), "{tools}\n{error}");
-        // What is missing altogether has no line of its own.
+        // A missing member has no line of its own.
         assert!(error.line == line, "{tools}\n{error}");
     }
     let other = Adapter::parse("[server]\nname = \"x\"\ncontract = \"y\"\n[tools]").expect_err("no contract");
@@ -115,7 +115,7 @@ fn a_wrong_file_says_what_is_wrong_and_in_which_line() {
 }
 
 #[test]
-fn an_entry_is_for_the_tool_or_for_one_effect_of_it() {
+fn an_entry_covers_a_tool_or_one_effect() {
     let adapter = adapter(
         "[tools.edit_markdown]\nname = \"plain\"\nwhen = \"prepend\"\n[tools.edit_markdown.append]\nname = \"own\"\n\
          [tools.preview_markdown_change.append]\nname = \"shows\"\n",
@@ -215,7 +215,7 @@ fn arguments_are_filled_from_the_request_and_the_disk() {
 }
 
 #[test]
-fn what_a_request_lacks_is_left_out_and_what_the_disk_lacks_can_not_be_called() {
+fn missing_arguments_are_omitted_and_missing_documents_are_errors() {
     let list = adapter(
         "[tools.list_markdown_files]\nname = \"l\"\narguments = { path = \"{absolute}\", all = \"{/recursive}\" }",
     );
@@ -238,7 +238,7 @@ fn what_a_request_lacks_is_left_out_and_what_the_disk_lacks_can_not_be_called() 
 }
 
 #[test]
-fn responses_come_in_the_contracts_shape() {
+fn responses_are_translated_to_the_contracts_shape() {
     let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
     let cases = [
         (
@@ -298,7 +298,7 @@ fn responses_come_in_the_contracts_shape() {
 }
 
 #[test]
-fn what_a_server_says_is_believed() {
+fn a_pattern_of_refusals_overrides_success() {
     let adapter = adapter(
         "[tools.read_markdown]\nname = \"t\"\nrefused = \"^Error\"\nresponse = { \"/content\" = { json = \"/c\" } }",
     );
@@ -322,7 +322,7 @@ fn what_a_server_says_is_believed() {
         reply(json!({ "error": { "code": -1, "message": "no" } })),
         refused(Some(-1), "no")
     );
-    // A success that does not say all is a success; only the adapter's author is told.
+    // A success without some values is still a success; only `missing` reports them to the adapter's author.
     let thin = json!({ "result": { "content": [] } });
     assert_eq!(
         reply(thin.clone()).done().map(|done| done.response.clone()),
@@ -332,7 +332,7 @@ fn what_a_server_says_is_believed() {
 }
 
 #[test]
-fn the_adapters_that_are_shipped_can_be_read() {
+fn the_adapters_in_the_tree_are_valid() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters");
     let files = fs::read_dir(folder)
         .expect("adapters")

@@ -1,4 +1,4 @@
-//! The values that templates are filled with: from the request, and worked out from the document on the disk.
+//! Values for templates, from the request and derived from the document on the disk.
 
 use std::{ops::Range, path::Path};
 
@@ -12,7 +12,7 @@ use crate::{
     semantics::{self, Change, Impossible},
 };
 
-/// The values of one request.
+/// Values of one request.
 #[derive(Debug)]
 pub(super) struct Values<'a> {
     tool: &'static ToolSpec,
@@ -20,7 +20,7 @@ pub(super) struct Values<'a> {
     root: &'a Path,
 }
 
-/// A document's change as a search and its replacement, and as a whole.
+/// A document's change: a text, its replacement, and the whole new content.
 #[derive(Debug, PartialEq, Eq)]
 struct Edit {
     old: String,
@@ -29,21 +29,21 @@ struct Edit {
 }
 
 impl<'a> Values<'a> {
-    /// The values of a request of `tool`, for the library at `root`.
+    /// Creates the values of a request of `tool`, for the library at `root`.
     pub(super) fn new(tool: &'static ToolSpec, request: &'a Value, root: &'a Path) -> Self {
         Self { tool, request, root }
     }
 
-    /// What a hole is filled with; `None` if the request has nothing for it.
+    /// Returns the value for a hole; `None` if the request has none.
     ///
     /// # Errors
-    /// When it can't be worked out, because there is no such document or no such part of it.
+    /// If the value cannot be derived, because the document or the section does not exist.
     pub(super) fn of(&self, hole: &Hole) -> Result<Option<Value>, String> {
         Ok(Some(match hole {
             Hole::Request(pointer) => return Ok(self.request.pointer(pointer).cloned()),
             Hole::Library => self.root.to_string_lossy().into(),
             Hole::Absolute => match self.tool.path.and_then(|at| self.request.pointer(at)) {
-                // The library itself is the root, not a folder without a name in it.
+                // An empty path is the library itself; `join` would add a slash.
                 Some(Value::String(path)) if path.is_empty() => self.root.to_string_lossy().into(),
                 Some(Value::String(path)) => self.root.join(path).to_string_lossy().into(),
                 other => return Ok(other.cloned()),
@@ -64,10 +64,14 @@ impl<'a> Values<'a> {
             .join(self.tool.path_of(self.request).unwrap_or_default());
         let before = ledger::bytes(&path);
         let change = semantics::change(&call, before.as_deref()).map_err(|impossible| match impossible {
-            Impossible::NoDocument => "there is no such document to work out the edit from",
-            Impossible::NoText => "the document is no text to work out the edit from",
-            Impossible::NoSection(_) => "there is no one such heading to work out the edit from",
-            Impossible::NotDeclared => "the contract does not say what this request does",
+            Impossible::NoDocument => "the edit cannot be derived: the document does not exist",
+            Impossible::NoText => "the edit cannot be derived: the document is not UTF-8",
+            Impossible::NoSection(_) => {
+                "the edit cannot be derived: the heading does not exist or is ambiguous"
+            }
+            Impossible::NotDeclared => {
+                "the edit cannot be derived: the contract declares no effect for this request"
+            }
         })?;
         let kind = self.tool.effect(self.request).map(|effect| effect.kind);
         let from_end = !matches!(kind, Some(EffectKind::Prepend | EffectKind::InsertBefore));
@@ -75,12 +79,12 @@ impl<'a> Values<'a> {
     }
 }
 
-/// The edit that a change is. Where only something comes, `old` is what stands before it, or after it if not `from_end`:
-/// as many lines as it takes until it is there once.
+/// Returns a change as an edit. If the change only inserts text, `old` is the text before it if `from_end`, else the
+/// text after it: as many lines as needed to occur exactly once.
 fn edit(before: &[u8], change: &Change, from_end: bool) -> Result<Edit, String> {
     let text = |bytes: &[u8]| {
         String::from_utf8(bytes.to_vec())
-            .map_err(|_| "the document is no text to work out the edit from".to_owned())
+            .map_err(|_| "the edit cannot be derived: the document is not UTF-8".to_owned())
     };
     let before = text(before)?;
     let (at, comes) = match change {
@@ -102,7 +106,7 @@ fn edit(before: &[u8], change: &Change, from_end: bool) -> Result<Edit, String> 
     })
 }
 
-/// `comes`, with a line ending where it would stand on a line with something else.
+/// Returns `comes` with line endings where it would share a line with other text.
 fn with_line_endings(before: &str, at: &Range<usize>, comes: &str) -> String {
     let ending = if before.contains("\r\n") { "\r\n" } else { "\n" };
     let glued = |text: &str| !text.is_empty() && !text.ends_with('\n');
@@ -120,7 +124,8 @@ fn with_line_endings(before: &str, at: &Range<usize>, comes: &str) -> String {
     [ahead, comes, behind].concat()
 }
 
-/// The range around `at` that is there once: whole lines more, at the end that `from_end` says, or else at the other one.
+/// Extends `at` by whole lines to a range whose text occurs once: on the side given by `from_end`, or else on the other
+/// side.
 fn unique(before: &str, at: &Range<usize>, from_end: bool) -> Option<Range<usize>> {
     let earlier = || lines_before(before, at.start).map(|start| start..at.end);
     let later = || lines_after(before, at.end).map(|end| at.start..end);
@@ -137,7 +142,7 @@ fn unique(before: &str, at: &Range<usize>, from_end: bool) -> Option<Range<usize
     ways.find(once)
 }
 
-/// Whether no second occurrence begins within the first.
+/// Returns true if `text` occurs exactly once, counting overlapping occurrences.
 fn overlapping_once(before: &str, text: &str) -> bool {
     let Some(first) = before.find(text) else {
         return false;
@@ -146,7 +151,7 @@ fn overlapping_once(before: &str, text: &str) -> bool {
     before.get(next..).is_none_or(|rest| !rest.contains(text))
 }
 
-/// Where the lines before `at` begin, the nearest first.
+/// Returns the starts of the lines before `at`, the nearest first.
 fn lines_before(text: &str, at: usize) -> impl Iterator<Item = usize> {
     let mut at = at;
     std::iter::from_fn(move || {
@@ -156,7 +161,7 @@ fn lines_before(text: &str, at: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Where the lines after `at` end, the nearest first.
+/// Returns the ends of the lines after `at`, the nearest first.
 fn lines_after(text: &str, at: usize) -> impl Iterator<Item = usize> {
     let mut at = at;
     text[at..].split_inclusive('\n').map(move |line| {
@@ -179,9 +184,9 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_replaces_lines_that_are_there_once() {
+    fn an_edit_replaces_lines_that_occur_once() {
         let cases = [
-            // An appending takes as many last lines as it takes.
+            // An append uses as many last lines as are needed.
             ("a\nb\n", 4..4, "c\n", true, ["b\n", "b\nc\n", "a\nb\nc\n"]),
             (
                 "a\nb\na\n",
@@ -192,7 +197,7 @@ mod tests {
             ),
             ("a", 1..1, "c", true, ["a", "a\nc", "a\nc"]),
             ("a\r\nb", 4..4, "c", true, ["b", "b\r\nc", "a\r\nb\r\nc"]),
-            // Blank lines alone are no place.
+            // Blank lines alone do not identify a position.
             (
                 "a\n\n\n",
                 4..4,
@@ -200,10 +205,10 @@ mod tests {
                 true,
                 ["a\n\n\n", "a\n\n\nc\n", "a\n\n\nc\n"],
             ),
-            // A prepending takes the first ones.
+            // A prepend uses the first lines.
             ("a\nb\n", 0..0, "c\n", false, ["a\n", "c\na\n", "c\na\nb\n"]),
             ("a\nb\n", 0..0, "c", false, ["a\n", "c\na\n", "c\na\nb\n"]),
-            // A section is replaced as it is.
+            // A unique section is replaced as a whole.
             (
                 "# A\n## B\nb\n# C\n",
                 4..11,
@@ -211,7 +216,7 @@ mod tests {
                 true,
                 ["## B\nb\n", "## D\n", "# A\n## D\n# C\n"],
             ),
-            // Where one that reads the same stands elsewhere, with what is before it.
+            // A section that occurs twice is replaced together with the text before it.
             (
                 "# A\nx\n# A\nx\n",
                 6..12,
@@ -226,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_document_has_no_place_for_an_edit() {
+    fn an_empty_document_has_no_text_for_an_edit() {
         let change = Change::Splice(0..0, b"c".to_vec());
         assert!(edit(b"", &change, true).is_err());
     }

@@ -1,4 +1,4 @@
-//! `explain`: prints what a check is about.
+//! `explain`: prints what a check requires, why, and how it is tested.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use anstyle::Style;
 use super::{Trouble, run::print};
 use crate::{check::Severity, checks, contracts::CONTRACTS, exit};
 
-/// The width at which text is wrapped.
+/// Column at which text is wrapped.
 const MAX_WIDTH: usize = 88;
 
-/// Which check.
+/// Selection of a check.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The check's id, as `list` prints it
@@ -46,7 +46,7 @@ pub(super) fn explain(arguments: &Arguments) -> Result<u8, Trouble> {
     Ok(exit::PASSED)
 }
 
-/// Text in lines that are not too long.
+/// Returns text wrapped at [`MAX_WIDTH`].
 fn wrapped(text: &str) -> String {
     let (mut lines, mut width) = (String::new(), 0);
     for word in text.split_whitespace() {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_not_too_long() {
+    fn lines_are_wrapped() {
         let text = wrapped(&"word ".repeat(50));
         assert!(text.lines().all(|line| line.len() <= MAX_WIDTH), "{text}");
         assert_eq!(text.split_whitespace().count(), 50);

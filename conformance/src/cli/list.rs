@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Trouble, run::print};
 use crate::{check::Severity, checks, contracts, exit};
 
-/// Which checks to print, and how.
+/// Selection of the checks, and output format.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Only those that judge this contract

@@ -1,4 +1,4 @@
-//! The command line: what is asked for, and what is printed. A file for each subcommand.
+//! The command line, with a file for each subcommand.
 
 mod explain;
 mod list;

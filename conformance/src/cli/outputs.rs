@@ -1,4 +1,4 @@
-//! Reports in files.
+//! Writes reports to files.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 use super::Trouble;
 use crate::report::{Report, badge, compare::Comparison, html, junit, markdown};
 
-/// Where to write which format.
+/// Files to write, by format.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Reports")]
 pub(super) struct Outputs {
@@ -27,7 +27,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// Writes what is asked for about reports of one contract.
+    /// Writes the requested formats of reports of one contract.
     pub(super) fn write(&self, reports: &[Report]) -> Result<(), Trouble> {
         let comparison = Comparison::of(reports)?;
         write(self.markdown.as_deref(), || Ok(markdown::markdown(&comparison)))?;
@@ -42,7 +42,7 @@ impl Outputs {
         write(self.badge.as_deref(), || Ok(badge::badge(only()?)))
     }
 
-    /// Whether anything is asked for.
+    /// Returns true if no format is requested.
     pub(super) fn is_empty(&self) -> bool {
         let Self {
             junit,
@@ -54,7 +54,7 @@ impl Outputs {
     }
 }
 
-/// Writes a file, if one is asked for.
+/// Writes a file, if requested.
 pub(super) fn write(
     file: Option<&Path>,
     text: impl FnOnce() -> Result<String, Trouble>,

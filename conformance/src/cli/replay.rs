@@ -1,4 +1,4 @@
-//! `replay`: tries a saved case again.
+//! `replay`: runs a saved case again.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,11 @@ use crate::{
     exit,
     judgement::{Failure, Stop},
     probe,
-    replay::Saved,
+    replay::SavedCase,
     report::{Witness, terminal},
 };
 
-/// Which case, and against which server.
+/// SavedCase case and server.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// A file written by `run --save`
@@ -22,7 +22,8 @@ pub(super) struct Arguments {
 
 pub(super) fn replay(arguments: &Arguments) -> Result<u8, Trouble> {
     let name = arguments.file.display();
-    let saved = Saved::parse(&super::read(&arguments.file)?).map_err(|error| format!("`{name}`: {error}"))?;
+    let saved =
+        SavedCase::parse(&super::read(&arguments.file)?).map_err(|error| format!("`{name}`: {error}"))?;
     saved.check().map_err(|error| format!("`{name}`: {error}"))?;
     let subject = arguments.server.subject(Some(saved.contract_id()))?;
     probe::probe(&subject).map_err(Trouble::Harness)?;
@@ -33,7 +34,7 @@ pub(super) fn replay(arguments: &Arguments) -> Result<u8, Trouble> {
         Err(Stop::Fail(failure)) => (Some(*failure), "it still fails".to_owned(), exit::BROKEN),
         Err(Stop::Harness(why)) => return Err(Trouble::Harness(format!("`{name}`: {why}"))),
         Err(Stop::NotTestable(why) | Stop::NotApplicable(why)) => {
-            (None, format!("it can't be tried: {why}"), exit::BROKEN)
+            (None, format!("it cannot run: {why}"), exit::BROKEN)
         }
     };
     let witness = Witness {

@@ -1,14 +1,14 @@
-//! `report`: shows reports that were written before.
+//! `report`: shows saved reports.
 
 use std::path::PathBuf;
 
 use super::{Trouble, outputs::Outputs, run::print};
 use crate::{
     exit,
-    report::{Report, terminal, terminal::With},
+    report::{Report, terminal, terminal::Extras},
 };
 
-/// Which reports, and in which formats.
+/// Reports and formats.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Files written by `run --json`, one for each server
@@ -30,9 +30,9 @@ pub(super) fn report(arguments: &Arguments) -> Result<u8, Trouble> {
     arguments.outputs.write(&reports)?;
     if arguments.outputs.is_empty() {
         for report in &reports {
-            let with = With {
+            let with = Extras {
                 quiet: arguments.quiet,
-                ..With::default()
+                ..Extras::default()
             };
             print(&terminal::whole(report, with))?;
         }

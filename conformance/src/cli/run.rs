@@ -1,4 +1,4 @@
-//! `run`: tries a server.
+//! `run`: runs the checks against a server.
 
 use std::{io::Write, num::NonZero, path::PathBuf, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
     report::{
         Report, Standing,
         progress::Progress,
-        terminal::{self, Again, With},
+        terminal::{self, Extras, RerunCommand},
     },
     run::{self, Options},
 };
@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     let mut subject = arguments.server.subject(None)?;
     let mut options = arguments.options()?;
     if run::selected(&subject, &options).next().is_none() {
-        return Err(Trouble::Usage("no check is left to run".to_owned()));
+        return Err(Trouble::Usage("no check is selected".to_owned()));
     }
     let ServerInfo { eras, identity } = probe::probe(&subject).map_err(Trouble::Harness)?;
     if options.eras.is_empty() {
@@ -82,16 +82,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     }
     subject.era = options.eras.last().copied().unwrap_or(subject.era);
     if subject.launch.running().is_some() {
-        // It serves one folder.
+        // An external server serves one folder.
         options.jobs = 1;
     }
-    arguments.server.look(&subject)?;
+    arguments.server.report_missing_tools(&subject)?;
     let progress = Progress::new(arguments.quiet, run::plan(&subject, &options).len());
     let mut report = run::run(&subject, &options, &progress);
     report.server.identity = identity.map(|it| format!("{} {}", it.name, it.version).trim_end().to_owned());
     let outdated = options.known.outdated(&report);
     let again = arguments.again();
-    let with = With {
+    let with = Extras {
         quiet: arguments.quiet,
         again: Some(&again),
         saved: arguments.save.as_deref(),
@@ -134,8 +134,8 @@ impl Arguments {
         })
     }
 
-    /// How to run the same again.
-    fn again(&self) -> Again {
+    /// Returns the command line that repeats the run.
+    fn again(&self) -> RerunCommand {
         let mut what = Vec::new();
         if self.profile == Profile::Full {
             what.push("--profile full".to_owned());
@@ -145,7 +145,7 @@ impl Arguments {
         }
         what.push(format!("--seed {}", self.seed));
         let (options, command) = self.server.again();
-        Again {
+        RerunCommand {
             what,
             options,
             command,
@@ -170,7 +170,7 @@ impl Arguments {
     }
 }
 
-/// Prints text with colours, where a person looks.
+/// Prints text, with colours if standard output is a terminal.
 pub(super) fn print(text: &str) -> Result<(), Trouble> {
     let mut out = anstream::stdout().lock();
     let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());

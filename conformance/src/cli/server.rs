@@ -11,7 +11,7 @@ use crate::{
     era::Era,
     http::Url,
     judgement::Stop,
-    launch::{Launch, Reach, Running},
+    launch::{ExternalServer, Launch, Reach},
     probe::{self, Identity, ServerInfo},
     subject::Subject,
 };
@@ -58,7 +58,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// The server, held to its contract or, if none is named, to `other`.
+    /// Returns the server as a subject of its contract; `other` is the default contract.
     pub(super) fn subject(&self, other: Option<&str>) -> Result<Subject, Trouble> {
         let mapping = self.mapping()?;
         let theirs = mapping.as_ref().map(|mapping| &mapping.server);
@@ -76,7 +76,7 @@ impl Server {
             ..Launch::of(command)
         };
         let program = match (&launch.reach, launch.command.first()) {
-            (Reach::Running(_), _) => self.url.clone().unwrap_or_default(),
+            (Reach::External(_), _) => self.url.clone().unwrap_or_default(),
             (_, Some(program)) => program.clone(),
             (_, None) => {
                 return Err(Trouble::Usage(
@@ -88,7 +88,7 @@ impl Server {
             Some(mapping) => self.adapted(mapping, other)?,
             None => self.contract(other)?,
         };
-        told_all(&launch, contract)?;
+        check_placeholders(&launch, contract)?;
         let named = theirs.map_or(program, |server| server.name.clone());
         Ok(Subject {
             name: self.name.clone().unwrap_or(named),
@@ -100,12 +100,12 @@ impl Server {
         })
     }
 
-    /// How the server is spoken to.
+    /// Returns the transport.
     fn reach(&self) -> Result<Reach, Trouble> {
         Ok(match (&self.url, &self.library, &self.reset) {
             (None, ..) => Reach::Lines,
             (Some(url), Some(library), Some(reset)) => {
-                Reach::Running(Running::new(Url::parse(url)?, library, reset.clone())?)
+                Reach::External(ExternalServer::new(Url::parse(url)?, library, reset.clone())?)
             }
             (Some(url), ..) => {
                 Url::parse(&url.replace("{port}", "1"))?;
@@ -114,7 +114,7 @@ impl Server {
         })
     }
 
-    /// The server, after it has been seen to be one, in the newest era that it speaks; and what it calls itself.
+    /// Probes the server; returns it in its newest era, with its identity.
     pub(super) fn probed(&self) -> Result<(Subject, Option<Identity>), Trouble> {
         let mut subject = self.subject(None)?;
         let ServerInfo { eras, identity } = probe::probe(&subject).map_err(Trouble::Harness)?;
@@ -122,12 +122,12 @@ impl Server {
         Ok((subject, identity))
     }
 
-    /// Whether it is said here what reports call it.
+    /// Returns true if the options name the server.
     pub(super) fn is_named(&self) -> bool {
         self.name.is_some() || self.adapter.is_some()
     }
 
-    /// What the adapter's file says, if there is one.
+    /// Parses the adapter's file, if given.
     fn mapping(&self) -> Result<Option<Arc<Mapping>>, Trouble> {
         let Some(file) = &self.adapter else {
             return Ok(None);
@@ -138,27 +138,27 @@ impl Server {
         ))
     }
 
-    /// The adapter's contract, which must be the one that is asked for.
+    /// Returns the adapter's contract, which must be the requested one.
     fn adapted(&self, mapping: &Mapping, other: Option<&str>) -> Result<&'static ContractSpec, Trouble> {
         let contract = mapping.contract;
         match self.contract.as_deref().or(other) {
-            Some(asked) if asked != contract.id => Err(Trouble::Usage(format!(
-                "the adapter is for the contract `{}`, not for `{asked}`",
+            Some(requested) if requested != contract.id => Err(Trouble::Usage(format!(
+                "the adapter is for the contract `{}`, not for `{requested}`",
                 contract.id
             ))),
             _ => Ok(contract),
         }
     }
 
-    /// Says which tools the server lacks of those that it is to have, before anything is tried.
+    /// Prints which required tools the server lacks, before the run.
     ///
     /// # Errors
-    /// If it has none of them: then there is nothing to try.
-    pub(super) fn look(&self, subject: &Subject) -> Result<(), Trouble> {
+    /// If the server has none of them.
+    pub(super) fn report_missing_tools(&self, subject: &Subject) -> Result<(), Trouble> {
         let lacking = match offer::lacking(subject) {
             Ok(lacking) => lacking,
             Err(Stop::Harness(why)) => return Err(Trouble::Harness(why)),
-            // Checks will say so better.
+            // The checks report this in more detail.
             Err(_) => return Ok(()),
         };
         if lacking.names.is_empty() {
@@ -166,7 +166,7 @@ impl Server {
         }
         let found = lacking.all - lacking.names.len();
         let (all, names) = (lacking.all, lacking.names.join(", "));
-        let said = if self.adapter.is_some() {
+        let message = if self.adapter.is_some() {
             format!(
                 "of the {all} tools that the adapter names, the server has {found}; it lacks {names}. For details:\n\n    {}\n",
                 self.line("smoke")
@@ -181,9 +181,9 @@ impl Server {
             )
         };
         if found == 0 {
-            return Err(Trouble::Usage(said));
+            return Err(Trouble::Usage(message));
         }
-        eprintln!("note: {said}");
+        eprintln!("note: {message}");
         Ok(())
     }
 
@@ -194,7 +194,7 @@ impl Server {
         }
     }
 
-    /// The command line of another subcommand about the same server.
+    /// Returns the command line of another subcommand for the same server.
     fn line(&self, subcommand: &str) -> String {
         let (options, command) = self.again();
         let mut words = vec![format!("tabellion-conformance {subcommand}")];
@@ -205,8 +205,8 @@ impl Server {
         words.join(" ")
     }
 
-    /// The options and the command, as they are to be written to start the same server again; what variables hold may be
-    /// secret and is not said.
+    /// Returns the options and the command that start the same server again. Omits the values of variables, which may
+    /// be secret.
     pub(super) fn again(&self) -> (Vec<String>, String) {
         let mut options = Vec::new();
         if let Some(contract) = &self.contract {
@@ -240,21 +240,21 @@ impl Server {
     }
 }
 
-/// Whether a server that we start is told what it has to know.
-fn told_all(launch: &Launch, contract: &ContractSpec) -> Result<(), Trouble> {
+/// Checks that the command contains the required placeholders.
+fn check_placeholders(launch: &Launch, contract: &ContractSpec) -> Result<(), Trouble> {
     if launch.running().is_some() {
         return Ok(());
     }
     let command = launch.command.join(" ");
     if !launch.names_library() {
         return Err(Trouble::Usage(format!(
-            "the server is not told which library to serve; put `{{library}}` into the command, as in \
+            "the command does not name the library; put `{{library}}` into the command, as in \
              `-- {command} {{library}}`, or into `--env` or `--dir`"
         )));
     }
     if contract.document && !launch.names("{document}") {
         return Err(Trouble::Usage(format!(
-            "`{}` is about one document, and the server is not told which; put `{{document}}`, its path in the library, into \
+            "`{}` is about one document, which the command does not name; put `{{document}}`, its path in the library, into \
              the command, as in `-- {command} --document {{document}}`, or into `--env`",
             contract.id
         )));
@@ -271,7 +271,7 @@ fn told_all(launch: &Launch, contract: &ContractSpec) -> Result<(), Trouble> {
     }
 }
 
-/// An argument as a shell reads it.
+/// Quotes an argument for a shell.
 pub(super) fn quoted(argument: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:=@%+,{}".contains(it);
     if !argument.is_empty() && argument.chars().all(is_plain) {
@@ -284,6 +284,6 @@ pub(super) fn quoted(argument: &str) -> String {
 fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("it must be NAME=VALUE".to_owned()),
+        _ => Err("expected NAME=VALUE".to_owned()),
     }
 }

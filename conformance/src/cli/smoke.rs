@@ -1,4 +1,4 @@
-//! `smoke`: tells a wrong adapter from a wrong server.
+//! `smoke`: calls each tool once, to distinguish a wrong adapter from a wrong server.
 
 use super::{Trouble, server::Server};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     judgement::Stop,
 };
 
-/// Which server.
+/// Selection of a server.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]

@@ -3,7 +3,7 @@
 use super::{Trouble, server::Server};
 use crate::{adapter::guess, exit};
 
-/// Which server.
+/// Selection of a server.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]

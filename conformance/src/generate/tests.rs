@@ -1,4 +1,4 @@
-//! What is made is what the schema says, for every contract and for keywords that no contract has yet.
+//! Inputs for every contract, and for keywords that no contract uses yet.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ fn every_rule_of_every_contract_is_broken_by_some_input() {
                 rule.id
             );
         }
-        // Arguments are always an object, so that the outermost type can't be broken.
+        // Arguments are always an object, so the outermost type cannot be violated.
         for (keyword, unbreakable) in [
             ("type", 1),
             ("required", 0),
@@ -53,7 +53,7 @@ fn every_rule_of_every_contract_is_broken_by_some_input() {
     }
 }
 
-/// The judged inputs that are made from one example: `+` and the arguments of a valid one, `-` of an invalid one.
+/// Returns the inputs generated from one example: `+` and the arguments of a valid one, `-` of an invalid one.
 fn made(schema: Value, example: Value) -> HashSet<String> {
     let validator = build(&schema).unwrap();
     let example = Input {
@@ -144,7 +144,7 @@ fn keywords_have_inputs_on_both_sides() {
 }
 
 #[test]
-fn optional_members_are_left_out_and_put_in() {
+fn optional_members_are_removed_and_added() {
     let schema = json!({
         "type": "object",
         "properties": { "a": { "type": "string" }, "b": { "type": "object", "properties": { "c": { "enum": [1, 2] } } } },

@@ -9,14 +9,14 @@ use std::{
 #[derive(Debug)]
 pub struct Events<R> {
     stream: R,
-    /// The id of the last event that had one, for a client that asks for what follows it.
+    /// Id of the last event with an id, for resuming the stream.
     pub last_id: Option<String>,
-    /// How long the server wants a client to wait before it asks again.
+    /// Delay that the server requests before a reconnection.
     pub retry: Option<Duration>,
 }
 
 impl<R: BufRead> Events<R> {
-    /// Those of this stream.
+    /// Reads the events of this stream.
     pub fn of(stream: R) -> Self {
         Self {
             stream,
@@ -25,10 +25,11 @@ impl<R: BufRead> Events<R> {
         }
     }
 
-    /// The data of the next message that has any, or nothing at the end of the stream. Events of other types are left out.
+    /// Returns the data of the next message that has any, or `None` at the end of the stream. Skips events of other
+    /// types.
     ///
     /// # Errors
-    /// When the stream breaks off. An event that is not ended by an empty line is none.
+    /// If the stream breaks. An event without a final empty line is dropped.
     pub fn next_data(&mut self) -> io::Result<Option<String>> {
         let (mut data, mut is_message) = (String::new(), true);
         let mut line = Vec::new();
@@ -58,7 +59,7 @@ impl<R: BufRead> Events<R> {
                 "event" => is_message = matches!(value, "" | "message"),
                 "id" if !value.contains('\0') => self.last_id = Some(value.to_owned()),
                 "retry" => self.retry = value.parse().ok().map(Duration::from_millis),
-                // A comment keeps the connection open.
+                // A comment, which only keeps the connection open.
                 _ => {}
             }
         }
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_told_from_the_rest() {
+    fn only_messages_are_returned() {
         let stream = "id: 1\nretry: 50\ndata:\n\n: a comment\n\nevent: message\r\nid: 2\r\ndata: {\"a\":\r\ndata:1}\r\n\r\n\
                       event: ping\ndata: {}\n\ndata: []\n\ndata: cut off";
         let mut events = Events::of(stream.as_bytes());

@@ -1,7 +1,7 @@
-//! HTTP/1.1 from the client's side, as it is: a connection for each request, nothing followed, nothing tried again.
+//! A minimal HTTP/1.1 client: one connection per request, no redirects, no retries.
 //!
-//! A client that is made for use hides what a server says wrongly, and may send a request twice; this one must do neither.
-//! It is for a server on this machine or behind a tunnel: there is no TLS.
+//! General HTTP clients hide a server's errors and may repeat a request; this one does neither. It has no TLS: the
+//! server is on this machine or behind a tunnel.
 
 pub mod events;
 mod url;
@@ -14,22 +14,22 @@ use std::{
 
 pub use url::Url;
 
-/// The longest header or chunk line; the number of headers is limited to this in kilobytes.
+/// Length of the longest header or chunk line, in bytes. The number of headers is limited to a 1024th of it.
 const MAX_LINE_BYTES: u64 = 64 << 10;
 
-/// What is sent. `Host`, `Content-Length` and `Connection` are added, unless they are given.
+/// A request. `Host`, `Content-Length` and `Connection` are added unless given.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// GET, POST, …
+    /// Method, such as GET.
     pub method: &'static str,
     /// Names and values.
     pub headers: Vec<(String, String)>,
-    /// The body's bytes; an empty one is not announced.
+    /// Body; without `Content-Length` if empty.
     pub body: Vec<u8>,
 }
 
 impl Request {
-    /// A request with nothing more than a method.
+    /// Creates a request without headers and body.
     pub fn new(method: &'static str) -> Self {
         Self {
             method,
@@ -38,7 +38,7 @@ impl Request {
         }
     }
 
-    /// With one more header, which takes the place of any of that name.
+    /// Sets a header, and replaces one with the same name.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self = self.without(name);
@@ -46,17 +46,17 @@ impl Request {
         self
     }
 
-    /// Without this header.
+    /// Removes a header.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(it, _)| !it.eq_ignore_ascii_case(name));
         self
     }
 
-    /// Sends it, and reads up to the body of the response.
+    /// Sends the request, and reads the response up to its body.
     ///
     /// # Errors
-    /// When there is no connection, or no response within `patience` of the last byte.
+    /// If the connection fails, or the response pauses for longer than `patience`.
     pub fn send(&self, url: &Url, patience: Duration) -> io::Result<Response> {
         let mut stream = TcpStream::connect((&*url.host, url.port))?;
         stream.set_nodelay(true)?;
@@ -73,7 +73,7 @@ impl Request {
 
     fn write(&self, url: &Url, stream: &mut TcpStream) -> io::Result<()> {
         let mut head = format!("{} {} HTTP/1.1\r\n", self.method, url.path);
-        let mut say = |name: &str, value: &str| {
+        let mut add = |name: &str, value: &str| {
             head.push_str(name);
             head.push_str(": ");
             head.push_str(value);
@@ -81,35 +81,35 @@ impl Request {
         };
         let is_given = |name: &str| self.headers.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
         if !is_given("Host") {
-            say("Host", &url.authority());
+            add("Host", &url.authority());
         }
         if !is_given("Connection") {
-            say("Connection", "close");
+            add("Connection", "close");
         }
         if !self.body.is_empty() && !is_given("Content-Length") {
-            say("Content-Length", &self.body.len().to_string());
+            add("Content-Length", &self.body.len().to_string());
         }
         for (name, value) in &self.headers {
-            say(name, value);
+            add(name, value);
         }
         head.push_str("\r\n");
         let mut head = head.into_bytes();
-        // In one packet, where it fits into one.
+        // One write, so that a small request is one packet.
         head.extend_from_slice(&self.body);
         stream.write_all(&head)
     }
 }
 
-/// What came back, up to the body.
+/// A response, up to the body.
 #[derive(Debug)]
 pub struct Response {
-    /// 200, 404, …
+    /// Status, such as 200.
     pub status: u16,
-    /// What stands behind the status.
+    /// Reason phrase.
     pub reason: String,
     /// Names and values, in order.
     pub headers: Vec<(String, String)>,
-    /// The body, which has not been read yet.
+    /// Body, not yet read.
     pub body: BufReader<Body>,
 }
 
@@ -126,7 +126,7 @@ impl Response {
             };
             let reason = words.next().unwrap_or_default().to_owned();
             let headers = headers(&mut stream)?;
-            // What comes before the response proper says only that one is to come.
+            // Interim responses only announce the final one.
             if (100..200).contains(&status) {
                 continue;
             }
@@ -141,31 +141,31 @@ impl Response {
         }
     }
 
-    /// The value of the first header of this name.
+    /// Returns the value of the first header with this name.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();
         let found = headers.find(|(it, _)| it.eq_ignore_ascii_case(name))?;
         Some(&found.1)
     }
 
-    /// The media type, without parameters and in small letters.
+    /// Returns the media type in lower case, without parameters.
     pub fn media_type(&self) -> String {
         let whole = self.header("Content-Type").unwrap_or_default();
         let plain = whole.split(';').next().unwrap_or_default();
         plain.trim().to_ascii_lowercase()
     }
 
-    /// Status and reason, for people.
+    /// Returns status and reason, for people.
     pub fn title(&self) -> String {
         format!("HTTP {} {}", self.status, self.reason)
             .trim_end()
             .to_owned()
     }
 
-    /// All of the body.
+    /// Reads the whole body.
     ///
     /// # Errors
-    /// When it ends too early, or does not go on.
+    /// If the body is truncated or stalls.
     pub fn bytes(&mut self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.body.read_to_end(&mut bytes)?;
@@ -173,7 +173,7 @@ impl Response {
     }
 }
 
-/// The body of a response, as it comes.
+/// Body of a response, as a stream.
 #[derive(Debug)]
 pub struct Body {
     stream: BufReader<TcpStream>,
@@ -182,13 +182,13 @@ pub struct Body {
 
 #[derive(Debug, Clone, Copy)]
 enum Framing {
-    /// So many bytes are to come.
+    /// This many bytes remain.
     Length(u64),
-    /// So many of the chunk that is being read.
+    /// This many bytes of the current chunk remain.
     Chunk(u64),
-    /// The first chunk is to come.
+    /// The first chunk has not begun.
     Chunks,
-    /// Whatever comes before the connection ends.
+    /// The body ends with the connection.
     UntilEnd,
 }
 
@@ -246,7 +246,7 @@ impl Read for Body {
     }
 }
 
-/// The head of the next chunk; the last one is followed by headers that say nothing here.
+/// Reads the head of the next chunk. Skips the trailers after the last one.
 fn next_chunk(stream: &mut BufReader<TcpStream>) -> io::Result<Framing> {
     let head = line(stream)?;
     let size = head.split(';').next().unwrap_or_default().trim();
@@ -275,7 +275,7 @@ fn headers(stream: &mut impl BufRead) -> io::Result<Vec<(String, String)>> {
     }
 }
 
-/// A line, without its end.
+/// Reads a line, without its line ending.
 fn line(stream: &mut impl BufRead) -> io::Result<String> {
     let mut line = Vec::new();
     stream.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
@@ -289,7 +289,7 @@ fn line(stream: &mut impl BufRead) -> io::Result<String> {
 fn malformed(what: &str, found: &str) -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        format!("the server's HTTP can't be understood: {what} is {found:?}"),
+        format!("malformed HTTP from the server: {what} is {found:?}"),
     )
 }
 
@@ -301,15 +301,15 @@ mod tests {
 
     const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-    /// What comes of it when a server says `said` to a POST with this body.
-    fn answered(said: &'static str) -> io::Result<(u16, String)> {
+    /// Returns the response to a POST with this body, from a server that sends `response`.
+    fn answered(response: &'static str) -> io::Result<(u16, String)> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let port = listener.local_addr()?.port();
         let server = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             let mut head = [0; 512];
             let read = stream.read(&mut head).unwrap();
-            stream.write_all(said.as_bytes()).unwrap();
+            stream.write_all(response.as_bytes()).unwrap();
             String::from_utf8_lossy(&head[..read]).into_owned()
         });
         let url = Url::parse(&format!("http://127.0.0.1:{port}/mcp?a=b")).unwrap();
@@ -331,8 +331,8 @@ mod tests {
     }
 
     #[test]
-    fn bodies_end_where_they_are_said_to() {
-        for (said, status, body) in [
+    fn bodies_end_at_the_announced_length() {
+        for (response, status, body) in [
             ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}more", 200, "{}"),
             ("HTTP/1.1 404\r\ncontent-length:0\r\n\r\n", 404, ""),
             (
@@ -347,13 +347,17 @@ mod tests {
                 "abcd",
             ),
         ] {
-            assert_eq!(answered(said).unwrap(), (status, body.to_owned()), "{said}");
+            assert_eq!(
+                answered(response).unwrap(),
+                (status, body.to_owned()),
+                "{response}"
+            );
         }
     }
 
     #[test]
-    fn what_is_cut_off_is_an_error() {
-        for said in [
+    fn truncated_responses_are_errors() {
+        for response in [
             "",
             "HTTP/1.1 200",
             "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{}",
@@ -361,7 +365,7 @@ mod tests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
             "SSH-2.0-x\r\n\r\n",
         ] {
-            assert!(answered(said).is_err(), "{said}");
+            assert!(answered(response).is_err(), "{response}");
         }
     }
 }

@@ -1,28 +1,28 @@
-//! Where a server is: `http://host:port/path`.
+//! URLs of servers: `http://host:port/path`.
 
 use std::fmt;
 
-/// A URL that can be spoken to.
+/// A URL with the scheme `http`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
-    /// Name or address.
+    /// Host name or address.
     pub host: String,
-    /// 80, if the URL names none.
+    /// Port; 80 by default.
     pub port: u16,
-    /// With the query, if there is one.
+    /// Path with the query, if any.
     pub path: String,
 }
 
 impl Url {
-    /// The URL that this text is.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// When it is none, or one that can't be spoken to.
+    /// If the text is not a URL, or has another scheme.
     pub fn parse(text: &str) -> Result<Self, String> {
         let rest = text.strip_prefix("http://").ok_or_else(|| {
             if text.starts_with("https://") {
                 format!(
-                    "`{text}`: there is no TLS here; give the server's plain `http://` address, or a tunnel's"
+                    "`{text}`: TLS is not supported; give the server's plain `http://` address, or a tunnel's"
                 )
             } else {
                 format!("`{text}` must begin with `http://`")
@@ -31,14 +31,14 @@ impl Url {
         let rest = rest.split('#').next().unwrap_or_default();
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
-        // An address of IPv6 has colons of its own, in brackets.
+        // An IPv6 address is in brackets and contains colons.
         let split = authority
             .rsplit_once(':')
             .filter(|(host, _)| !host.contains(':') || host.ends_with(']'));
         let (host, port) = match split {
             Some((host, port)) => {
                 let port = port.parse().ok().filter(|port| *port > 0);
-                let port = port.ok_or_else(|| format!("`{text}` has a port that is none"))?;
+                let port = port.ok_or_else(|| format!("`{text}` has an invalid port"))?;
                 (host, port)
             }
             None => (authority, 80),
@@ -59,7 +59,7 @@ impl Url {
         })
     }
 
-    /// Host and port, as a request names them.
+    /// Returns host and port, as in the `Host` header.
     pub fn authority(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_read() {
+    fn urls_are_parsed() {
         for (text, authority, path) in [
             ("http://127.0.0.1:8000/mcp", "127.0.0.1:8000", "/mcp"),
             ("http://localhost/mcp/?a=b#c", "localhost:80", "/mcp/?a=b"),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused() {
+    fn other_texts_are_refused() {
         for text in [
             "",
             "localhost:8000",

@@ -2,7 +2,7 @@
 
 use crate::report::{Report, Standing, html::escape};
 
-/// An SVG image such as `braindrive-markdown | 9/9`.
+/// Returns an SVG image such as `braindrive-markdown | 9/9`.
 pub fn badge(report: &Report) -> String {
     let contract = report.contract.split(' ').next().unwrap_or_default();
     let (held, all) = (report.guarantees(Some(Standing::Holds)), report.guarantees.len());
@@ -34,7 +34,7 @@ pub fn badge(report: &Report) -> String {
     )
 }
 
-/// About how many pixels wide `text` is in 11 px Verdana.
+/// Returns the approximate width of `text` in 11 px Verdana, in pixels.
 fn width(text: &str) -> usize {
     let tenths = |it: char| match it {
         'i' | 'j' | 'l' | '.' | ',' | '|' | ' ' => 35,

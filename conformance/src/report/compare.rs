@@ -1,72 +1,72 @@
-//! Reports of several servers side by side.
+//! Aligns the reports of several servers.
 
 use crate::{
     check::Severity,
     report::{CheckReport, Report, Standing},
 };
 
-/// Reports of one contract, as rows.
+/// Reports of one contract, as rows of a table.
 #[derive(Debug)]
 pub struct Comparison<'a> {
-    /// One for each server.
+    /// Reports, one per server.
     pub reports: &'a [Report],
-    /// The contract's id.
+    /// Id of the contract.
     pub contract: &'a str,
-    /// Its versions that were tested, more than one if reports differ.
+    /// Versions of the contract in the reports.
     pub versions: Vec<&'a str>,
-    /// Its guarantees.
+    /// Guarantees of the contract.
     pub guarantees: Vec<GuaranteeRow<'a>>,
-    /// The checks, by family.
+    /// Checks, by family.
     pub families: Vec<Family<'a>>,
 }
 
-/// A guarantee and how it stands with each server.
+/// A guarantee and its standing for each server.
 #[derive(Debug)]
 pub struct GuaranteeRow<'a> {
-    /// Its id.
+    /// Id.
     pub id: &'a str,
-    /// Its wording.
+    /// Text.
     pub text: &'a str,
-    /// How it stands, and how many checks are about it; `None` where the report does not have it.
+    /// For each server, the standing and the number of checks; `None` if the report lacks the guarantee.
     pub cells: Vec<(Option<Standing>, usize)>,
 }
 
-/// The checks of a family.
+/// Checks of a family.
 #[derive(Debug)]
 pub struct Family<'a> {
-    /// Its name.
+    /// Name.
     pub name: &'a str,
-    /// Its checks.
+    /// Checks.
     pub checks: Vec<CheckRow<'a>>,
 }
 
-/// A check and how it stands with each server.
+/// A check and its results for each server.
 #[derive(Debug)]
 pub struct CheckRow<'a> {
-    /// Its id.
+    /// Id.
     pub id: &'a str,
-    /// What must hold.
+    /// Statement of what must hold.
     pub states: &'a str,
-    /// Whether a server has to pass.
+    /// Whether a server must pass.
     pub severity: Severity,
-    /// For each server, the number in its report and the report of each revision that was spoken.
+    /// For each server and revision, the check's index in the report and its result.
     pub cells: Vec<Vec<(usize, &'a CheckReport)>>,
 }
 
 impl<'a> Comparison<'a> {
-    /// Reports side by side, in this order.
+    /// Aligns reports, in this order.
     ///
     /// # Errors
-    /// When there is none, or they are of different contracts.
+    /// If there is no report, or the reports are of different contracts.
     pub fn of(reports: &'a [Report]) -> Result<Self, String> {
         let contract = |report: &'a Report| -> (&'a str, &'a str) {
             report.contract.split_once(' ').unwrap_or((&report.contract, ""))
         };
-        let first = reports.first().ok_or("there is no report to show")?;
+        let first = reports.first().ok_or("no report is given")?;
         let (id, _) = contract(first);
         if let Some(other) = reports.iter().find(|report| contract(report).0 != id) {
             return Err(format!(
-                "the report of {} is about the contract {}, that of {} about {id}",
+                "the report of {} is about the contract {}, the report of {} about {id}",
                 other.server.name,
                 contract(other).0,
                 first.server.name
@@ -132,7 +132,7 @@ fn families(reports: &[Report]) -> Vec<Family<'_>> {
     families
 }
 
-/// The first item that `is` it, added if there is none.
+/// Returns the first item that satisfies `is`, and adds `new` if there is none.
 fn position<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
     let at = items.iter().position(is).unwrap_or_else(|| {
         items.push(new());

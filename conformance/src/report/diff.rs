@@ -1,41 +1,41 @@
-//! What a document should hold against what it holds, line by line.
+//! Compares the expected and the actual content of a document, line by line.
 
 use similar::{Algorithm, DiffTag};
 
 use crate::judgement::Difference;
 
-/// How many equal lines are shown around a difference.
+/// Number of equal lines to show around a difference.
 const CONTEXT_LINES: usize = 3;
 
 /// A line of a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// Lines are left out here; the next has this number in what was expected and in what was found.
+    /// Omitted lines; the next line has these numbers in the expected and the actual content.
     Gap(usize, usize),
-    /// As it should be.
+    /// A line of both.
     Same(&'a str),
-    /// Expected, and not found.
+    /// A missing line.
     Expected(&'a str),
-    /// Found, and not expected.
+    /// An additional line.
     Found(&'a str),
-    /// The line before has no newline at its end.
+    /// The line before does not end with a newline.
     NoNewline,
-    /// So many more lines are not shown.
+    /// This many more lines are omitted.
     More(usize),
 }
 
-/// What is to be said before the lines, if one side is not there at all.
+/// Returns a remark to show before the lines, if one of the files should not exist or is missing.
 pub fn remark(difference: &Difference) -> Option<&'static str> {
     match (&difference.expected, &difference.found) {
-        (None, Some(_)) => Some("there should be no such file; it holds"),
-        (Some(_), None) => Some("there is no such file; it should hold"),
-        (None, None) => Some("there should be no such file"),
+        (None, Some(_)) => Some("the file should not exist; it holds"),
+        (Some(_), None) => Some("the file does not exist; it should hold"),
+        (None, None) => Some("the file should not exist"),
         (Some(expected), Some(found)) if expected == found => Some("the text is the same; the bytes are not"),
         _ => None,
     }
 }
 
-/// At most about `most` lines that show a difference.
+/// Returns the lines of a diff, about `most` of them at most.
 pub fn lines<'a>(difference: &'a Difference, most: usize) -> Vec<Line<'a>> {
     let split = |text: &'a Option<String>| -> Vec<&'a str> {
         text.as_deref()
@@ -57,7 +57,7 @@ pub fn lines<'a>(difference: &'a Difference, most: usize) -> Vec<Line<'a>> {
             let (old, new) = (&expected[op.old_range()], &found[op.new_range()]);
             match op.tag() {
                 DiffTag::Equal => old.iter().for_each(|text| push(&mut all, Line::Same, text)),
-                // As many lines are there as should be: each is shown beside what it should be.
+                // With equal line counts, each expected line is shown next to the actual one.
                 DiffTag::Replace if old.len() == new.len() => {
                     for (old, new) in old.iter().zip(new) {
                         push(&mut all, Line::Expected, old);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newline_that_is_missing_is_a_line() {
+    fn a_missing_final_newline_is_a_line() {
         let difference = difference(Some("a\r\nb\n"), Some("a\nb"));
         use Line::{Expected, Found, NoNewline};
         let all = [Expected("a\r"), Found("a"), Expected("b"), Found("b"), NoNewline];
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_far_from_a_difference_are_left_out() {
+    fn lines_far_from_a_difference_are_omitted() {
         let text: String = (1..=20).map(|line| format!("{line}\n")).collect();
         let difference = difference(Some(&text), Some(&text.replace("12\n", "12 \n")));
         let lines = lines(&difference, 99);
@@ -121,12 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn a_side_that_is_not_there_is_said() {
+    fn a_missing_side_has_a_remark() {
         let difference = difference(None, Some(""));
-        assert_eq!(
-            remark(&difference),
-            Some("there should be no such file; it holds")
-        );
+        assert_eq!(remark(&difference), Some("the file should not exist; it holds"));
         assert_eq!(lines(&difference, 9), []);
     }
 }

@@ -1,7 +1,8 @@
-//! A report for tools that read JUnit's XML.
+//! Renders a report as JUnit XML.
 //!
-//! A suite for each family and revision, a case for each check. What makes the run fail is a failure; the suite's own trouble
-//! is an error; checks that do not apply, are known to fail or only recommended are skipped, with the reason.
+//! Each family and revision is a test suite, each check a test case. A check that fails the run is a failure, a failure
+//! of the suite itself an error. A check that does not apply, is a known failure, or is only recommended is skipped,
+//! with the reason.
 
 use std::time::Duration;
 

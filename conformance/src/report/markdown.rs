@@ -1,4 +1,4 @@
-//! A report, or several side by side, as Markdown: for a comment on a pull request.
+//! Renders one report, or several side by side, as Markdown for a comment on a pull request.
 
 use std::fmt::Write as _;
 
@@ -13,14 +13,14 @@ use crate::{
     },
 };
 
-/// After this many bytes no more failures are shown: comments are limited to 65,536 characters.
+/// Size after which no more failures are added, in bytes: comments are limited to 65,536 characters.
 const MAX_BYTES: usize = 48_000;
-/// The longest block that is shown.
+/// Length of the longest block, in characters.
 const MAX_BLOCK_CHARS: usize = 3_000;
-/// The longest diff that is shown.
+/// Length of the longest diff, in lines.
 const MAX_DIFF_LINES: usize = 60;
 
-/// The document.
+/// Returns the document.
 pub fn markdown(comparison: &Comparison<'_>) -> String {
     let mut text = String::new();
     let versions = comparison.versions.join(", ");
@@ -127,7 +127,7 @@ fn failures(text: &mut String, report: &Report, is_one: bool) {
     for (number, finding) in shown.iter().enumerate() {
         if text.len() > MAX_BYTES {
             let more = shown.len() - number;
-            let _ = writeln!(text, "… and {more} more, for which there is no room.\n");
+            let _ = writeln!(text, "… and {more} more.\n");
             return;
         }
         failure(text, finding.check, &finding.revisions());
@@ -206,7 +206,7 @@ fn line(line: &Line<'_>) -> String {
     }
 }
 
-/// A code block that nothing in it can close.
+/// Appends a code block with a fence longer than any in `content`.
 fn fence(text: &mut String, language: &str, content: &str) {
     let content = visible::lines(content);
     let content = match content.char_indices().nth(MAX_BLOCK_CHARS) {
@@ -218,7 +218,7 @@ fn fence(text: &mut String, language: &str, content: &str) {
     let _ = writeln!(text, "{fence}{language}\n{content}\n{fence}\n");
 }
 
-/// Text in a line, none of which is Markdown or HTML.
+/// Returns text as one line, with Markdown and HTML escaped.
 fn plain(text: &str) -> String {
     let mut all = String::with_capacity(text.len() + 16);
     for it in visible::line(text).chars() {

@@ -32,21 +32,21 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It holds in every case that ran.
+    /// The requirement holds in every case that ran.
     Pass,
-    /// The server has none of what it is about.
+    /// The server lacks the feature that the check tests.
     NotApplicable,
-    /// It could not be run.
+    /// The check could not run.
     NotTestable,
     /// The suite itself failed.
     HarnessError,
-    /// It is broken.
+    /// The requirement is broken.
     Fail,
 }
 
 impl Verdict {
-    /// Returns the verdict of a check with so many cases, of which these did not pass: the worst of them. Cases that do not
-    /// apply or cannot run do not count if others ran.
+    /// Returns the verdict of a check with this many cases, of which these did not pass: the worst one. Cases that do
+    /// not apply or cannot run do not count if others ran.
     pub fn of<'a>(cases: usize, stops: impl Iterator<Item = &'a Stop>) -> Self {
         let (mut worst, mut stopped) = (Self::Pass, 0);
         let mut untried = Self::NotApplicable;
@@ -72,11 +72,11 @@ impl Verdict {
 pub struct Report {
     /// Version of the suite.
     pub suite: String,
-    /// What was tested.
+    /// Server that was tested.
     pub server: Server,
     /// Id and version of the contract.
     pub contract: String,
-    /// How many cases were run.
+    /// Profile of the run.
     pub profile: Profile,
     /// The seed of all random choices.
     pub seed: u64,
@@ -84,69 +84,69 @@ pub struct Report {
     pub guarantees: Vec<GuaranteeReport>,
     /// Results of the checks, in the order in which they ran.
     pub checks: Vec<CheckReport>,
-    /// Its duration, in seconds.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
 /// A server that was tested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Server {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Name and version that it reports, if any.
     pub identity: Option<String>,
-    /// The command that started it.
+    /// Command that started it.
     pub command: Vec<String>,
 }
 
 /// The result of one guarantee.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuaranteeReport {
-    /// Its id.
+    /// Id.
     pub id: String,
-    /// The contract's text.
+    /// Text in the contract.
     pub text: String,
-    /// The worst verdict of the checks that must pass.
+    /// Worst verdict of the checks with severity `Must`.
     pub verdict: Verdict,
-    /// How many such checks there are.
+    /// Number of these checks.
     pub checks: usize,
 }
 
 /// The result of one check in one era.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckReport {
-    /// Its id.
+    /// Id.
     pub id: String,
-    /// Its family.
+    /// Family.
     pub family: String,
     /// Whether a server must pass.
     pub severity: Severity,
-    /// What must hold.
+    /// Statement of what must hold.
     pub states: String,
-    /// The guarantees that it is about.
+    /// Guarantees that are broken if it fails.
     pub guarantees: Vec<String>,
-    /// The protocol revision that was spoken.
+    /// Protocol revision.
     pub revision: String,
     /// The result.
     pub verdict: Verdict,
-    /// How many cases there are.
+    /// Number of cases.
     pub cases: usize,
-    /// Why it did not pass, in one sentence.
+    /// Why the check did not pass, in one sentence.
     pub reason: Option<String>,
-    /// The reason given in the list of known failures, if it is listed.
+    /// Reason in the list of known failures, if listed.
     pub known: Option<String>,
-    /// The failing cases; the first is shrunk.
+    /// Failing cases; the first is shrunk.
     pub witnesses: Vec<Witness>,
-    /// Its duration, in seconds.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
-/// A case that fails, and how.
+/// A failing case, with its failure and trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Witness {
     /// The case.
     pub case: Case,
-    /// What went wrong.
+    /// Failure.
     pub failure: Failure,
     /// Actions and messages, in order.
     pub trace: Vec<Event>,

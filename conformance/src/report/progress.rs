@@ -1,4 +1,4 @@
-//! What is shown while checks run: a line for each that is done and, where a person looks, one that moves.
+//! Shows the progress of a run: a line for each completed check and, on a terminal, a line for the current one.
 
 use std::{
     io::{IsTerminal, Write},
@@ -12,10 +12,10 @@ use crate::{
     report::{CheckReport, Observer, terminal, visible},
 };
 
-/// The shortest time between two redraws of the progress line.
+/// Minimum time between two redraws of the progress line.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(80);
 
-/// Shows checks as they come: lines on standard output, and progress on standard error if that is a terminal.
+/// Prints completed checks on standard output, and progress on standard error if that is a terminal.
 #[derive(Debug)]
 pub struct Progress {
     quiet: bool,
@@ -36,8 +36,8 @@ struct State {
 }
 
 impl Progress {
-    /// Shows nothing that moves if standard error is no terminal, and nothing at all if `quiet`; so many checks
-    /// will run.
+    /// Creates an observer of `all` checks. Shows nothing if `quiet`, and no progress line if standard error is not a
+    /// terminal.
     pub fn new(quiet: bool, all: usize) -> Self {
         Self {
             quiet,
@@ -77,7 +77,7 @@ impl Progress {
             let mut stderr = std::io::stderr().lock();
             let columns = rustix::termios::tcgetwinsize(&stderr).map_or(0, |size| size.ws_col.into());
             let columns = if columns > 0 { columns } else { 80 };
-            // A person who can't be shown how far it is learns it in the end.
+            // Progress is optional: an error is ignored.
             let _ = write!(stderr, "\r\x1b[2K{}", visible::cut(&line, columns)).and_then(|()| stderr.flush());
         }
     }
@@ -110,7 +110,7 @@ impl Observer for Progress {
         self.clear();
         if !self.quiet {
             let mut out = anstream::stdout().lock();
-            // A report in a file repeats this.
+            // The report contains this too, so an error is ignored.
             let _ = write!(out, "{}", terminal::check(report)).and_then(|()| out.flush());
         }
     }

@@ -1,31 +1,31 @@
-//! What verdicts mean for a run: which fail it, which are known, and the words for them.
+//! Standings: which verdicts fail a run, which are known failures, and the words for them.
 
 use super::{CheckReport, GuaranteeReport, Report, Verdict};
 use crate::check::Severity;
 
-/// What a verdict means for the run; worse is greater.
+/// Meaning of a verdict for the run; a greater one is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
-    /// It holds.
+    /// The requirement holds.
     Holds,
-    /// The server has none of what it is about.
+    /// The server lacks the feature that the check tests.
     NotApplicable,
-    /// It does not hold, or could not be run, but is only recommended.
+    /// The requirement is broken or could not be checked, but is only recommended.
     Advice,
-    /// It does not hold, or could not be run, and is listed as a known failure.
+    /// The requirement is broken or could not be checked, and is listed as a known failure.
     Known,
-    /// It holds, but is listed as a known failure.
+    /// The requirement holds, but is listed as a known failure.
     Unexpected,
-    /// It must hold, and could not be run.
+    /// The requirement could not be checked.
     Untested,
-    /// It must hold, and does not.
+    /// The requirement is broken.
     Broken,
     /// The suite itself failed.
     Trouble,
 }
 
 impl Standing {
-    /// All, as a summary counts them.
+    /// All standings, in the order of a summary.
     pub const ALL: [Self; 8] = [
         Self::Holds,
         Self::Broken,
@@ -37,7 +37,7 @@ impl Standing {
         Self::NotApplicable,
     ];
 
-    /// In a word or a few, after a number.
+    /// Returns the words for it, to follow a number.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Holds => "passed",
@@ -51,7 +51,7 @@ impl Standing {
         }
     }
 
-    /// How a guarantee stands, in a word or a few.
+    /// Returns the words for a guarantee's standing.
     pub const fn of_guarantee(standing: Option<Self>) -> &'static str {
         match standing {
             None => "not checked",
@@ -66,7 +66,7 @@ impl Standing {
 }
 
 impl CheckReport {
-    /// What the verdict means for the run.
+    /// Returns the meaning of the verdict for the run.
     pub fn standing(&self) -> Standing {
         match (self.verdict, &self.known) {
             (Verdict::HarnessError, _) => Standing::Trouble,
@@ -80,7 +80,7 @@ impl CheckReport {
         }
     }
 
-    /// The verdict in a word, as a line of the terminal begins.
+    /// Returns the verdict in one word, as in the terminal's report.
     pub fn word(&self) -> &'static str {
         match (self.standing(), self.verdict) {
             (Standing::Holds, _) => "pass",
@@ -96,32 +96,32 @@ impl CheckReport {
     }
 }
 
-/// A check that did not pass, in one revision or more.
+/// A check that did not pass in one or more revisions.
 #[derive(Debug)]
 pub struct Finding<'a> {
-    /// Its number in the report, in the first revision.
+    /// Index in the report for the first revision.
     pub number: usize,
-    /// Its report in the first revision.
+    /// Result in the first revision.
     pub check: &'a CheckReport,
-    /// The revisions in which the same was found.
+    /// Revisions with the same result.
     pub revisions: Vec<&'a str>,
 }
 
 impl Finding<'_> {
-    /// The revisions, as people read them.
+    /// Returns the revisions, for people.
     pub fn revisions(&self) -> String {
         self.revisions.join(" and ")
     }
 }
 
 impl Report {
-    /// Whether nothing that must hold is broken or could not be tried, but for what is known.
+    /// Returns true if every check with severity `Must` passed, except known failures.
     pub fn is_passed(&self) -> bool {
         let mut standings = self.checks.iter().map(CheckReport::standing);
         !standings.any(|standing| standing >= Standing::Untested)
     }
 
-    /// How a guarantee stands; `None` if no check that must pass is about it.
+    /// Returns the standing of a guarantee; `None` if no check with severity `Must` tests it.
     pub fn standing(&self, guarantee: &GuaranteeReport) -> Option<Standing> {
         let is_known = || {
             let about = self
@@ -142,8 +142,8 @@ impl Report {
         })
     }
 
-    /// Checks that did not pass, the worst first, each once for all revisions in which the same was found. Checks that are
-    /// not applicable come last, if `all` are wanted.
+    /// Returns the checks that did not pass, the worst first, each once for all revisions with the same result. If
+    /// `all`, checks that are not applicable come last.
     pub fn findings(&self, all: bool) -> Vec<Finding<'_>> {
         let mut findings: Vec<Finding<'_>> = Vec::new();
         for (number, check) in self.checks.iter().enumerate() {
@@ -168,13 +168,13 @@ impl Report {
         findings
     }
 
-    /// How many guarantees stand so.
+    /// Returns the number of guarantees with this standing.
     pub fn guarantees(&self, standing: Option<Standing>) -> usize {
         let stands = |guarantee: &&GuaranteeReport| self.standing(guarantee) == standing;
         self.guarantees.iter().filter(stands).count()
     }
 
-    /// In a sentence without a full stop, how the guarantees stand and the checks went.
+    /// Returns a summary of guarantees and checks: a sentence without a full stop.
     pub fn summary(&self) -> String {
         let mut parts = Vec::new();
         for standing in Standing::ALL.map(Some).into_iter().skip(1).chain([None]) {
@@ -196,7 +196,7 @@ impl Report {
         format!("{held} of {all} guarantees hold{others}; checks: {counts}")
     }
 
-    /// How many checks stand so.
+    /// Returns the number of checks with this standing.
     pub fn count(&self, standing: Standing) -> usize {
         self.checks
             .iter()

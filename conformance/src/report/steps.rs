@@ -1,4 +1,4 @@
-//! What was done and said, each step in a line.
+//! Condenses a trace to one line per step.
 
 use serde_json::{Map, Value};
 
@@ -7,25 +7,25 @@ use crate::trace::Event;
 /// A step of a witness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The actor.
-    pub by: By,
-    /// What, in a line; it may be long.
+    /// Actor.
+    pub by: Actor,
+    /// Action or message in one line, of any length.
     pub what: String,
 }
 
 /// The actor of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// A person, or the tester.
+pub enum Actor {
+    /// A person, or the suite.
     Hand,
-    /// The client, who says something.
+    /// The client, which sends a message.
     Client,
-    /// The server, who says something.
+    /// The server, which sends a message.
     Server,
 }
 
-impl By {
-    /// A sign for a list of steps.
+impl Actor {
+    /// Returns a sign for a list of steps.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Hand => "·",
@@ -35,7 +35,7 @@ impl By {
     }
 }
 
-/// The steps of a trace, without what opens a session.
+/// Returns the steps of a trace, without those that open a session.
 pub fn of(trace: &[Event]) -> Vec<Step> {
     let mut opening = Vec::new();
     trace
@@ -44,27 +44,27 @@ pub fn of(trace: &[Event]) -> Vec<Step> {
         .collect()
 }
 
-/// The step that an event is; `opening` has the ids of requests that open a session.
+/// Returns the step for an event; `opening` collects the ids of requests that open a session.
 fn step(event: &Event, opening: &mut Vec<Value>) -> Option<Step> {
     let (by, line) = match event {
         Event::Did(what) => {
             return Some(Step {
-                by: By::Hand,
+                by: Actor::Hand,
                 what: what.clone(),
             });
         }
-        Event::Sent(line) => (By::Client, line),
-        Event::Received(line) => (By::Server, line),
+        Event::Sent(line) => (Actor::Client, line),
+        Event::Received(line) => (Actor::Server, line),
     };
     let what = match serde_json::from_str::<Value>(line) {
-        Ok(Value::Object(message)) => said(&message, opening)?,
+        Ok(Value::Object(message)) => describe(&message, opening)?,
         _ => line.clone(),
     };
     Some(Step { by, what })
 }
 
-/// What a message says, or `None` if it opens a session and nothing more.
-fn said(message: &Map<String, Value>, opening: &mut Vec<Value>) -> Option<String> {
+/// Describes a message; returns `None` if the message only opens a session.
+fn describe(message: &Map<String, Value>, opening: &mut Vec<Value>) -> Option<String> {
     let at = |pointer: &str| message.get("params").and_then(|params| params.pointer(pointer));
     let id = message.get("id").cloned().unwrap_or_default();
     match message.get("method").and_then(Value::as_str) {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_says_what_a_message_is_about() {
+    fn a_step_describes_a_message() {
         let trace = [
             Event::Did("the server starts".into()),
             Event::Sent(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#.into()),

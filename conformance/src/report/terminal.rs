@@ -1,6 +1,6 @@
-//! A report for a terminal: a line for each check, the failures with their witnesses, the guarantees, and a summary.
+//! Renders a report for a terminal: a line per check, the failures with their witnesses, the guarantees, and a summary.
 //!
-//! The text always has colours; the printer strips them where they are not wanted (`anstream`).
+//! The text always has colours; `anstream` strips them if the output does not support them.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -18,45 +18,45 @@ use crate::{
     },
 };
 
-/// More steps than this are not shown: the first half, and the last.
+/// Number of steps to show: half of them from the beginning, half from the end.
 const MAX_STEPS: usize = 16;
-/// A step is cut to so many characters.
+/// Length to which a step is cut, in characters.
 const MAX_STEP_WIDTH: usize = 150;
-/// The longest diff that is shown.
+/// Length of the longest diff, in lines.
 const MAX_DIFF_LINES: usize = 40;
 
-/// What to show besides the report itself.
+/// What to show besides the report.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct With<'a> {
-    /// Only failures and the summary.
+pub struct Extras<'a> {
+    /// Whether to show only failures and the summary.
     pub quiet: bool,
-    /// How to try again.
-    pub again: Option<&'a Again>,
-    /// Where failing cases are saved.
+    /// Command line to run the checks again.
+    pub again: Option<&'a RerunCommand>,
+    /// Folder with the saved failing cases.
     pub saved: Option<&'a Path>,
-    /// What the list of known failures gets wrong.
+    /// Messages about outdated known failures.
     pub outdated: &'a [String],
 }
 
-/// The parts of a command line that tries again.
+/// Parts of a command line that repeats the run.
 #[derive(Debug, Clone, Default)]
-pub struct Again {
-    /// What is to be tried, as options of `run`.
+pub struct RerunCommand {
+    /// Options of `run` that select the checks.
     pub what: Vec<String>,
-    /// How the server is started, as options.
+    /// Options that select the server.
     pub options: Vec<String>,
-    /// The server's command, unless the options say it.
+    /// Command of the server, unless the options contain it.
     pub command: String,
 }
 
-impl Again {
-    /// The command line that runs these checks.
+impl RerunCommand {
+    /// Returns the command line that runs these checks.
     fn run(&self, ids: &str) -> String {
         let only = format!("--only {ids}");
         self.line(&["run", &only], &self.what)
     }
 
-    /// The command line that replays a saved case.
+    /// Returns the command line that replays a saved case.
     fn replay(&self, file: &Path) -> String {
         self.line(&["replay", &visible::line(&file.to_string_lossy())], &[])
     }
@@ -93,14 +93,14 @@ fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Everything about a report.
-pub fn whole(report: &Report, with: With<'_>) -> String {
+/// Returns the whole report.
+pub fn whole(report: &Report, with: Extras<'_>) -> String {
     let lines = report.checks.iter().filter(|_| !with.quiet).map(check);
     let lines: String = lines.collect();
     lines + &rest(report, with)
 }
 
-/// The line of a check.
+/// Returns the line of a check.
 pub fn check(check: &CheckReport) -> String {
     let (id, revision) = (visible::line(&check.id), visible::line(&check.revision));
     let verdict = paint(style(Some(check.standing())), &format!("{:10}", check.word()));
@@ -120,8 +120,8 @@ pub fn check(check: &CheckReport) -> String {
     format!("{verdict} {id:36}  {effort}\n")
 }
 
-/// What follows the lines of the checks.
-pub fn rest(report: &Report, with: With<'_>) -> String {
+/// Returns the report without the lines of the checks.
+pub fn rest(report: &Report, with: Extras<'_>) -> String {
     let mut text = String::new();
     let mut findings = report.findings(false);
     findings.retain(|it| !matches!(it.check.standing(), Standing::Known | Standing::Unexpected));
@@ -162,7 +162,7 @@ pub fn rest(report: &Report, with: With<'_>) -> String {
     text
 }
 
-/// The ids of the checks that did not pass, as `--only` wants them.
+/// Returns the ids of the checks that did not pass, in the form of `--only`.
 fn ids(findings: &[Finding<'_>]) -> Option<String> {
     let must = findings.iter().map(|finding| finding.check);
     let must = must.filter(|check| check.standing() > Standing::Known);
@@ -172,14 +172,14 @@ fn ids(findings: &[Finding<'_>]) -> Option<String> {
     (!ids.is_empty()).then(|| ids.join(","))
 }
 
-/// How a check does not pass.
+/// Returns the description of a failed check.
 pub fn failure(check: &CheckReport) -> String {
     let mut text = String::new();
-    add_failure(&mut text, check, &check.revision, With::default());
+    add_failure(&mut text, check, &check.revision, Extras::default());
     text
 }
 
-fn add_failure(text: &mut String, check: &CheckReport, revisions: &str, with: With<'_>) {
+fn add_failure(text: &mut String, check: &CheckReport, revisions: &str, with: Extras<'_>) {
     let head = paint(style(Some(check.standing())), check.word());
     let should = if check.severity == Severity::Should {
         "  recommended, not required"
@@ -227,7 +227,7 @@ fn add_failure(text: &mut String, check: &CheckReport, revisions: &str, with: Wi
     }
 }
 
-/// A case that was tried by itself.
+/// Returns the result of a case that ran on its own.
 pub fn case(check: &str, revision: &str, states: &str, tried: &Witness) -> String {
     let (id, revision) = (visible::line(check), visible::line(revision));
     let mut text = format!("{}  {}\n", paint(BOLD, &id), paint(DIM, &revision));
@@ -236,14 +236,14 @@ pub fn case(check: &str, revision: &str, states: &str, tried: &Witness) -> Strin
     text
 }
 
-/// A named remark on a case.
+/// Returns a named remark on a case.
 pub fn remark(name: &str, what: &str) -> String {
     let mut text = String::new();
     field(&mut text, name, what);
     text
 }
 
-/// How it ended, in a line.
+/// Returns the verdict line of a case.
 pub fn verdict(is_good: bool, what: &str) -> String {
     let style = if is_good { GOOD } else { BAD };
     paint(style, &visible::line(what)) + "\n"
@@ -276,7 +276,7 @@ fn witness(text: &mut String, case: &str, witness: &Witness) {
         .for_each(|difference| differs(text, difference));
 }
 
-/// A named part of a failure, each line of it below the first.
+/// Appends a named part of a failure, with its lines aligned.
 fn field(text: &mut String, name: &str, value: &str) {
     let value = visible::lines(value);
     for (number, line) in value.lines().enumerate() {
@@ -288,8 +288,8 @@ fn field(text: &mut String, name: &str, value: &str) {
 fn differs(text: &mut String, difference: &Difference) {
     let path = visible::line(&difference.path);
     let sides = format!("{}  {}", paint(EXPECTED, "- expected"), paint(FOUND, "+ found"));
-    let said = diff::remark(difference).map_or(sides, |remark| paint(DIM, remark));
-    let _ = writeln!(text, "  {} {path}  {said}", paint(DIM, "document"));
+    let note = diff::remark(difference).map_or(sides, |remark| paint(DIM, remark));
+    let _ = writeln!(text, "  {} {path}  {note}", paint(DIM, "document"));
     for line in diff::lines(difference, MAX_DIFF_LINES) {
         let shown = match line {
             Line::Gap(old, _) => paint(DIM, &format!("@@ line {old} @@")),
@@ -303,7 +303,7 @@ fn differs(text: &mut String, difference: &Difference) {
     }
 }
 
-/// A line of a document in a colour, with what would not be seen inverted.
+/// Returns a line of a document in a colour, with invisible characters as inverted escapes.
 fn marked(line: &str, style: Style) -> String {
     let mark = style.invert();
     let pieces = visible::pieces(line);

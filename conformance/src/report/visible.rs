@@ -1,18 +1,18 @@
-//! Text whose every character can be seen: hostile or broken text does nothing to a terminal or a page.
+//! Makes every character of a text visible, so that hostile or broken text cannot affect a terminal or a page.
 
 use std::borrow::Cow;
 
 /// A part of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// As it is.
+    /// Unchanged text.
     Text(&'a str),
-    /// Something that would not be seen, made visible.
+    /// An escape for an invisible character.
     Mark(Cow<'a, str>),
 }
 
 impl Piece<'_> {
-    /// What is shown.
+    /// Returns the text to show.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Text(text) => text,
@@ -21,8 +21,8 @@ impl Piece<'_> {
     }
 }
 
-/// The parts of a line of a document, without its newline: control characters, marks without width and characters that
-/// turn the direction of writing as escapes, blanks at the end as dots.
+/// Splits a line of a document, without its newline, into pieces. Control characters, zero-width marks and
+/// bidirectional controls become escapes, trailing blanks become dots.
 pub fn pieces(line: &str) -> Vec<Piece<'_>> {
     let blank = |it: char| matches!(it, ' ' | '\t' | '\r');
     let end = line.trim_end_matches(blank).len();
@@ -32,7 +32,7 @@ pub fn pieces(line: &str) -> Vec<Piece<'_>> {
         let mark: Cow<'_, str> = match it {
             ' ' if at >= end => "·".into(),
             '\t' if at < end => continue,
-            _ if is_unseen(it) => it.escape_default().to_string().into(),
+            _ if is_invisible(it) => it.escape_default().to_string().into(),
             _ => continue,
         };
         if plain < at {
@@ -52,17 +52,17 @@ pub fn pieces(line: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// `text` with escapes for what would not be seen, but for newlines and tabs.
+/// Returns `text` with escapes for invisible characters except newlines and tabs.
 pub fn lines(text: &str) -> Cow<'_, str> {
     shown(text, |it| matches!(it, '\n' | '\t'))
 }
 
-/// `text` as one line, with escapes for what would not be seen.
+/// Returns `text` as one line, with escapes for invisible characters.
 pub fn line(text: &str) -> Cow<'_, str> {
     shown(text, |_| false)
 }
 
-/// One line of at most so many characters; its end is left out where it is longer.
+/// Returns `text` as one line, cut to `most` characters.
 pub fn cut(text: &str, most: usize) -> String {
     let line = line(text);
     match line.char_indices().nth(most.saturating_sub(1)) {
@@ -72,12 +72,12 @@ pub fn cut(text: &str, most: usize) -> String {
 }
 
 fn shown(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.chars().any(|it| is_unseen(it) && !keep(it)) {
+    if !text.chars().any(|it| is_invisible(it) && !keep(it)) {
         return text.into();
     }
     let mut all = String::with_capacity(text.len() + 16);
     for it in text.chars() {
-        if is_unseen(it) && !keep(it) {
+        if is_invisible(it) && !keep(it) {
             all.extend(it.escape_default());
         } else {
             all.push(it);
@@ -86,8 +86,8 @@ fn shown(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
     all.into()
 }
 
-/// Whether a character leaves no trace where it stands, or changes how others look.
-fn is_unseen(it: char) -> bool {
+/// Returns true if a character is invisible or changes how others look.
+fn is_invisible(it: char) -> bool {
     it.is_control()
         || matches!(
             it,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stays_unseen() {
+    fn invisible_characters_become_visible() {
         for (line, shown) in [
             ("", ""),
             ("# Plan", "# Plan"),

@@ -1,4 +1,4 @@
-//! Which system calls change something in a file system, and how their arguments say where.
+//! System calls that change a file system, and how to read the affected files from their arguments.
 
 use std::{
     ffi::OsString,
@@ -11,37 +11,37 @@ use libc::{O_CREAT, O_RDWR, O_TMPFILE, O_TRUNC, O_WRONLY, c_long};
 
 use super::system::Entry;
 
-/// Where a call says which file it is about; the numbers are places among its arguments.
+/// Arguments of a call that name a file, by index.
 #[derive(Debug, Clone, Copy)]
 enum FileArguments {
-    /// An open file.
+    /// A file descriptor.
     File(usize),
     /// A path.
     Path(usize),
-    /// An open folder and a path from there.
+    /// A folder's descriptor and a path relative to it.
     At(usize, usize),
 }
 
-/// When a call changes something.
+/// Condition under which a call changes something.
 #[derive(Debug, Clone, Copy)]
 enum When {
     Always,
-    /// If these flags open a file for writing.
+    /// The flags in this argument open a file for writing.
     Writing(usize),
-    /// If this `struct open_how`, which begins with the flags, opens a file for writing.
+    /// The `struct open_how` in this argument, which begins with the flags, opens a file for writing.
     WritingHow(usize),
-    /// If this request makes one file share another's content.
+    /// The `ioctl` request in this argument makes a file share another's content.
     Cloning(usize),
 }
 
-/// Creates an `io_uring`, through which calls can be made that ptrace does not see.
+/// Creates an `io_uring`, whose calls ptrace does not see.
 pub(super) const IO_URING_SETUP: i64 = libc::SYS_io_uring_setup;
 
 const FICLONE: u64 = 0x4004_9409;
 const FICLONERANGE: u64 = 0x4020_940d;
-/// The longest path that a call takes, with its end.
+/// Size of the longest path that a call accepts, including the zero byte.
 const PATH_BYTES: usize = 4096;
-/// Memory is read up to such a border at a time: what comes after may not be there.
+/// Page size. Memory is read up to one page border at a time, because the next page may not be mapped.
 const PAGE_BYTES: u64 = 4096;
 
 use FileArguments::{At, File as Open, Path as Named};
@@ -102,7 +102,7 @@ const CALLS: &[(c_long, &str, &[FileArguments], When)] = &[
     (libc::SYS_fremovexattr, "fremovexattr", &[Open(0)], Always),
 ];
 
-/// The call's name and the files that it would change, with absolute paths; `None` when it changes no file.
+/// Returns the call's name and the absolute paths of the files that it would change; `None` if it changes none.
 pub(super) fn change(thread: i32, entry: &Entry) -> Option<(&'static str, Vec<PathBuf>)> {
     let (_, name, files, when) = CALLS.iter().find(|call| call.0 == entry.number)?;
     let changes = match *when {
@@ -114,25 +114,25 @@ pub(super) fn change(thread: i32, entry: &Entry) -> Option<(&'static str, Vec<Pa
         }
         Cloning(request) => [FICLONE, FICLONERANGE].contains(&entry.arguments[request]),
     };
-    let place = |names: &FileArguments| match *names {
+    let path = |names: &FileArguments| match *names {
         Open(file) => open_file(thread, entry.arguments[file]),
         Named(path) => resolved(thread, None, entry.arguments[path]),
         At(folder, path) => resolved(thread, Some(entry.arguments[folder]), entry.arguments[path]),
     };
-    changes.then(|| (*name, files.iter().map(place).collect()))
+    changes.then(|| (*name, files.iter().map(path).collect()))
 }
 
 fn writes(flags: u64) -> bool {
     flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_TMPFILE & !libc::O_DIRECTORY) as u64 != 0
 }
 
-/// Where a thread's open file is; an empty path when it has none of this number.
+/// Returns the path of a thread's open file; empty if the descriptor is not open.
 fn open_file(thread: i32, file: u64) -> PathBuf {
     fs::read_link(format!("/proc/{thread}/fd/{}", file as i32)).unwrap_or_default()
 }
 
-/// The path that stands at `address` in a thread's memory, from the thread's working folder or the open `folder`. Links on
-/// the way are followed, one at its end is not.
+/// Resolves the path at `address` in a thread's memory, relative to the thread's working folder or the open `folder`.
+/// Follows symbolic links except in the last component.
 fn resolved(thread: i32, folder: Option<u64>, address: u64) -> PathBuf {
     let base = match folder {
         Some(folder) if folder as i32 != libc::AT_FDCWD => open_file(thread, folder),
@@ -145,7 +145,7 @@ fn resolved(thread: i32, folder: Option<u64>, address: u64) -> PathBuf {
     }
 }
 
-/// The string at `address`, up to its zero byte.
+/// Reads the string at `address`, up to its zero byte.
 fn string(thread: i32, address: u64) -> OsString {
     let mut bytes = Vec::new();
     while bytes.len() < PATH_BYTES {
@@ -163,7 +163,7 @@ fn string(thread: i32, address: u64) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// Up to `length` bytes of a thread's memory; fewer or none where there are not as many.
+/// Reads up to `length` bytes of a thread's memory; fewer if less is mapped.
 fn memory(thread: i32, address: u64, length: u64) -> Vec<u8> {
     let mut bytes = vec![0; length as usize];
     let read =

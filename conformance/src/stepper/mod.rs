@@ -1,18 +1,18 @@
-//! A program run step by step: what it does to given folders is counted, and at the N-th such call it dies or the call
-//! fails.
+//! Runs a program step by step: counts its changes to given folders, and kills it or fails a system call at a chosen
+//! one.
 //!
-//! [`Stepper::start`] runs a command under `ptrace`. Once [armed](Stepper::arm), every system call of any of its threads
-//! and child processes that would change something below the folders is counted before it takes effect, and a [`Fault`]
-//! strikes there. So each point at which a crash or a full disk can hit a program is reached in turn, whatever the
-//! program is written in. What is written through a shared memory mapping is not seen.
+//! [`Stepper::start`] runs a command under `ptrace`. Once [armed](Stepper::arm), it counts every system call of the
+//! program's threads and child processes that would change something below the folders, before the call takes effect,
+//! and a [`Fault`] can strike at that call. So a test reaches each point at which a crash or a full disk can interrupt
+//! a program, in any language. Writes through a shared memory mapping are not counted.
 //!
 //! | module | is for |
 //! |---|---|
-//! | `calls` | which system calls change something, and how to read which file |
-//! | `tracer` | the thread that starts and traces the command |
-//! | `system` | the system's own interface; the only unsafe code |
+//! | `calls` | which system calls change files, and which files |
+//! | `tracer` | the thread that starts and traces the program |
+//! | `system` | ptrace and wait; the only unsafe code |
 //!
-//! Linux on x86-64 only; elsewhere [`Stepper::start`] says so.
+//! Linux on x86-64 only; elsewhere [`Stepper::start`] returns an error.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod calls;
@@ -31,50 +31,50 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Why a command can't be run step by step.
+/// Why a program cannot run under the stepper.
 #[derive(Debug, thiserror::Error)]
 pub enum StepperError {
-    /// There is no stepper for this system.
+    /// The system is not supported.
     #[error("stepping through a program is supported on Linux on x86-64 only")]
     Unsupported,
     /// The system forbids tracing, as some containers do.
     #[error("the system does not permit ptrace: {0}; in a container, add the capability SYS_PTRACE")]
     Denied(io::Error),
-    /// The command can't be started, or a folder is not there.
+    /// The program cannot be started, or a folder does not exist.
     #[error("can't start the program: {0}")]
     Io(#[from] io::Error),
 }
 
-/// From when on calls are counted.
+/// When counting begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counting {
-    /// From the program's first step, with a fault to come or none.
+    /// At the program's first instruction, optionally with a fault.
     FromStart(Option<Fault>),
-    /// Once the stepper is [armed](Stepper::arm).
+    /// When the stepper is [armed](Stepper::arm).
     WhenArmed,
 }
 
-/// What goes wrong, and where.
+/// A fault to inject, and the call at which it strikes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// Before which call, counted from one.
+    /// Number of the call, counted from one.
     pub at: usize,
-    /// What happens there.
+    /// Effect of the fault.
     pub effect: Effect,
 }
 
-/// What goes wrong.
+/// Effect of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// The program and all its children are killed; the call does not take effect.
+    /// Kills the program and all its children; the call does not take effect.
     Kill,
-    /// The call fails, and has no effect.
+    /// Fails the call, which has no effect.
     Fail(Errno),
-    /// The call and all later ones fail, until [`Stepper::disarm`].
+    /// Fails the call and all later ones, until [`Stepper::disarm`].
     FailOn(Errno),
 }
 
-/// An error number, under its name.
+/// An error number with its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Errno {
     name: &'static str,
@@ -84,28 +84,28 @@ pub struct Errno {
 /// A call that would change something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The system call.
+    /// Name of the system call.
     pub name: &'static str,
-    /// The files that it is about, relative to the folder that they are in; as they are where they are in none.
+    /// Affected files, relative to the given folder that contains them; absolute if outside of all.
     pub paths: Vec<PathBuf>,
-    /// What was done to it.
+    /// Injected fault, if any.
     pub effect: Option<Effect>,
 }
 
-/// A program under trace. Cheap to clone; all clones are the same one.
+/// A program under trace. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Stepper(Arc<Shared>);
 
-/// The client's ends of a program's pipes, where the command asked for pipes.
+/// The client's ends of a program's pipes, if the command asks for pipes.
 #[derive(Debug, Default)]
 pub struct Pipes {
-    /// Its standard input.
+    /// Standard input.
     pub stdin: Option<ChildStdin>,
-    /// Its standard output.
+    /// Standard output.
     pub stdout: Option<ChildStdout>,
 }
 
-/// What the tracing thread and the others share.
+/// State shared with the tracing thread.
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
@@ -119,17 +119,17 @@ struct State {
     calls: Vec<Call>,
     asked_for_ring: bool,
     root: i32,
-    /// Threads and processes that have been seen, the root's included.
-    seen: Vec<i32>,
+    /// Live threads and processes, including the root.
+    live: Vec<i32>,
     killed: bool,
-    /// How the root ended.
+    /// Exit status of the root.
     status: Option<ExitStatus>,
-    /// Whether all others ended too.
+    /// Whether all others have ended too.
     is_over: bool,
 }
 
 impl Stepper {
-    /// Starts `command` under trace, to count its calls below `folders`.
+    /// Starts `command` under trace, and counts its changes below `folders`.
     ///
     /// # Errors
     /// [`StepperError`].
@@ -148,7 +148,7 @@ impl Stepper {
         Ok((stepper, pipes))
     }
 
-    /// Says that this system is not supported.
+    /// Returns an error, because the system is not supported.
     ///
     /// # Errors
     /// [`StepperError::Unsupported`].
@@ -157,7 +157,7 @@ impl Stepper {
         Err(StepperError::Unsupported)
     }
 
-    /// Forgets the calls that were counted, and counts from now on. `fault` strikes when its call comes.
+    /// Resets the recorded calls and starts counting. `fault` strikes at its call.
     pub fn arm(&self, fault: Option<Fault>) {
         let mut state = self.0.state();
         state.calls.clear();
@@ -173,17 +173,18 @@ impl Stepper {
         std::mem::take(&mut state.calls)
     }
 
-    /// Whether the fault has struck.
+    /// Returns true if the fault has struck.
     pub fn has_struck(&self) -> bool {
         self.0.state().calls.iter().any(|call| call.effect.is_some())
     }
 
-    /// Whether the program asked for an `io_uring`. It is told that there is none: what goes through one is not seen.
+    /// Returns true if the program requested an `io_uring`. The request fails with `ENOSYS`, because calls through a
+    /// ring cannot be counted.
     pub fn asked_for_ring(&self) -> bool {
         self.0.state().asked_for_ring
     }
 
-    /// The process id.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.0.state().root.unsigned_abs()
     }
@@ -193,13 +194,13 @@ impl Stepper {
         self.0.kill();
     }
 
-    /// How the program ended, when it and all its children have.
+    /// Returns the program's exit status once it and all its children have ended.
     pub fn status(&self) -> Option<ExitStatus> {
         let state = self.0.state();
         state.status.filter(|_| state.is_over)
     }
 
-    /// Waits until the program and all its children have ended; `None` when they have not within `patience`.
+    /// Waits until the program and all its children have ended; returns `None` after `patience`.
     pub fn wait(&self, patience: Duration) -> Option<ExitStatus> {
         let until = Instant::now() + patience;
         let mut state = self.0.state();
@@ -222,7 +223,7 @@ impl Shared {
         let mut state = self.state();
         state.killed = true;
         if !state.is_over {
-            state.seen.iter().for_each(|&process| system::kill(process));
+            state.live.iter().for_each(|&process| system::kill(process));
         }
     }
 
@@ -248,8 +249,8 @@ errnos! {
     EFBIG = 27, "The file would be too large.";
     ENOSPC = 28, "The disk is full.";
     EROFS = 30, "The file system is read-only.";
-    ENOSYS = 38, "There is no such system call.";
-    EDQUOT = 122, "The user's share of the disk is full.";
+    ENOSYS = 38, "The system call does not exist.";
+    EDQUOT = 122, "The user's disk quota is exceeded.";
 }
 
 impl fmt::Display for Errno {

@@ -1,4 +1,4 @@
-//! `ptrace` and `wait` as functions that can be called safely; the stepper's only unsafe code.
+//! Safe wrappers of `ptrace` and `wait`; the stepper's only unsafe code.
 
 use std::{
     io, mem,
@@ -11,27 +11,28 @@ use libc::{c_int, c_void, pid_t};
 
 use super::Errno;
 
-/// Why a thread or process under trace gives us its attention.
+/// Event of a traced thread or process.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// It ended.
+    /// It exited or was killed.
     Ended(ExitStatus),
-    /// It is about to make a system call, or has made one.
+    /// It enters or leaves a system call.
     Call,
-    /// It gets this signal.
+    /// It receives this signal.
     Signal(c_int),
-    /// It has made a child or become another program.
+    /// It created a child or executed another program.
     Other,
 }
 
-/// A system call that is about to be made.
+/// A system call at its entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) number: i64,
     pub(super) arguments: [u64; 6],
 }
 
-/// Lets the thread that spawns `command` trace it; it stops before the new program's first step.
+/// Makes `command` traceable by the thread that spawns it. The process stops before the new program's first
+/// instruction.
 pub(super) fn let_parent_trace(command: &mut Command) {
     let ask = || {
         // SAFETY: this request takes no pointers.
@@ -41,7 +42,7 @@ pub(super) fn let_parent_trace(command: &mut Command) {
     unsafe { command.pre_exec(ask) };
 }
 
-/// Has all threads and children of `process` traced too, and all of them killed when the calling thread ends.
+/// Traces all threads and children of `process` too, and has them killed when the calling thread ends.
 pub(super) fn follow_children(process: pid_t) -> io::Result<()> {
     let options = libc::PTRACE_O_TRACESYSGOOD
         | libc::PTRACE_O_TRACEFORK
@@ -50,18 +51,18 @@ pub(super) fn follow_children(process: pid_t) -> io::Result<()> {
         | libc::PTRACE_O_TRACEEXEC
         | libc::PTRACE_O_EXITKILL;
     let options = ptr::without_provenance_mut::<c_void>(options as usize);
-    // SAFETY: the options are a number in a pointer's place, as this request wants them.
+    // SAFETY: this request takes its options as a number in the pointer argument.
     succeeded(unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, process, NOTHING, options) })
 }
 
 /// Waits for the tracees of the calling thread only.
 ///
 /// # Errors
-/// `ECHILD` when there is none left.
+/// `ECHILD` if none is left.
 pub(super) fn wait() -> io::Result<(pid_t, Event)> {
     let mut status = 0;
     let process = loop {
-        // SAFETY: `status` is there to be written to.
+        // SAFETY: `status` is a valid place to write to.
         match unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) } {
             -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
             -1 => return Err(io::Error::last_os_error()),
@@ -80,25 +81,25 @@ pub(super) fn wait() -> io::Result<(pid_t, Event)> {
     Ok((process, event))
 }
 
-/// Lets a stopped thread go on to its next system call, with `signal` unless that is zero. One that was killed meanwhile
-/// is left to [`wait`].
+/// Resumes a stopped thread until its next system call, and delivers `signal` unless zero. Ignores errors: [`wait`]
+/// reports a thread that was killed meanwhile.
 pub(super) fn go_on(thread: pid_t, signal: c_int) {
     let signal = ptr::without_provenance_mut::<c_void>(signal as usize);
-    // SAFETY: the signal is a number in a pointer's place, as this request wants it.
+    // SAFETY: this request takes the signal as a number in the pointer argument.
     unsafe { libc::ptrace(libc::PTRACE_SYSCALL, thread, NOTHING, signal) };
 }
 
-/// The system call before which a thread stopped; `None` after one, or when it is not one of this architecture's.
+/// Returns the system call at whose entry a thread stopped; `None` at its exit, or for another architecture.
 pub(super) fn entry(thread: pid_t) -> Option<Entry> {
-    // SAFETY: all bytes zero are a value of this type, which is numbers only.
+    // SAFETY: all-zero bytes are a valid value of this type, which contains only numbers.
     let mut info: libc::ptrace_syscall_info = unsafe { mem::zeroed() };
     let size = ptr::without_provenance_mut::<c_void>(mem::size_of_val(&info));
-    // SAFETY: `info` is as large as is said.
+    // SAFETY: `info` has the size that is passed.
     let got = unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, thread, size, &raw mut info) };
     if got <= 0 || info.op != libc::PTRACE_SYSCALL_INFO_ENTRY || info.arch != AUDIT_ARCH_X86_64 {
         return None;
     }
-    // SAFETY: the kernel filled in this variant, as `op` says.
+    // SAFETY: `op` shows that the kernel filled in this variant.
     let entry = unsafe { info.u.entry };
     Some(Entry {
         number: i64::try_from(entry.nr).ok()?,
@@ -106,45 +107,45 @@ pub(super) fn entry(thread: pid_t) -> Option<Entry> {
     })
 }
 
-/// Makes the call before which a thread stopped fail, without it being made.
+/// Fails the call at whose entry a thread stopped, without executing it.
 pub(super) fn refuse(thread: pid_t, errno: Errno) -> io::Result<()> {
-    // SAFETY: all bytes zero are a value of this type, which is numbers only.
+    // SAFETY: all-zero bytes are a valid value of this type, which contains only numbers.
     let mut registers: libc::user_regs_struct = unsafe { mem::zeroed() };
-    // SAFETY: `registers` is what this request fills in.
+    // SAFETY: this request writes to `registers`, which has the right type.
     succeeded(unsafe { libc::ptrace(libc::PTRACE_GETREGS, thread, NOTHING, &raw mut registers) })?;
-    // No call has this number: the kernel leaves the result as it is.
+    // No system call has this number, so the kernel keeps the result register.
     registers.orig_rax = u64::MAX;
     registers.rax = i64::from(-errno.number).cast_unsigned();
-    // SAFETY: `registers` is what this request reads.
+    // SAFETY: this request reads `registers`, which has the right type.
     succeeded(unsafe { libc::ptrace(libc::PTRACE_SETREGS, thread, NOTHING, &raw const registers) })
 }
 
-/// Kills a process that we trace.
+/// Kills a traced process.
 pub(super) fn kill(process: pid_t) {
-    // SAFETY: takes no pointers.
+    // SAFETY: this call takes no pointers.
     unsafe { libc::kill(process, libc::SIGKILL) };
 }
 
-/// Opens the file at `path` by `openat2`.
+/// Opens the file at `path` with `openat2`.
 #[cfg(test)]
 pub(super) fn open_by_openat2(path: &std::ffi::CStr, flags: c_int) -> io::Result<()> {
-    // SAFETY: all bytes zero are a value of this type, which is numbers only.
+    // SAFETY: all-zero bytes are a valid value of this type, which contains only numbers.
     let mut how: libc::open_how = unsafe { mem::zeroed() };
     how.flags = flags.unsigned_abs().into();
     let (path, size) = (path.as_ptr(), mem::size_of_val(&how));
-    // SAFETY: the path ends with a zero byte, and `how` is as large as is said.
+    // SAFETY: the path ends with a zero byte, and `how` has the size that is passed.
     succeeded(unsafe { libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, path, &raw mut how, size) })
 }
 
-/// Asks for an `io_uring`.
+/// Requests an `io_uring`.
 #[cfg(test)]
 pub(super) fn ask_for_ring() -> io::Result<()> {
-    // SAFETY: without parameters there is nothing to be written to; the system refuses it.
+    // SAFETY: the null parameters are not written to; the system refuses them.
     succeeded(unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, NOTHING) })
 }
 
 const NOTHING: *mut c_void = ptr::null_mut();
-/// The kernel's name for x86-64: its machine number, 64 bits, little endian.
+/// The kernel's id of x86-64: machine number, 64-bit flag, little-endian flag.
 const AUDIT_ARCH_X86_64: u32 = 62 | 0x8000_0000 | 0x4000_0000;
 
 fn succeeded(result: i64) -> io::Result<()> {

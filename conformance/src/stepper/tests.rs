@@ -1,4 +1,4 @@
-//! Small shell commands, stepped through.
+//! Small shell commands under the stepper.
 
 use std::{
     env,
@@ -17,7 +17,7 @@ use super::{Counting, Effect, Errno, Fault, Pipes, Stepper, StepperError, system
 
 const EXIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A finished command, what it changed, and how it ended.
+/// A finished command, its changes, and its exit status.
 struct Run {
     dir: TempDir,
     calls: Vec<String>,
@@ -41,7 +41,7 @@ impl Run {
     }
 }
 
-/// Starts a shell that runs `script` in `dir`; `None`, loudly, where the system permits no tracing.
+/// Starts a shell that runs `script` in `dir`; returns `None`, with a message, if the system does not permit tracing.
 fn shell(dir: &TempDir, script: &str, counting: Counting) -> Option<(Stepper, Pipes)> {
     let mut command = Command::new("sh");
     command
@@ -78,7 +78,7 @@ const SCRIPT: &str = "echo a > f; mv f g";
 const CALLS: [&str; 3] = ["openat f", "write f", "renameat2 f -> g"];
 
 #[test]
-fn it_counts_what_changes_the_folder() {
+fn changes_to_the_folder_are_counted() {
     let Some(run) = run(SCRIPT, None) else { return };
     assert_eq!(run.calls, CALLS);
     assert!(run.status.success());
@@ -86,7 +86,7 @@ fn it_counts_what_changes_the_folder() {
 }
 
 #[test]
-fn it_sees_nothing_outside_of_the_folder_and_nothing_that_only_reads() {
+fn reads_and_changes_elsewhere_are_not_counted() {
     let Some(run) = run("cd /; cat /etc/passwd > /dev/null; ls > /dev/null", None) else {
         return;
     };
@@ -94,14 +94,14 @@ fn it_sees_nothing_outside_of_the_folder_and_nothing_that_only_reads() {
 }
 
 #[test]
-fn links_and_dots_on_the_way_do_not_hide_a_path() {
+fn links_and_dots_do_not_hide_a_path() {
     let script = "mkdir d; ln -s d e; cd d; echo a > ../e/f; cd /";
     let Some(run) = run(script, None) else { return };
     assert_eq!(run.calls, ["mkdir d", "symlinkat e", "openat d/f", "write d/f"]);
 }
 
 #[test]
-fn a_kill_comes_before_the_call() {
+fn a_kill_precedes_the_call() {
     for (number, left) in [(1, vec![]), (2, vec!["f"]), (3, vec!["f"])] {
         let Some(run) = run(SCRIPT, at(number, Effect::Kill)) else {
             return;
@@ -123,7 +123,7 @@ fn a_call_fails_once() {
 }
 
 #[test]
-fn calls_fail_from_then_on() {
+fn all_later_calls_fail() {
     let script = "echo a > f; echo b > g; echo c > h";
     let Some(run) = run(script, at(3, Effect::FailOn(Errno::ENOSPC))) else {
         return;
@@ -140,19 +140,19 @@ fn calls_fail_from_then_on() {
 }
 
 #[test]
-fn children_count_and_die_too() {
+fn children_are_counted_and_killed() {
     let script = "(echo a > f; sleep 600) & (sleep 600) & wait";
     let Some(run) = run(script, at(2, Effect::Kill)) else {
         return;
     };
     assert_eq!(run.calls, ["openat f", "write f  <== killed"]);
     assert_eq!(fs::read(run.dir.path().join("f")).expect("the file"), b"");
-    // That `run` came back says that no `sleep` is left.
+    // `run` returns only if no `sleep` is left.
     assert_eq!(run.status.signal(), Some(libc::SIGKILL));
 }
 
 #[test]
-fn counting_begins_when_it_is_armed() {
+fn counting_begins_when_armed() {
     let dir = TempDir::new().expect("a folder");
     let Some((stepper, pipes)) = shell(
         &dir,
@@ -187,7 +187,7 @@ fn counting_begins_when_it_is_armed() {
 }
 
 #[test]
-fn a_kill_from_outside_ends_it() {
+fn an_external_kill_ends_the_program() {
     let dir = TempDir::new().expect("a folder");
     let Some((stepper, _pipes)) = shell(&dir, "sleep 600 & sleep 600", Counting::WhenArmed) else {
         return;
@@ -200,7 +200,7 @@ fn a_kill_from_outside_ends_it() {
     );
 }
 
-/// Runs this program's test `name` once more, as the program to step through: it finds the folder in the environment.
+/// Runs this program's test `name` again under the stepper, with the folder in the environment.
 fn again(name: &str, fault: Option<Fault>) -> Option<(TempDir, Stepper)> {
     let dir = TempDir::new().expect("a folder");
     let mut command = Command::new(env::current_exe().expect("this program"));
@@ -216,7 +216,7 @@ fn again(name: &str, fault: Option<Fault>) -> Option<(TempDir, Stepper)> {
 const AGAIN: &str = "STEPPER_TEST_FOLDER";
 
 #[test]
-fn threads_count() {
+fn threads_are_counted() {
     if let Ok(dir) = env::var(AGAIN) {
         return thread::scope(|scope| {
             for name in ["a", "b", "c"] {
@@ -225,7 +225,7 @@ fn threads_count() {
             }
         });
     }
-    let Some((dir, stepper)) = again("threads_count", at(3, Effect::Fail(Errno::EIO))) else {
+    let Some((dir, stepper)) = again("threads_are_counted", at(3, Effect::Fail(Errno::EIO))) else {
         return;
     };
     assert_eq!(stepper.disarm().len(), 3);
@@ -238,7 +238,7 @@ fn the_flags_of_openat2_are_read() {
     if let Ok(dir) = env::var(AGAIN) {
         let path = CString::new(format!("{dir}/f")).expect("a path");
         for flags in [libc::O_WRONLY | libc::O_CREAT, libc::O_RDONLY] {
-            // Where there is no `openat2`, the call is made all the same.
+            // The call is counted even if the kernel lacks `openat2`.
             let _ = system::open_by_openat2(&path, flags);
         }
         return;
@@ -251,20 +251,20 @@ fn the_flags_of_openat2_are_read() {
 }
 
 #[test]
-fn there_is_no_ring() {
+fn io_uring_is_refused() {
     if env::var(AGAIN).is_ok() {
         let refused = system::ask_for_ring().expect_err("refused");
         assert_eq!(refused.raw_os_error(), Some(libc::ENOSYS));
         return;
     }
-    let Some((_, stepper)) = again("there_is_no_ring", None) else {
+    let Some((_, stepper)) = again("io_uring_is_refused", None) else {
         return;
     };
     assert!(stepper.asked_for_ring());
 }
 
 #[test]
-fn a_program_that_is_missing_is_an_error() {
+fn a_missing_program_is_an_error() {
     let command = Command::new("/no/such/program");
     let dir = TempDir::new().expect("a folder");
     assert!(matches!(

@@ -1,4 +1,5 @@
-//! The thread that traces a command. Tracing belongs to a thread, so the one that starts the command sees it through.
+//! The thread that traces a program. Tracing is tied to a thread, so one thread starts the program and traces it to the
+//! end.
 
 use std::{
     io,
@@ -23,7 +24,7 @@ pub(super) fn start(
     let (sender, started) = mpsc::channel();
     thread::spawn(move || match spawn(command, &shared) {
         Ok(pipes) => {
-            // The reader of the pipes waits in the last line of this function.
+            // The caller waits for the pipes at the end of this function.
             let _ = sender.send(Ok(pipes));
             Tracer { folders, shared }.run();
         }
@@ -32,7 +33,7 @@ pub(super) fn start(
     started.recv().unwrap_or_else(|_| Err(ended_early().into()))
 }
 
-/// Starts the command; it waits before its first step.
+/// Starts the command, stopped before its first instruction.
 fn spawn(mut command: Command, shared: &Shared) -> Result<Pipes, StepperError> {
     system::let_parent_trace(&mut command);
     let mut child = command.spawn().map_err(|error| match error.raw_os_error() {
@@ -46,7 +47,7 @@ fn spawn(mut command: Command, shared: &Shared) -> Result<Pipes, StepperError> {
     }
     let mut state = shared.state();
     state.root = root;
-    state.seen.push(root);
+    state.live.push(root);
     system::go_on(root, 0);
     Ok(Pipes {
         stdin: child.stdin.take(),
@@ -55,7 +56,7 @@ fn spawn(mut command: Command, shared: &Shared) -> Result<Pipes, StepperError> {
 }
 
 fn ended_early() -> io::Error {
-    io::Error::other("it ended before its first step")
+    io::Error::other("the program ended before its first instruction")
 }
 
 struct Tracer {
@@ -68,14 +69,14 @@ impl Tracer {
         while let Ok((thread, event)) = system::wait() {
             let mut state = self.shared.state();
             if let Event::Ended(status) = event {
-                state.seen.retain(|&seen| seen != thread);
+                state.live.retain(|&live| live != thread);
                 if thread == state.root {
                     state.status = Some(status);
                 }
                 continue;
             }
-            if !state.seen.contains(&thread) {
-                state.seen.push(thread);
+            if !state.live.contains(&thread) {
+                state.live.push(thread);
             }
             if state.killed {
                 system::kill(thread);
@@ -83,7 +84,7 @@ impl Tracer {
             }
             drop(state);
             let signal = match event {
-                // Each new thread begins with a stop that is meant for us.
+                // Each new thread begins with a stop that only concerns the tracer.
                 Event::Signal(libc::SIGSTOP) => 0,
                 Event::Signal(signal) => signal,
                 _ => 0,
@@ -99,11 +100,11 @@ impl Tracer {
         self.shared.ended.notify_all();
     }
 
-    /// Counts the call and lets the fault strike, if it is one that counts.
+    /// Counts the call if it changes a folder, and injects the fault if it is due.
     fn before(&self, thread: i32, entry: &Entry) {
         if entry.number == IO_URING_SETUP {
             self.shared.state().asked_for_ring = true;
-            // It fails only for a thread that was killed meanwhile.
+            // Fails only for a thread that was killed meanwhile.
             let _ = system::refuse(thread, Errno::ENOSYS);
             return;
         }
@@ -128,7 +129,7 @@ impl Tracer {
         }
     }
 
-    /// Records the call; returns what is done to it.
+    /// Records the call; returns the fault to inject.
     fn count(&self, name: &'static str, paths: Vec<PathBuf>) -> Option<Effect> {
         let mut state = self.shared.state();
         if !state.armed {
@@ -143,7 +144,7 @@ impl Tracer {
         effect
     }
 
-    /// The path from the folder that it is in.
+    /// Returns the path relative to the folder that contains it.
     fn inside<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         self.folders
             .iter()

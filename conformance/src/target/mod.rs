@@ -1,7 +1,7 @@
-//! A server under test, and what is said between it and a client: MCP's messages, whatever they hold.
+//! Raw connections to a server under test, over which arbitrary messages travel.
 //!
-//! They are JSON lines over the standard input and output of a child process, or travel over HTTP (`streamable`); to those
-//! who speak it is the same.
+//! Messages are JSON lines over the standard input and output of a child process, or travel over HTTP (`streamable`).
+//! The interface is the same for both.
 
 mod process;
 pub mod streamable;
@@ -33,58 +33,58 @@ use crate::{
     trace::Trace,
 };
 use process::Process;
-use streamable::{Heard, Streamable};
+use streamable::{ReceivedMessage, Streamable};
 
-/// How long a target may take to answer or exit before it counts as hung.
+/// Default timeout for an answer or an exit, after which a server counts as hung.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long a listening server may take to exit when asked to; then it is killed.
+/// Timeout for the exit of a listening server after a request to end; then it is killed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The ports that servers are given: below those that systems give to clients.
+/// Ports for servers: below the range that systems assign to clients.
 const PORTS: std::ops::Range<u32> = 10_000..32_000;
 
-/// Why a target gave no answer.
+/// Why a target did not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
-    /// The process could not be started, or a pipe or connection to it broke.
+    /// The process could not be started, or a pipe or connection broke.
     #[error("the server can't be reached: {0}")]
     Io(#[from] io::Error),
-    /// Its standard output was closed, or a connection before it had answered.
+    /// The server closed its standard output, or a connection before it answered.
     #[error("the server closed its output")]
     Closed,
-    /// No message came for so long.
+    /// No message arrived within this time.
     #[error("the server gave no answer within {} s", .0.as_secs())]
     Silent(Duration),
-    /// A line of its standard output, or what it sent over HTTP, is not JSON.
+    /// A line of standard output, or a message over HTTP, is not JSON.
     #[error("the server wrote a line that is not JSON: {0}")]
     NotJson(String),
-    /// It was to listen, and does not.
+    /// The server does not listen at its URL.
     #[error("the server does not answer at {url}: {why}")]
     NotUp {
-        /// Where.
+        /// URL.
         url: String,
-        /// What happened instead.
+        /// Reason.
         why: String,
     },
 }
 
-/// A server, and the client's side of a conversation with it.
+/// The client's side of a connection to a server.
 #[derive(Debug)]
 pub struct Target {
     /// `None` for an external server, or if another target started it.
     process: Option<Process>,
     wire: Wire,
-    incoming: Receiver<Heard>,
+    incoming: Receiver<ReceivedMessage>,
     next_id: i64,
-    /// How long it may take for an answer or its exit before it counts as hung: [`ANSWER_TIMEOUT`] unless set.
+    /// Timeout for an answer or an exit: [`ANSWER_TIMEOUT`] unless set.
     pub patience: Duration,
-    /// Where to note what is said, if anywhere.
+    /// Trace that records the messages, if any.
     pub trace: Option<Trace>,
 }
 
-/// How messages travel.
+/// Transport of messages.
 #[derive(Debug)]
 enum Wire {
-    /// As lines, as long as the pipe is open.
+    /// Lines; `None` once standard input is closed.
     Lines(Option<ChildStdin>),
     Http(Streamable),
 }
@@ -93,17 +93,17 @@ impl Target {
     /// Starts `command` with pipes to its standard input and output; standard error stays as `command` has it.
     ///
     /// # Errors
-    /// When the process can't be started.
+    /// If the process cannot be started.
     pub fn start(command: &mut Command) -> Result<Self, WireError> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         Self::over(Process::Plain(child), stdin, stdout)
     }
 
-    /// As [`start`](Self::start), but step by step: [`Stepper::start`] says what is counted.
+    /// As [`start`](Self::start), but under a stepper: see [`Stepper::start`].
     ///
     /// # Errors
-    /// When the process can't be started or traced.
+    /// If the process cannot be started or traced.
     pub fn start_stepped(
         mut command: Command,
         folders: &[&Path],
@@ -116,11 +116,11 @@ impl Target {
         Ok((target, stepper))
     }
 
-    /// Starts `command`, which is to serve `url`, and waits until it answers there. It is ended together with all that it
-    /// starts, at the latest when the tester ends.
+    /// Starts `command`, which should serve `url`, and waits until it answers there. The process and all its children
+    /// end with this target, or at the latest with the suite.
     ///
     /// # Errors
-    /// When it can't be started, or does not answer within `patience`.
+    /// If the process cannot be started, or does not answer within `patience`.
     pub fn serve(command: &mut Command, url: Url, era: Era, patience: Duration) -> Result<Self, WireError> {
         command.stdin(Stdio::null()).stdout(Stdio::null());
         let mut process = Process::start_group(command)?;
@@ -131,10 +131,10 @@ impl Target {
         Ok(Self::at(url, era, Some(process)))
     }
 
-    /// As [`serve`](Self::serve), but step by step.
+    /// As [`serve`](Self::serve), but under a stepper.
     ///
     /// # Errors
-    /// When the process can't be started or traced; a server that does not answer is the inner error.
+    /// If the process cannot be started or traced. The inner error means that the server does not answer.
     pub fn serve_stepped(
         mut command: Command,
         folders: &[&Path],
@@ -153,10 +153,10 @@ impl Target {
         Ok(Ok((Self::at(url, era, Some(process)), stepper)))
     }
 
-    /// Opens a conversation with an external server, once it answers.
+    /// Connects to an external server, once it answers.
     ///
     /// # Errors
-    /// When it does not within `patience`.
+    /// If it does not answer within `patience`.
     pub fn connect(url: Url, era: Era, patience: Duration) -> Result<Self, WireError> {
         let since = Instant::now();
         while let Err(error) = is_up(&url, patience) {
@@ -168,7 +168,7 @@ impl Target {
         Ok(Self::at(url, era, None))
     }
 
-    /// Another client's conversation with the same server, which ends with this target; only over HTTP.
+    /// Connects another client to the same server, which ends with this target; `None` unless over HTTP.
     pub fn beside(&self, era: Era) -> Option<Self> {
         let Wire::Http(http) = &self.wire else {
             return None;
@@ -197,7 +197,7 @@ impl Target {
     ) -> Result<Self, WireError> {
         let stdout = stdout.ok_or(WireError::Closed)?;
         if let Some(stdin) = &stdin {
-            // So that a server that does not read can't keep us waiting for ever.
+            // A server that does not read must not block the suite forever.
             let flags = rustix::fs::fcntl_getfl(stdin).map_err(io::Error::from)?;
             rustix::fs::fcntl_setfl(stdin, flags | OFlags::NONBLOCK).map_err(io::Error::from)?;
         }
@@ -219,10 +219,11 @@ impl Target {
         })
     }
 
-    /// Sends `line`, whatever it holds.
+    /// Sends `line`, which may have any content.
     ///
     /// # Errors
-    /// When the pipe is broken, or the server does not read; over HTTP, when what is no request does not arrive.
+    /// If the pipe is broken or the server does not read; over HTTP, if a message that is not a request does not
+    /// arrive.
     pub fn send(&mut self, line: impl AsRef<[u8]>) -> Result<(), WireError> {
         if let Some(trace) = &self.trace {
             trace.sent(line.as_ref());
@@ -237,10 +238,10 @@ impl Target {
         }
     }
 
-    /// The next message of the server.
+    /// Waits for the next message of the server.
     ///
     /// # Errors
-    /// When none comes, or one that is not JSON.
+    /// If none arrives, or the message is not JSON.
     pub fn receive(&mut self) -> Result<Value, WireError> {
         match self.incoming.recv_timeout(self.patience) {
             Ok(line) => {
@@ -258,7 +259,7 @@ impl Target {
     /// Sends a request without waiting for its response; returns its id.
     ///
     /// # Errors
-    /// When the pipe is broken.
+    /// If the pipe is broken.
     pub fn post(&mut self, method: &str, params: Value) -> Result<i64, WireError> {
         self.next_id += 1;
         let id = self.next_id;
@@ -266,10 +267,10 @@ impl Target {
         Ok(id)
     }
 
-    /// Sends a request and waits for its response, the whole message; other messages in between are dropped.
+    /// Sends a request and waits for its response; returns the whole message. Drops other messages.
     ///
     /// # Errors
-    /// When no response comes.
+    /// If no response arrives.
     pub fn request(&mut self, method: &str, params: Value) -> Result<Value, WireError> {
         let id = self.post(method, params)?;
         loop {
@@ -280,15 +281,15 @@ impl Target {
         }
     }
 
-    /// Opens a session of the era that begins with `initialize`; returns the response.
+    /// Opens a session with `initialize`; returns the response.
     ///
     /// # Errors
-    /// When no response comes.
+    /// If no response arrives.
     pub fn initialize(&mut self, revision: &str) -> Result<Value, WireError> {
         self.initialize_as(revision, &json!({}))
     }
 
-    /// As [`initialize`](Self::initialize), by a client with these capabilities.
+    /// As [`initialize`](Self::initialize), as a client with these capabilities.
     ///
     /// # Errors
     /// As [`initialize`](Self::initialize).
@@ -301,10 +302,10 @@ impl Target {
         Ok(response)
     }
 
-    /// Calls a tool with `meta` as the request's `_meta`; returns the response, the whole message.
+    /// Calls a tool with `meta` as the request's `_meta`; returns the whole response message.
     ///
     /// # Errors
-    /// When no response comes.
+    /// If no response arrives.
     pub fn call(
         &mut self,
         tool: &str,
@@ -318,12 +319,13 @@ impl Target {
         self.request("tools/call", params)
     }
 
-    /// The process id, where this target started the server.
+    /// Returns the process id, if this target started the server.
     pub fn id(&self) -> Option<u32> {
         self.process.as_ref().map(Process::id)
     }
 
-    /// The POST that sends this message over HTTP, with the headers that it must have, to be changed and sent by hand.
+    /// Returns the POST that would send this message over HTTP, with the required headers, so that a check can modify
+    /// it.
     pub fn http_request(&self, message: &Value) -> Option<Request> {
         match &self.wire {
             Wire::Lines(_) => None,
@@ -331,7 +333,7 @@ impl Target {
         }
     }
 
-    /// The id of the session, over HTTP, if the server has given one.
+    /// Returns the id of the session over HTTP, if the server assigned one.
     pub fn session_id(&self) -> Option<String> {
         match &self.wire {
             Wire::Lines(_) => None,
@@ -339,13 +341,13 @@ impl Target {
         }
     }
 
-    /// Sends a request as HTTP, whatever it holds; nothing of what comes back is [received](Self::receive).
+    /// Sends an arbitrary HTTP request. [`receive`](Self::receive) does not return its response.
     ///
     /// # Errors
-    /// When nothing comes back, or the server speaks lines.
+    /// If no response arrives, or the server speaks over standard input and output.
     pub fn send_http(&self, request: &Request) -> Result<Response, WireError> {
         let Wire::Http(http) = &self.wire else {
-            return Err(io::Error::other("it speaks lines").into());
+            return Err(io::Error::other("the server does not speak HTTP").into());
         };
         if let Some(trace) = &self.trace {
             let headers = request
@@ -367,18 +369,18 @@ impl Target {
         Ok(response)
     }
 
-    /// Closes the server's standard input, and still listens.
+    /// Closes the server's standard input, but still receives.
     pub fn hang_up(&mut self) {
         if let Wire::Lines(stdin) = &mut self.wire {
             *stdin = None;
         }
     }
 
-    /// Closes the server's standard input and waits for its exit; how it exited. One that speaks HTTP has its session ended,
-    /// and is asked to end and made to, unless it is external.
+    /// Closes the server's standard input and waits for its exit; returns the exit status. Over HTTP, ends the session
+    /// and, unless the server is external, terminates the process.
     ///
     /// # Errors
-    /// When it does not exit in time; it is killed then.
+    /// If it does not exit in time; then it is killed.
     pub fn close(mut self) -> Result<Option<ExitStatus>, WireError> {
         let is_http = matches!(self.wire, Wire::Http(_));
         match &mut self.wire {
@@ -401,7 +403,7 @@ impl Target {
     pub fn kill(self) {}
 }
 
-/// Writes all of `bytes` to a pipe that does not block, as long as some of them go through within `patience`.
+/// Writes all of `bytes` to a non-blocking pipe, as long as it accepts some of them within `patience`.
 fn write_all(pipe: &mut ChildStdin, mut bytes: &[u8], patience: Duration) -> Result<(), WireError> {
     while !bytes.is_empty() {
         match pipe.write(bytes) {
@@ -436,10 +438,10 @@ impl Drop for Target {
 /// Returns a free port, which is not reused soon.
 ///
 /// # Errors
-/// When there is none.
+/// If none is free.
 pub fn free_port() -> io::Result<u16> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    // Other testers begin elsewhere.
+    // Other processes of the suite begin elsewhere.
     let first = std::process::id().wrapping_mul(97);
     for _ in PORTS {
         let number = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
@@ -456,7 +458,7 @@ fn wait_until_up(url: &Url, process: &mut Process, patience: Duration) -> Result
     let since = Instant::now();
     while let Err(error) = is_up(url, patience) {
         if let Some(status) = process.status()? {
-            return Err(not_up(url, format!("it ended ({status})")));
+            return Err(not_up(url, format!("the process ended ({status})")));
         }
         if since.elapsed() > patience {
             let seconds = patience.as_secs();
@@ -467,7 +469,7 @@ fn wait_until_up(url: &Url, process: &mut Process, patience: Duration) -> Result
     Ok(())
 }
 
-/// Returns whether a server answers there at all: an open port may be that of a proxy.
+/// Checks that a server answers: an open port may belong to a proxy.
 fn is_up(url: &Url, patience: Duration) -> io::Result<()> {
     Request::new("OPTIONS").send(url, patience).map(drop)
 }
@@ -482,7 +484,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_does_not_read_is_not_waited_for() {
+    fn a_server_that_does_not_read_times_out() {
         let mut target = Target::start(Command::new("sleep").arg("60")).unwrap();
         target.patience = Duration::from_millis(50);
         let sent = target.send(vec![b'x'; 4 << 20]);
@@ -490,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_go_through() {
+    fn long_lines_are_sent() {
         let mut target = Target::start(&mut Command::new("cat")).unwrap();
         let line = Value::from("x".repeat(4 << 20));
         target.send(line.to_string()).unwrap();

@@ -1,4 +1,4 @@
-//! The process that a server is, and its end.
+//! Server processes, and how they end.
 
 use std::{
     io::{self, PipeWriter, Write},
@@ -12,22 +12,22 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::ANSWER_TIMEOUT;
 use crate::stepper::Stepper;
 
-/// A server that we started.
+/// A server that the suite started.
 #[derive(Debug)]
 pub(super) enum Process {
-    /// It ends when its input does.
+    /// Ends when its standard input is closed.
     Plain(Child),
-    /// It listens, and does not mind its input: it is ended together with all that it started.
+    /// Listens, and ignores its standard input; ended by a signal to its process group.
     Group { child: Child, _watcher: Watcher },
-    /// It runs step by step.
+    /// Runs under a stepper.
     Stepped(Stepper),
 }
 
 impl Process {
-    /// Starts a server that would outlive us, in a group of processes of its own.
+    /// Starts a listening server in a process group of its own.
     ///
     /// # Errors
-    /// When it can't be started.
+    /// If the process cannot be started.
     pub(super) fn start_group(command: &mut Command) -> io::Result<Self> {
         use std::os::unix::process::CommandExt;
         let mut child = command.process_group(0).spawn()?;
@@ -48,7 +48,7 @@ impl Process {
         }
     }
 
-    /// How it ended, if it has.
+    /// Returns the exit status, if the process has ended.
     pub(super) fn status(&mut self) -> io::Result<Option<ExitStatus>> {
         match self {
             Self::Plain(child) | Self::Group { child, .. } => child.try_wait(),
@@ -56,10 +56,10 @@ impl Process {
         }
     }
 
-    /// How it ended, if it does in time.
+    /// Waits for the exit status; returns `None` after `patience`.
     ///
     /// # Errors
-    /// When the system does not tell.
+    /// If the system reports an error.
     pub(super) fn wait(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         if let Self::Stepped(stepper) = self {
             return Ok(stepper.wait(patience));
@@ -73,14 +73,14 @@ impl Process {
         }
     }
 
-    /// Asks it to end, as an operator would.
+    /// Sends `SIGTERM`, as an operator would.
     pub(super) fn ask_to_end(&self) {
         signal_group(self.id(), Signal::TERM);
     }
 
-    /// Ends it, whatever it is at.
+    /// Kills the process.
     pub(super) fn kill(&mut self) {
-        // It may have ended by itself; the error does not matter.
+        // The process may have ended already.
         match self {
             Self::Plain(child) => {
                 let _ = child.kill();
@@ -100,13 +100,13 @@ impl Process {
 
 fn signal_group(id: u32, signal: Signal) {
     if let Some(group) = i32::try_from(id).ok().and_then(Pid::from_raw) {
-        // It may be gone.
+        // The group may have ended already.
         let _ = kill_process_group(group, signal);
     }
 }
 
-/// A process that ends a group of processes when the suite is gone, even if it is killed: it waits for the end of a pipe that we
-/// hold.
+/// A process that kills a process group when the suite ends, even if the suite is killed: it waits for the end of a
+/// pipe that the suite holds.
 #[derive(Debug)]
 pub(super) struct Watcher {
     shell: Child,
@@ -123,7 +123,7 @@ impl Watcher {
             .stdin(reader)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // What ends us by the terminal must not end it.
+            // A signal from the terminal must not reach it.
             .process_group(0)
             .spawn()?;
         Ok(Self { shell, pipe })

@@ -1,9 +1,9 @@
-//! MCP's Streamable HTTP from the client's side: each message is a POST, and what comes back is handed on message by message.
+//! The client's side of MCP's Streamable HTTP: sends each message as a POST, and forwards the messages of the
+//! responses.
 //!
-//! Requests are not waited for, so that many can be on their way; everything else is, so that it arrives in the order in
-//! which it was sent. A request that is refused as HTTP, without an answer of its own, is handed on as a JSON-RPC error
-//! without a code that says so. The stream that a client may open by GET is not opened: what a server says of its own accord
-//! is not asked for.
+//! Requests are sent concurrently. Every other message is awaited, so that messages arrive in the order in which they
+//! were sent. If the server refuses a request by HTTP status alone, the refusal is forwarded as a JSON-RPC error
+//! without a code. The client does not open the optional GET stream for unsolicited messages.
 
 use std::{
     io::{self, BufRead},
@@ -24,34 +24,34 @@ use crate::{
     report::visible,
 };
 
-/// What a message of this transport comes as.
-pub(super) type Heard = Result<String, WireError>;
+/// A message received over this transport.
+pub(super) type ReceivedMessage = Result<String, WireError>;
 
-/// The header that a session is named in.
+/// Header with the session's id.
 pub const SESSION: &str = "Mcp-Session-Id";
-/// The header with the revision of the protocol.
+/// Header with the protocol revision.
 pub const REVISION: &str = "MCP-Protocol-Version";
-/// The header with the method, since 2026-07-28.
+/// Header with the method, since 2026-07-28.
 pub const METHOD: &str = "Mcp-Method";
-/// The header with what is asked for, since 2026-07-28.
+/// Header with the name of the tool or resource, since 2026-07-28.
 pub const NAME: &str = "Mcp-Name";
-/// Where 2026-07-28 has the revision in a message.
+/// Pointer to the revision in a message, since 2026-07-28.
 const REVISION_IN_BODY: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
 
-/// How long a server may take to end a session.
+/// Timeout for the end of a session.
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long to wait before resuming an interrupted stream, unless the server says.
+/// Delay before resuming an interrupted stream, unless the server sends one.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
-/// A stream is asked for again so often.
+/// Number of attempts to resume a stream.
 const MAX_RETRIES: usize = 20;
-/// The longest part of an invalid answer that is shown.
+/// Length to which an invalid answer is cut, in characters.
 const MAX_SHOWN_CHARS: usize = 300;
 
-/// A client's side of a conversation.
+/// The client's side of a connection.
 #[derive(Debug, Clone)]
 pub(super) struct Streamable {
     shared: Arc<Shared>,
-    heard: Sender<Heard>,
+    heard: Sender<ReceivedMessage>,
 }
 
 #[derive(Debug)]
@@ -61,7 +61,7 @@ struct Shared {
     session: Mutex<Session>,
 }
 
-/// What `initialize` agreed on.
+/// Session id and revision from `initialize`.
 #[derive(Debug, Default, Clone)]
 struct Session {
     id: Option<String>,
@@ -69,18 +69,18 @@ struct Session {
 }
 
 impl Streamable {
-    /// A conversation that has not begun.
-    pub(super) fn new(url: Url, era: Era) -> (Self, Receiver<Heard>) {
+    /// Creates a connection without a session.
+    pub(super) fn new(url: Url, era: Era) -> (Self, Receiver<ReceivedMessage>) {
         let (heard, receiver) = channel();
         let session = Mutex::default();
         let shared = Arc::new(Shared { url, era, session });
         (Self { shared, heard }, receiver)
     }
 
-    /// Sends a message, whatever it holds.
+    /// Sends a message with any content.
     ///
     /// # Errors
-    /// When it does not arrive, or is no request and nothing comes back.
+    /// If the message is not a request and does not arrive.
     pub(super) fn send(&self, body: &[u8], patience: Duration) -> Result<(), WireError> {
         let message: Value = serde_json::from_slice(body).unwrap_or_default();
         let request = self.post(body, &message);
@@ -99,7 +99,7 @@ impl Streamable {
         talk.deliver(&request)
     }
 
-    /// The POST of a message, with the headers that it must have.
+    /// Returns the POST of a message, with the required headers.
     pub(super) fn post(&self, body: &[u8], message: &Value) -> Request {
         let mut request = Request {
             body: body.to_vec(),
@@ -116,7 +116,7 @@ impl Streamable {
     fn headers(&self, message: &Value) -> Vec<(&'static str, String)> {
         let method = message["method"].as_str();
         if self.shared.era == Era::Session {
-            // What begins a session is in none.
+            // `initialize` belongs to no session yet.
             let session = match method {
                 Some("initialize") => Session::default(),
                 _ => self.session().clone(),
@@ -140,17 +140,17 @@ impl Streamable {
             .collect()
     }
 
-    /// Where the server is.
+    /// Returns the server's URL.
     pub(super) fn url(&self) -> &Url {
         &self.shared.url
     }
 
-    /// The session's id, if the server has given one.
+    /// Returns the session's id, if the server assigned one.
     pub(super) fn session_id(&self) -> Option<String> {
         self.session().id.clone()
     }
 
-    /// Ends the session, if there is one. A server may not want that.
+    /// Ends the session, if there is one. Ignores a refusal, which the specification permits.
     pub(super) fn end(&self) {
         let Session {
             id: Some(id),
@@ -171,7 +171,7 @@ impl Streamable {
     }
 }
 
-/// A value as a header may hold it: as it is, or in base64 where it could not be told from something else.
+/// Encodes a header value: unchanged if possible, else in base64.
 fn encoded(value: &str) -> String {
     let is_plain = value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
     let is_sentinel = value.starts_with("=?base64?") && value.ends_with("?=");
@@ -181,7 +181,7 @@ fn encoded(value: &str) -> String {
     format!("=?base64?{}?=", base64(value.as_bytes()))
 }
 
-/// RFC 4648, section 4.
+/// Encodes bytes in base64 (RFC 4648, section 4).
 pub(crate) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
@@ -196,18 +196,18 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// One message on its way, and what comes back for it.
+/// A message in transit, and its response.
 struct Exchange {
     wire: Streamable,
-    /// Its id, if it is a request.
+    /// Id, if the message is a request.
     id: Option<Value>,
-    /// Whether it begins a session.
+    /// Whether the message begins a session.
     begins: bool,
     patience: Duration,
 }
 
 impl Exchange {
-    /// Sends a request, hands on what comes back, and says so if that is not an answer.
+    /// Sends a request and forwards the response, or an error if the response is not an answer.
     fn run(self, request: &Request) {
         let mut answered = false;
         let why = match self.converse(request, &mut answered) {
@@ -215,7 +215,7 @@ impl Exchange {
             Ok(why) => self.refusal(&why),
             Err(error) => Err(error),
         };
-        // The receiver is gone if the connection was given up.
+        // The receiver is gone once the target is dropped.
         let _ = self.wire.heard.send(why);
     }
 
@@ -242,12 +242,12 @@ impl Exchange {
         Ok(())
     }
 
-    /// What came back where it was no answer, for people.
-    fn converse(&self, request: &Request, answered: &mut bool) -> Result<Unanswered, WireError> {
+    /// Sends the request and forwards all messages; returns why there was no answer.
+    fn converse(&self, request: &Request, answered: &mut bool) -> Result<MissingAnswer, WireError> {
         let sent = request.send(&self.wire.shared.url, self.patience);
         let mut response = sent.map_err(|error| self.error(error))?;
         if self.begins {
-            // Before the answer is handed on: what is said next is said in the session.
+            // Set before the answer is forwarded, so that the next message belongs to the session.
             self.wire.session().id = response.header(SESSION).map(str::to_owned);
         }
         for _ in 0..MAX_RETRIES {
@@ -256,12 +256,12 @@ impl Exchange {
             }
             let title = response.title();
             let mut events = Events::of(response.body);
-            let ended = self.hand_on_all(&mut events, answered);
+            let ended = self.forward_all(&mut events, answered);
             let resumable = events.last_id.is_some() && self.wire.shared.era == Era::Session;
             let id = events.last_id.filter(|_| resumable && !*answered);
             let Some(id) = id else {
                 ended?;
-                return Ok(Unanswered::new(format!("{title}, with a stream that ended")));
+                return Ok(MissingAnswer::new(format!("{title}, with a stream that ended")));
             };
             thread::sleep(events.retry.unwrap_or(RETRY_INTERVAL));
             let again = Request::new("GET")
@@ -274,20 +274,20 @@ impl Exchange {
             let sent = again.send(&self.wire.shared.url, self.patience);
             response = sent.map_err(|error| self.error(error))?;
         }
-        Ok(Unanswered::new(
-            "a stream that is interrupted again and again".to_owned(),
+        Ok(MissingAnswer::new(
+            "a stream that was interrupted too often".to_owned(),
         ))
     }
 
     fn events(&self, stream: impl BufRead, answered: &mut bool) -> Result<(), WireError> {
-        self.hand_on_all(&mut Events::of(stream), answered)
+        self.forward_all(&mut Events::of(stream), answered)
     }
 
-    /// Hands on every message of a stream, up to its end.
-    fn hand_on_all(&self, events: &mut Events<impl BufRead>, answered: &mut bool) -> Result<(), WireError> {
+    /// Forwards every message of a stream, up to its end.
+    fn forward_all(&self, events: &mut Events<impl BufRead>, answered: &mut bool) -> Result<(), WireError> {
         loop {
             match events.next_data() {
-                Ok(Some(data)) => self.hand_on(data, answered),
+                Ok(Some(data)) => self.forward(data, answered),
                 Ok(None) => return Ok(()),
                 Err(_) if *answered => return Ok(()),
                 Err(error) => return Err(self.error(error)),
@@ -295,8 +295,8 @@ impl Exchange {
         }
     }
 
-    /// Hands on the message that a body is.
-    fn whole(&self, mut response: Response, answered: &mut bool) -> Result<Unanswered, WireError> {
+    /// Forwards the message in a body.
+    fn whole(&self, mut response: Response, answered: &mut bool) -> Result<MissingAnswer, WireError> {
         let body = response.bytes().map_err(|error| self.error(error))?;
         let text = String::from_utf8_lossy(&body).into_owned();
         let message: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -304,21 +304,21 @@ impl Exchange {
         let is_mine = self.id.as_ref() == message.get("id");
         let is_json = response.media_type() == "application/json" && !text.trim().is_empty();
         if is_mine || (is_fine && is_json) {
-            self.hand_on(text.clone(), answered);
+            self.forward(text.clone(), answered);
         }
-        let said = visible::cut(text.trim(), MAX_SHOWN_CHARS);
-        let said = if said.is_empty() {
+        let excerpt = visible::cut(text.trim(), MAX_SHOWN_CHARS);
+        let excerpt = if excerpt.is_empty() {
             "nothing".to_owned()
         } else {
-            format!("`{said}`")
+            format!("`{excerpt}`")
         };
-        Ok(Unanswered {
-            why: format!("{}, and {said}", response.title()),
+        Ok(MissingAnswer {
+            why: format!("{}, and {excerpt}", response.title()),
             code: message["error"]["code"].as_i64(),
         })
     }
 
-    fn hand_on(&self, text: String, answered: &mut bool) {
+    fn forward(&self, text: String, answered: &mut bool) {
         let message: Value = serde_json::from_str(&text).unwrap_or_default();
         if message.get("method").is_none() && self.id.is_some() && self.id.as_ref() == message.get("id") {
             *answered = true;
@@ -331,10 +331,10 @@ impl Exchange {
         let _ = self.wire.heard.send(Ok(text));
     }
 
-    /// What stands for the answer that did not come.
-    fn refusal(&self, unanswered: &Unanswered) -> Heard {
-        let mut error = json!({ "message": format!("no answer, but {}", unanswered.why) });
-        if let Some(code) = unanswered.code {
+    /// Returns the error that replaces a missing answer.
+    fn refusal(&self, missing: &MissingAnswer) -> ReceivedMessage {
+        let mut error = json!({ "message": format!("no answer, but {}", missing.why) });
+        if let Some(code) = missing.code {
             error["code"] = code.into();
         }
         Ok(json!({ "jsonrpc": "2.0", "id": self.id, "error": error }).to_string())
@@ -353,13 +353,13 @@ impl Exchange {
 }
 
 /// Why a request has no answer.
-struct Unanswered {
+struct MissingAnswer {
     why: String,
-    /// The code of an error that is not the request's by its id.
+    /// Code of an error response without the request's id.
     code: Option<i64>,
 }
 
-impl Unanswered {
+impl MissingAnswer {
     fn new(why: String) -> Self {
         Self { why, code: None }
     }

@@ -76,11 +76,11 @@ fn a_wrong_url_command_or_folder_is_an_error() {
     );
     fs::write(place.path("served/library/mine.md"), "# Mine\n").unwrap();
     let full = place.tries("true", "http/get");
-    is(&full, exit::USAGE, &["is not empty", "is deleted"]);
+    is(&full, exit::USAGE, &["is not empty", "deletes its content"]);
     assert!(place.path("served/library/mine.md").exists());
     let server = ["--", "server", "{library}"];
     for (options, text) in [
-        (&["--url", "https://localhost/mcp"][..], "there is no TLS here"),
+        (&["--url", "https://localhost/mcp"][..], "TLS is not supported"),
         (&["--url", "http://localhost:1/mcp"], "put `{port}` into the URL"),
         (&["--url", URL], "put `{port}` into the URL"),
         (&["--library", "x"], "--reset"),
@@ -93,7 +93,10 @@ fn a_wrong_url_command_or_folder_is_an_error() {
     is(
         &said,
         exit::HARNESS,
-        &["does not speak MCP over HTTP", "it ended (exit status: 7)"],
+        &[
+            "does not speak MCP over HTTP",
+            "the process ended (exit status: 7)",
+        ],
     );
 }
 

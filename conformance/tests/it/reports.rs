@@ -8,7 +8,7 @@ use tabellion_conformance::{
         Report, Verdict, badge,
         compare::Comparison,
         html, junit, markdown,
-        terminal::{self, Again, With},
+        terminal::{self, Extras, RerunCommand},
     },
 };
 
@@ -49,16 +49,16 @@ fn samples() -> [(&'static str, Report); 5] {
 fn terminal() {
     for (name, report) in samples() {
         let outdated = ["`known.toml`: remove lines 3 to 5 (`pure/reads`): it passes".to_owned()];
-        let again = Again {
+        let again = RerunCommand {
             what: vec!["--seed 1".into()],
             options: vec!["--dir /tmp".into()],
             command: "server {library}".into(),
         };
-        let with = With {
+        let with = Extras {
             again: Some(&again),
             saved: Some(Path::new("cases")),
             outdated: if name == "untested" { &outdated } else { &[] },
-            ..With::default()
+            ..Extras::default()
         };
         let coloured = terminal::whole(&report, with);
         golden(
@@ -146,7 +146,7 @@ fn nothing_a_server_says_gets_out_of_its_place() {
         !page.contains(" style=") && !page.contains("http:") && !page.contains("https:"),
         "{page}"
     );
-    let shown = terminal::whole(&reports[0], With::default());
+    let shown = terminal::whole(&reports[0], Extras::default());
     let codes = shown.split('\u{1b}').skip(1).all(|code| {
         let end = code.find(|it: char| !(it == '[' || it == ';' || it.is_ascii_digit()));
         end.is_some_and(|end| code[end..].starts_with('m'))

@@ -1,4 +1,4 @@
-//! What mutants do when they start, and what they remember of it.
+//! Defects at the start of a server.
 
 use std::{hint, path::Path, sync::OnceLock, thread, time::Duration};
 
@@ -6,11 +6,11 @@ use tabellion_runtime::{Failure, FailureKind};
 
 use super::{super::library::Library, Mutant, is};
 
-/// The last commit when the process began, if there was one.
+/// HEAD when the process started, if there was one.
 static BEGINNING: OnceLock<Option<String>> = OnceLock::new();
 
-/// The library that `root` named has been opened.
-pub(in super::super) fn opens(root: &Path, library: &Library) -> Result<(), Failure> {
+/// Runs after the library at `root` was opened.
+pub(in super::super) fn after_open(root: &Path, library: &Library) -> Result<(), Failure> {
     if is(Mutant::RefusesLinkedRoot) && root.is_symlink() {
         let message = "the library is named by a symbolic link; name its folder";
         return Err(Failure::new(FailureKind::Refused, message));
@@ -29,7 +29,7 @@ pub(in super::super) fn opens(root: &Path, library: &Library) -> Result<(), Fail
     Ok(())
 }
 
-/// Puts a document into an index that takes too long, or too much room.
+/// Adds a document to an index that takes too much time or memory.
 fn index_one() {
     if is(Mutant::StartsSlowly) {
         thread::sleep(Duration::from_millis(1));
@@ -38,8 +38,8 @@ fn index_one() {
     }
 }
 
-/// The commits whose entries the log has.
-pub(in super::super) fn logged() -> String {
+/// Returns the range of commits whose entries the log contains.
+pub(in super::super) fn logged_range() -> String {
     let beginning = BEGINNING.get().and_then(Option::as_ref);
     beginning.map_or_else(|| "HEAD".into(), |commit| format!("{commit}..HEAD"))
 }

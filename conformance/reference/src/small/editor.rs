@@ -1,4 +1,4 @@
-//! One document, section by section, with undo and redo. What it knows beside the document lies in a file of its own.
+//! Edits one document by sections, with undo and redo. Keeps its state in a file of its own.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tabellion_conformance::markdown::{self, Section};
 use tabellion_contracts::safe_markdown_editor::{CONTRACT, tool};
 
-use super::{Answer, Library, PersonAnswer, Refusal, Serves, failed, refused};
+use super::{Answer, ContractServer, Library, PersonAnswer, Refusal, failed, refused};
 use crate::mutant::{Mutant, is};
 
 /// A document and the ids of its sections.
@@ -24,7 +24,7 @@ struct Edit {
     after: Version,
 }
 
-/// What is known of the document.
+/// State of the document and its history.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct State {
     now: Version,
@@ -37,7 +37,7 @@ struct State {
 pub(super) struct Editor {
     library: Library,
     path: String,
-    /// Whether this process has not looked at the state yet.
+    /// Whether this process has not loaded the state yet.
     is_new: bool,
 }
 
@@ -51,7 +51,7 @@ impl Editor {
         }
     }
 
-    /// The state, brought up to the document as it is.
+    /// Loads the state and updates it to the current document.
     fn load(&mut self) -> Result<State, Refusal> {
         let kept = fs::read(self.library.own("state")?).unwrap_or_default();
         let mut state: State = serde_json::from_slice(&kept).unwrap_or_default();
@@ -66,9 +66,9 @@ impl Editor {
         let text = bytes
             .map(String::from_utf8)
             .transpose()
-            .map_err(|_| refused("the document is no text"))?;
+            .map_err(|_| refused("the document is not UTF-8"))?;
         if state.now.text != text {
-            state.now = state.followed(text);
+            state.now = state.adopt_text(text);
         }
         Ok(state)
     }
@@ -78,7 +78,7 @@ impl Editor {
         fs::write(self.library.own("state")?, bytes).map_err(failed)
     }
 
-    /// Makes a version the document, and the last entry of the history.
+    /// Writes a version to the document and adds it to the history.
     fn publish(&self, state: &mut State, version: Version, operation: &str) -> Result<(), Refusal> {
         self.library
             .write(&self.path, version.text.as_deref().map(str::as_bytes), operation)?;
@@ -92,7 +92,7 @@ impl Editor {
         Ok(())
     }
 
-    /// An edit that makes `text` of the document, in which sections have these ids.
+    /// Changes the document to `text`, whose sections have these ids.
     fn edit(
         &self,
         state: &mut State,
@@ -104,7 +104,9 @@ impl Editor {
             text.truncate(text.trim_end().len());
         }
         if markdown::sections(&text).len() != ids.len() {
-            return Err(refused("what comes would not be the sections that it is to be"));
+            return Err(refused(
+                "the new content would change the structure of the sections",
+            ));
         }
         let after = Version {
             text: Some(text),
@@ -132,7 +134,7 @@ impl Editor {
             };
         };
         if done.after.text != state.now.text && !is(Mutant::UndoOverwrites) {
-            return Err(refused("a person has edited the document since"));
+            return Err(refused("the document was edited outside of this server"));
         }
         let mut version = done.before.clone();
         state.redo.push(done);
@@ -142,7 +144,7 @@ impl Editor {
             return Ok(());
         }
         if is(Mutant::UndoForgetsIds) {
-            version.ids = version.ids.iter().map(|_| state.fresh()).collect();
+            version.ids = version.ids.iter().map(|_| state.new_id()).collect();
         }
         if let Some(text) = version
             .text
@@ -160,7 +162,7 @@ impl Editor {
             .pop()
             .ok_or_else(|| refused("there is nothing to redo"))?;
         if done.before.text != state.now.text && !is(Mutant::KeepsRedo) {
-            return Err(refused("a person has edited the document since"));
+            return Err(refused("the document was edited outside of this server"));
         }
         let version = if is(Mutant::RedoDoesNothing) {
             state.now.clone()
@@ -209,10 +211,10 @@ impl Editor {
         );
         let start = outline.start(at);
         let gap = if at < sections.len() { "\n" } else { "" };
-        let new = [&apart(&text[..start]), &piece, gap, &text[start..]].concat();
+        let new = [&with_blank_line(&text[..start]), &piece, gap, &text[start..]].concat();
         let came = markdown::sections(&new).len().saturating_sub(sections.len());
-        let id = state.fresh();
-        let more: Vec<_> = (1..came).map(|_| state.fresh()).collect();
+        let id = state.new_id();
+        let more: Vec<_> = (1..came).map(|_| state.new_id()).collect();
         let mut ids = state.now.ids.clone();
         ids.splice(at..at, [id.clone()].into_iter().chain(more));
         self.edit(state, new, ids, tool::INSERT_SECTION)?;
@@ -222,7 +224,7 @@ impl Editor {
     fn update_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
         let outline = Outline::of(state);
         let Outline { text, sections } = &outline;
-        let at = state.place(argument(arguments, "section_id"))?;
+        let at = state.index_of(argument(arguments, "section_id"))?;
         let start = sections[at].heading.end;
         let end = if is(Mutant::EatsChildren) {
             sections[at].end
@@ -253,11 +255,11 @@ impl Editor {
         let outline = Outline::of(state);
         let Outline { text, sections } = &outline;
         let at = if arguments.get("section_id").is_some() {
-            state.place(argument(arguments, "section_id"))?
+            state.index_of(argument(arguments, "section_id"))?
         } else {
             let heading = argument(arguments, "heading");
             let found = sections.iter().position(|it| it.text == heading);
-            found.ok_or_else(|| refused("there is no such heading"))?
+            found.ok_or_else(|| refused("heading not found"))?
         };
         let all = if is(Mutant::KeepsChildren) {
             1
@@ -274,7 +276,7 @@ impl Editor {
     fn move_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
         let outline = Outline::of(state);
         let Outline { text, sections } = &outline;
-        let at = state.place(argument(arguments, "section_id"))?;
+        let at = state.index_of(argument(arguments, "section_id"))?;
         let all = outline.size(at);
         let mut to = position(arguments, "new_position");
         if is(Mutant::MovesBefore) && to > at && to > all {
@@ -286,7 +288,7 @@ impl Editor {
         let new = if to == at {
             text.clone()
         } else {
-            moved(text, outline.start(at)..outline.start(at + all), to)
+            move_range(text, outline.start(at)..outline.start(at + all), to)
         };
         let mut ids = state.now.ids.clone();
         let moved: Vec<_> = ids.drain(at..at + all).collect();
@@ -308,7 +310,7 @@ fn list_sections(state: &State) -> Value {
 
 fn get_section(state: &State, arguments: &Value) -> Result<Value, Refusal> {
     let outline = Outline::of(state);
-    let at = state.place(argument(arguments, "section_id"))?;
+    let at = state.index_of(argument(arguments, "section_id"))?;
     let heading = &outline.sections[at].heading;
     let own = if is(Mutant::ReadsTheHeading) {
         heading.start
@@ -319,27 +321,27 @@ fn get_section(state: &State, arguments: &Value) -> Result<Value, Refusal> {
     Ok(json!({ "heading": outline.sections[at].text, "content": content, "position": at }))
 }
 
-/// What most edits are answered with.
+/// Returns the answer to most edits.
 fn done() -> Value {
     json!({ "message": "done" })
 }
 
 fn no_position() -> Refusal {
-    (-32602, "there is no such position".into())
+    (-32602, "position out of range".into())
 }
 
-/// A text among the arguments; empty if it is absent.
+/// Returns a string argument; empty if absent.
 fn argument<'a>(arguments: &'a Value, name: &str) -> &'a str {
     arguments[name].as_str().unwrap_or_default()
 }
 
-/// A position among the arguments; the largest if it is absent.
+/// Returns a position argument; the largest number if absent.
 fn position(arguments: &Value, name: &str) -> usize {
     let position = arguments[name].as_u64().unwrap_or(u64::MAX);
     usize::try_from(position).unwrap_or(usize::MAX)
 }
 
-/// The id of a section as clients see it.
+/// Returns the id of a section as shown to clients.
 fn shown_id(at: usize, id: &str) -> String {
     if is(Mutant::IdsArePlaces) {
         at.to_string()
@@ -348,7 +350,7 @@ fn shown_id(at: usize, id: &str) -> String {
     }
 }
 
-/// The text of a new section; `heading` may have its own marks.
+/// Returns the text of a new section; `heading` may begin with `#` marks.
 fn section(heading: &str, level: u8, content: &str) -> String {
     let marks = "#".repeat(level.into());
     let heading = if heading.starts_with('#') {
@@ -376,14 +378,14 @@ impl Outline {
         Self { text, sections }
     }
 
-    /// Where the section at this place begins; after the last, the end of the text.
+    /// Returns the start of the section at this index; the end of the text after the last one.
     fn start(&self, at: usize) -> usize {
         self.sections
             .get(at)
             .map_or(self.text.len(), |it| it.heading.start)
     }
 
-    /// How many sections the one at this place is, with those in it.
+    /// Returns the number of sections in the one at this index, including itself.
     fn size(&self, at: usize) -> usize {
         let end = self.sections[at].end;
         let children = self.sections[at + 1..].iter();
@@ -391,7 +393,7 @@ impl Outline {
     }
 }
 
-impl Serves for Editor {
+impl ContractServer for Editor {
     fn call(&mut self, name: &str, arguments: &Value, _: Option<PersonAnswer>) -> Result<Answer, Refusal> {
         let _lock = self.library.lock()?;
         let mut state = self.load()?;
@@ -400,10 +402,10 @@ impl Serves for Editor {
         match answer {
             Ok(response) => {
                 self.save(&state)?;
-                Ok(Answer::Done(response))
+                Ok(Answer::Response(response))
             }
             Err(refused) => {
-                // What was followed and given stays, and nothing else.
+                // A failed call keeps the updated ids and changes nothing else.
                 let mut state = self.load()?;
                 state.given = state.given.max(given);
                 self.save(&state)?;
@@ -420,7 +422,7 @@ impl Serves for Editor {
 }
 
 impl State {
-    fn fresh(&mut self) -> String {
+    fn new_id(&mut self) -> String {
         if is(Mutant::IdsComeAgain) {
             let free = (1..)
                 .map(|number| format!("id-{number}"))
@@ -435,21 +437,21 @@ impl State {
         }
     }
 
-    fn place(&self, id: &str) -> Result<usize, Refusal> {
+    fn index_of(&self, id: &str) -> Result<usize, Refusal> {
         let found = if is(Mutant::IdsArePlaces) {
             id.parse().ok().filter(|at| *at < self.now.ids.len())
         } else {
             self.now.ids.iter().position(|it| it == id)
         };
         let first = is(Mutant::GoneIsTheFirst).then_some(0);
-        found.or(first).ok_or_else(|| refused("no section has that id"))
+        found.or(first).ok_or_else(|| refused("no section has this id"))
     }
 
-    /// The document with another text: sections are known by heading and text, else by heading and order.
-    fn followed(&mut self, text: Option<String>) -> Version {
+    /// Assigns ids to the sections of an externally changed text: by heading and text, else by heading and order.
+    fn adopt_text(&mut self, text: Option<String>) -> Version {
         let old_text = self.now.text.clone().unwrap_or_default();
         let new_text = text.clone().unwrap_or_default();
-        let (old, new) = (named(&old_text), named(&new_text));
+        let (old, new) = (headings_and_texts(&old_text), headings_and_texts(&new_text));
         let mut ids: Vec<Option<String>> = vec![None; new.len()];
         let mut used = vec![false; old.len()];
         for exactly in [true, false] {
@@ -464,14 +466,14 @@ impl State {
         }
         let ids = ids
             .into_iter()
-            .map(|id| id.unwrap_or_else(|| self.fresh()))
+            .map(|id| id.unwrap_or_else(|| self.new_id()))
             .collect();
         Version { text, ids }
     }
 }
 
-/// Heading and own text of each section.
-fn named(text: &str) -> Vec<(String, String)> {
+/// Returns heading and own text of each section.
+fn headings_and_texts(text: &str) -> Vec<(String, String)> {
     let sections = markdown::sections(text);
     let next = |at: usize| sections.get(at + 1).map_or(text.len(), |it| it.heading.start);
     let all = sections.iter().enumerate();
@@ -484,8 +486,8 @@ fn named(text: &str) -> Vec<(String, String)> {
     .collect()
 }
 
-/// The text, ended so that a heading may come.
-fn apart(text: &str) -> String {
+/// Returns the text with a blank line at its end, so that a heading can follow.
+fn with_blank_line(text: &str) -> String {
     let is_apart =
         text.trim_start_matches('\u{feff}').is_empty() || text.ends_with("\n\n") || text.ends_with("\n\r\n");
     let ending = if is_apart {
@@ -498,17 +500,17 @@ fn apart(text: &str) -> String {
     format!("{text}{ending}")
 }
 
-/// The text with what stands at `range` put before the section that is then at `to`.
-fn moved(text: &str, range: std::ops::Range<usize>, to: usize) -> String {
+/// Returns the text with the section at `range` moved before the section that is then at `to`.
+fn move_range(text: &str, range: std::ops::Range<usize>, to: usize) -> String {
     let rest = [&text[..range.start], &text[range.end..]].concat();
     let at = markdown::sections(&rest)
         .get(to)
         .map_or(rest.len(), |it| it.heading.start);
-    let piece = apart(&text[range]);
+    let piece = with_blank_line(&text[range]);
     let piece = if at == rest.len() {
         piece.trim_end_matches('\n').to_owned() + "\n"
     } else {
         piece
     };
-    [apart(&rest[..at]), piece, rest[at..].to_owned()].concat()
+    [with_blank_line(&rest[..at]), piece, rest[at..].to_owned()].concat()
 }

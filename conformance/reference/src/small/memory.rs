@@ -1,38 +1,38 @@
-//! A memory that only grows, and files that may be read.
+//! Append-only memory files, and files that clients may read.
 
 use std::{collections::HashMap, fs};
 
 use serde_json::{Value, json};
 use tabellion_contracts::learning_os::{CONTRACT, tool};
 
-use super::{Answer, Library, PersonAnswer, Refusal, Serves, refused};
+use super::{Answer, ContractServer, Library, PersonAnswer, Refusal, refused};
 use crate::mutant::{Mutant, is};
 
-/// The largest entry that can be appended.
+/// Size of the largest entry, in bytes.
 const MAX_ENTRY_BYTES: usize = 5 << 10;
-/// The largest file that can be read.
+/// Size of the largest file that can be read, in bytes.
 const MAX_FILE_BYTES: usize = 100 << 10;
 
 pub(super) struct Memory {
     library: Library,
-    /// What was shown, by the state that stands for it: the arguments, and what the file was.
-    asked: HashMap<String, (Value, Vec<u8>)>,
+    /// Arguments and file content of each proposal, by its state.
+    proposals: HashMap<String, (Value, Vec<u8>)>,
     next: usize,
 }
 
 impl Memory {
     pub(super) fn new(library: Library) -> Self {
-        let asked = HashMap::new();
+        let proposals = HashMap::new();
         Self {
             library,
-            asked,
+            proposals,
             next: 0,
         }
     }
 
     fn read(&self, path: &str) -> Result<Answer, Refusal> {
         if !may_be_read(path) {
-            return Err((-32001, format!("`{path}` may not be read")));
+            return Err((-32001, format!("reading `{path}` is not permitted")));
         }
         let found = if is(Mutant::ReadsThroughLinks) {
             fs::read(self.library.0.join(path)).ok()
@@ -41,10 +41,10 @@ impl Memory {
         };
         let Some(mut bytes) = found else {
             if is(Mutant::MissingIsAnError) {
-                return Err(refused("there is no such file"));
+                return Err(refused("the file does not exist"));
             }
-            return Ok(Answer::Done(
-                json!({ "exists": false, "error": "there is no such file" }),
+            return Ok(Answer::Response(
+                json!({ "exists": false, "error": "the file does not exist" }),
             ));
         };
         if bytes.len() > MAX_FILE_BYTES {
@@ -56,12 +56,12 @@ impl Memory {
         let text = if is(Mutant::ReplacesBytes) {
             String::from_utf8_lossy(&bytes).into_owned()
         } else {
-            String::from_utf8(bytes).map_err(|_| refused("the file is no text"))?
+            String::from_utf8(bytes).map_err(|_| refused("the file is not UTF-8"))?
         };
-        Ok(Answer::Done(json!({ "exists": true, "content": text })))
+        Ok(Answer::Response(json!({ "exists": true, "content": text })))
     }
 
-    fn append(&mut self, arguments: &Value, said: Option<PersonAnswer>) -> Result<Answer, Refusal> {
+    fn append(&mut self, arguments: &Value, decision: Option<PersonAnswer>) -> Result<Answer, Refusal> {
         let path = format!(
             ".claude/memory/{}",
             arguments["file"].as_str().unwrap_or_default()
@@ -82,10 +82,10 @@ impl Memory {
             }
             text.truncate(text.floor_char_boundary(MAX_ENTRY_BYTES));
         }
-        let asked = match said {
+        let approved = match decision {
             _ if is(Mutant::AsksNobody) => None,
             None => return self.ask(arguments, &path, &text),
-            Some(said) => Some(self.approved(arguments, &said)?),
+            Some(decision) => Some(self.approved(arguments, &decision)?),
         };
         let lock = self.library.lock()?;
         if is(Mutant::NoLock) {
@@ -95,17 +95,17 @@ impl Memory {
         if is(Mutant::NoLock) {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
-        let held = asked.filter(|_| is(Mutant::WritesWhatWas)).unwrap_or(held);
+        let held = approved.filter(|_| is(Mutant::WritesWhatWas)).unwrap_or(held);
         self.library
-            .write(&path, Some(&grown(held, &text)), "append to")?;
-        Ok(Answer::Done(json!({ "success": true })))
+            .write(&path, Some(&append_lines(held, &text)), "append to")?;
+        Ok(Answer::Response(json!({ "success": true })))
     }
 
     fn ask(&mut self, arguments: &Value, path: &str, text: &str) -> Result<Answer, Refusal> {
         self.next += 1;
         let state = format!("{}-{}-{}", std::process::id(), self.next, "s".repeat(20));
         let held = self.library.read(path)?.unwrap_or_default();
-        self.asked.insert(state.clone(), (arguments.clone(), held));
+        self.proposals.insert(state.clone(), (arguments.clone(), held));
         let shown = if is(Mutant::ShowsTheFirstLine) {
             text.lines().next().unwrap_or_default()
         } else {
@@ -117,22 +117,21 @@ impl Memory {
             path
         };
         let message = format!("Append this to `{shown_path}`?\n\n{shown}");
-        Ok(Answer::Asked { message, state })
+        Ok(Answer::Question { message, state })
     }
 
-    /// What the file was when it was asked, if the person approves.
-    fn approved(&mut self, arguments: &Value, said: &PersonAnswer) -> Result<Vec<u8>, Refusal> {
+    /// Returns the file's content at the time of the proposal, if the person approved.
+    fn approved(&mut self, arguments: &Value, decision: &PersonAnswer) -> Result<Vec<u8>, Refusal> {
         let known = if is(Mutant::ApprovesForEver) {
-            self.asked.get(&said.state).cloned()
+            self.proposals.get(&decision.state).cloned()
         } else {
-            self.asked.remove(&said.state)
+            self.proposals.remove(&decision.state)
         };
-        let (of, held) =
-            known.ok_or_else(|| refused("the state is not one that was given, or has been used"))?;
+        let (of, held) = known.ok_or_else(|| refused("the state is unknown or was used before"))?;
         if of != *arguments && !is(Mutant::ApprovesOfAnything) {
             return Err(refused("the approval is for other arguments"));
         }
-        let approves = match said.answer.get("action").and_then(Value::as_str) {
+        let approves = match decision.answer.get("action").and_then(Value::as_str) {
             Some("accept") => true,
             Some("decline" | "cancel") => is(Mutant::AsksInVain),
             _ => is(Mutant::AnyAnswer),
@@ -147,21 +146,26 @@ impl Memory {
     }
 }
 
-impl Serves for Memory {
-    fn call(&mut self, name: &str, arguments: &Value, said: Option<PersonAnswer>) -> Result<Answer, Refusal> {
+impl ContractServer for Memory {
+    fn call(
+        &mut self,
+        name: &str,
+        arguments: &Value,
+        decision: Option<PersonAnswer>,
+    ) -> Result<Answer, Refusal> {
         let text = |name: &str| arguments[name].as_str().unwrap_or_default();
         match name {
             tool::READ_REPO_FILE => self.read(text("path")),
-            tool::WRITE_MEMORY_ENTRY => self.append(arguments, said),
-            _ => Ok(Answer::Done(
+            tool::WRITE_MEMORY_ENTRY => self.append(arguments, decision),
+            _ => Ok(Answer::Response(
                 json!({ "greeting": format!("Hello, {}!", text("name")) }),
             )),
         }
     }
 }
 
-/// The file's bytes with the text on lines of its own.
-fn grown(mut held: Vec<u8>, text: &str) -> Vec<u8> {
+/// Returns the file's bytes with the text appended on lines of its own.
+fn append_lines(mut held: Vec<u8>, text: &str) -> Vec<u8> {
     if is(Mutant::Overwrites) {
         held.clear();
     }
@@ -199,7 +203,7 @@ fn sorted(entry: &Value) -> Value {
     Value::Object(members.into_iter().collect())
 }
 
-/// Whether the contract lets a path be read, worked out another way than the contract's own runtime does it.
+/// Returns true if the contract permits reading a path. Written independently of the contract's runtime.
 fn may_be_read(path: &str) -> bool {
     let lower = path.to_lowercase();
     let segments: Vec<_> = lower.split('/').collect();

@@ -1,7 +1,7 @@
 //! Small servers of the contracts `learning-os` and `safe-markdown-editor`.
 //!
-//! They are correct where the checks of their own families look, and as simple as that allows: plain files, the git program,
-//! one lock, the stateless era (2026-07-28) only, no recovery after a crash.
+//! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
+//! the stateless era (2026-07-28), no recovery after a crash.
 
 mod editor;
 mod memory;
@@ -31,44 +31,49 @@ fn failed(error: io::Error) -> Refusal {
     (-32603, error.to_string())
 }
 
-/// What a call is answered with.
+/// Answer to a call.
 enum Answer {
-    /// This response.
-    Done(Value),
-    /// A question, and what is to come back with its answer.
-    Asked { message: String, state: String },
+    /// A response.
+    Response(Value),
+    /// A question for the person, and the state that comes back with the decision.
+    Question { message: String, state: String },
 }
 
-/// What a person said to a question, and the state that came back with it.
+/// A person's decision, and the state of the question.
 struct PersonAnswer {
     answer: Value,
     state: String,
 }
 
-/// What a server does.
-trait Serves {
-    fn call(&mut self, tool: &str, arguments: &Value, said: Option<PersonAnswer>) -> Result<Answer, Refusal>;
+/// A server of a contract.
+trait ContractServer {
+    fn call(
+        &mut self,
+        tool: &str,
+        arguments: &Value,
+        decision: Option<PersonAnswer>,
+    ) -> Result<Answer, Refusal>;
 
-    /// The list that a resource is, if there is one.
+    /// Returns a resource, if it exists.
     fn resource(&mut self, uri: &str) -> Option<Value> {
         let _ = uri;
         None
     }
 }
 
-/// Serves the memory in the library at `root` over standard input and output until its end.
+/// Serves the memory in the library at `root` over standard input and output until the input ends.
 ///
 /// # Errors
-/// When a pipe breaks.
+/// If a pipe breaks.
 pub fn serve_memory(root: &Path) -> io::Result<()> {
     let library = Library(root.to_owned());
     serve(&learning_os::CONTRACT, &mut memory::Memory::new(library))
 }
 
-/// Serves one document of the library at `root` over standard input and output until its end.
+/// Serves one document of the library at `root` over standard input and output until the input ends.
 ///
 /// # Errors
-/// When a pipe breaks.
+/// If a pipe breaks.
 pub fn serve_document(root: &Path, document: &str) -> io::Result<()> {
     let library = Library(root.to_owned());
     serve(
@@ -77,7 +82,7 @@ pub fn serve_document(root: &Path, document: &str) -> io::Result<()> {
     )
 }
 
-fn serve(contract: &'static ContractSpec, server: &mut dyn Serves) -> io::Result<()> {
+fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line?).unwrap_or_default();
         let Some(id) = message.get("id") else { continue };
@@ -101,7 +106,7 @@ fn serve(contract: &'static ContractSpec, server: &mut dyn Serves) -> io::Result
 
 fn answer(
     contract: &'static ContractSpec,
-    server: &mut dyn Serves,
+    server: &mut dyn ContractServer,
     message: &Value,
 ) -> Result<Value, Refusal> {
     let params = &message["params"];
@@ -113,13 +118,11 @@ fn answer(
         "tools/list" => Ok(json!({ "tools": contract.tools.iter().map(listed).collect::<Vec<_>>() })),
         "resources/read" => {
             let uri = params["uri"].as_str().unwrap_or_default();
-            let list = server
-                .resource(uri)
-                .ok_or_else(|| refused("there is no such resource"))?;
+            let list = server.resource(uri).ok_or_else(|| refused("unknown resource"))?;
             Ok(json!({ "contents": [{ "uri": uri, "text": list.to_string() }] }))
         }
         "tools/call" => call(contract, server, params),
-        method => Err((-32601, format!("there is no method `{method}`"))),
+        method => Err((-32601, format!("unknown method `{method}`"))),
     }
 }
 
@@ -127,9 +130,13 @@ fn listed(tool: &ToolSpec) -> Value {
     json!({ "name": tool.name, "inputSchema": tool.input.wire(), "outputSchema": tool.output.wire() })
 }
 
-fn call(contract: &'static ContractSpec, server: &mut dyn Serves, params: &Value) -> Result<Value, Refusal> {
+fn call(
+    contract: &'static ContractSpec,
+    server: &mut dyn ContractServer,
+    params: &Value,
+) -> Result<Value, Refusal> {
     let tool = contract.tool(params["name"].as_str().unwrap_or_default());
-    let tool = tool.ok_or_else(|| (-32602, "there is no such tool".to_owned()))?;
+    let tool = tool.ok_or_else(|| (-32602, "unknown tool".to_owned()))?;
     let arguments = &params["arguments"];
     let is_lenient = is(Mutant::AnyTime) || is(Mutant::AnyFile);
     if let Err(wrong) = tool.input.check(arguments)
@@ -137,17 +144,17 @@ fn call(contract: &'static ContractSpec, server: &mut dyn Serves, params: &Value
     {
         return Err((-32602, wrong[0].to_string()));
     }
-    let said = params["requestState"].as_str().map(|state| PersonAnswer {
+    let decision = params["requestState"].as_str().map(|state| PersonAnswer {
         answer: params["inputResponses"]["approval"].clone(),
         state: state.to_owned(),
     });
     let can_ask = params["_meta"]["io.modelcontextprotocol/clientCapabilities"]["elicitation"].is_object();
-    match server.call(tool.name, arguments, said)? {
-        Answer::Done(response) => Ok(json!({ "content": [], "structuredContent": response })),
-        Answer::Asked { .. } if !can_ask => {
-            Err(refused("it needs a person's approval, and the client can't ask"))
-        }
-        Answer::Asked { message, state } => {
+    match server.call(tool.name, arguments, decision)? {
+        Answer::Response(response) => Ok(json!({ "content": [], "structuredContent": response })),
+        Answer::Question { .. } if !can_ask => Err(refused(
+            "the call needs a person's approval, but the client does not support elicitation",
+        )),
+        Answer::Question { message, state } => {
             let schema = json!({ "type": "object", "properties": {} });
             let question = json!({ "message": message, "requestedSchema": schema });
             Ok(json!({
@@ -163,27 +170,27 @@ fn call(contract: &'static ContractSpec, server: &mut dyn Serves, params: &Value
 struct Library(PathBuf);
 
 impl Library {
-    /// Holds off other processes as long as the file is there.
+    /// Takes the lock among processes, which is held until the file is dropped.
     fn lock(&self) -> Result<File, Refusal> {
         let file = File::create(self.own("lock")?).map_err(failed)?;
         file.lock().map_err(failed)?;
         Ok(file)
     }
 
-    /// A file of ours in `.git`.
+    /// Returns the path of a file in the server's folder in `.git`.
     fn own(&self, name: &str) -> Result<PathBuf, Refusal> {
         let folder = self.0.join(".git/small");
         fs::create_dir_all(&folder).map_err(failed)?;
         Ok(folder.join(name))
     }
 
-    /// Bytes of a file that is no link, nor in a linked folder; `None` where there is none.
+    /// Reads a file without following symbolic links; returns `None` if it does not exist.
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Refusal> {
         let mut at = self.0.clone();
         for part in path.split('/') {
             at.push(part);
             if at.is_symlink() && !is(Mutant::FollowsLinks) {
-                return Err((-32001, format!("`{path}` is a link, or in a linked folder")));
+                return Err((-32001, format!("`{path}` is, or is below, a symbolic link")));
             }
         }
         match fs::read(&at) {
@@ -193,7 +200,7 @@ impl Library {
         }
     }
 
-    /// Writes a file, or removes it, and commits that alone.
+    /// Writes or removes a file, and commits only that file.
     fn write(&self, path: &str, bytes: Option<&[u8]>, message: &str) -> Result<(), Refusal> {
         let at = self.0.join(path);
         match bytes {
@@ -217,7 +224,7 @@ impl Library {
             path,
         ])?;
         if is(Mutant::CommitsAgain) {
-            self.git(&["commit", "--quiet", "--allow-empty", "-m", "once more"])?;
+            self.git(&["commit", "--quiet", "--allow-empty", "-m", "again"])?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use tabellion_conformance::exit;
 
-/// The contract's own tools, as if they were another server's; read and write are enough.
+/// An adapter that maps the contract's own read and write tools.
 const ADAPTER: &str = r#"
 [server]
 name = "other"
@@ -26,7 +26,7 @@ arguments = { path = "{/path}", content = "{content}" }
 response = { "/success" = { is = true } }
 "#;
 
-/// Exit code, and what is printed, of `smoke` with this adapter against the reference or a mutant of it.
+/// Runs `smoke` with this adapter against the reference or a mutant; returns the exit code and the output.
 fn smoked(adapter: &str, mutant: &[&str]) -> (Option<i32>, String) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("adapter.toml");
@@ -45,7 +45,7 @@ fn smoked(adapter: &str, mutant: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn smoke_tells_a_wrong_adapter_from_a_wrong_server() {
+fn smoke_distinguishes_a_wrong_adapter_from_a_wrong_server() {
     let changed = |from: &str, to: &str| {
         assert!(ADAPTER.contains(from));
         ADAPTER.replace(from, to)
@@ -57,7 +57,7 @@ fn smoke_tells_a_wrong_adapter_from_a_wrong_server() {
             ADAPTER.to_owned(),
             lies,
             exit::BROKEN,
-            "the document has not changed",
+            "the document is unchanged",
         ),
         (
             changed("name = \"read_markdown\"", "name = \"read\""),
@@ -75,13 +75,13 @@ fn smoke_tells_a_wrong_adapter_from_a_wrong_server() {
             changed("Content/success", "Content/done"),
             &[],
             exit::USAGE,
-            "nothing for `/success`",
+            "no value for `/success`",
         ),
         (
             changed("\"{/content}\"", "\"else\""),
             &[],
             exit::BROKEN,
-            "not what it should be",
+            "unexpected content",
         ),
         (
             changed("\"{/path}\", content", "\"../{/path}\", content"),
@@ -98,7 +98,7 @@ fn smoke_tells_a_wrong_adapter_from_a_wrong_server() {
 }
 
 #[test]
-fn a_draft_of_an_adapter_works_as_it_is() {
+fn a_drafted_adapter_works() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"));
     command.args([

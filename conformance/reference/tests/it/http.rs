@@ -24,7 +24,7 @@ fn judged(specimen: Option<&Specimen>, only: &[&str]) -> Report {
 }
 
 #[test]
-fn the_reference_does_over_http_what_it_does_in_lines() {
+fn the_reference_passes_over_http() {
     let lines = [
         "wire/handshake",
         "wire/ids",
@@ -56,7 +56,7 @@ const RESET: &str =
     SERVER --library \"$TABELLION_LIBRARY\" --http 127.0.0.1:PORT & echo $! > pid";
 
 #[test]
-fn a_server_that_an_operator_runs_is_judged_in_its_folder() {
+fn an_external_server_is_tested_in_its_folder() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name);
     let port = free_port().unwrap().to_string();
@@ -78,7 +78,7 @@ fn a_server_that_an_operator_runs_is_judged_in_its_folder() {
     for text in [
         "pass       http/clients-apart",
         "pass       mutation/one-commit",
-        "the suite did not start the server",
+        "the check needs a server that the suite starts",
         "--library served/library --reset 'if",
     ] {
         assert!(all.contains(text), "no {text:?} in\n{all}");

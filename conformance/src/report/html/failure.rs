@@ -1,4 +1,4 @@
-//! What did not pass: what was found, and behind it the steps, the bytes and the wire.
+//! Renders the checks that did not pass: the failure, and in details the steps, the bytes and the messages.
 
 use std::fmt::Write as _;
 
@@ -15,10 +15,10 @@ use crate::{
     trace::Event,
 };
 
-/// The longest diff that is shown.
+/// Length of the longest diff, in lines.
 const MAX_DIFF_LINES: usize = 400;
 
-/// The page's name for a check of a server's report.
+/// Returns the id of a check's element in the page.
 pub(super) fn id(server: usize, number: usize) -> String {
     format!("f{server}-{number}")
 }
@@ -157,7 +157,7 @@ fn differs(html: &mut String, difference: &Difference) {
     html.push_str("</pre></details>\n");
 }
 
-/// A line of a document, with what would not be seen marked.
+/// Returns a line of a document, with invisible characters marked.
 fn marked(line: &str) -> String {
     let pieces = visible::pieces(line);
     let shown = pieces.iter().map(|piece| match piece {

@@ -1,7 +1,6 @@
-//! One page, complete in itself, that shows how servers stand side by side.
+//! Renders a self-contained page that compares servers.
 //!
-//! It asks the network for nothing and runs nothing: its policy allows its own style and nothing else. All text is
-//! escaped, whatever its origin.
+//! The page loads and runs nothing: its policy permits only its own style. All text is escaped, whatever its origin.
 
 mod failure;
 mod tables;
@@ -13,14 +12,14 @@ use crate::{
     report::{Report, Standing, compare::Comparison, time, visible},
 };
 
-/// All that the page looks like.
+/// Style sheet of the page.
 const STYLE: &str = include_str!("style.css");
-/// SHA-256 of [`STYLE`] in base64, by which the page's policy knows it.
+/// SHA-256 of [`STYLE`] in base64, for the page's policy.
 const STYLE_HASH: &str = include_str!("style.css.sha256").trim_ascii();
-/// The signs of verdicts.
+/// Icons of verdicts.
 const SIGNS: &str = include_str!("signs.svg");
 
-/// The page.
+/// Returns the page.
 pub fn page(comparison: &Comparison<'_>) -> String {
     let mut html = String::new();
     let contract = escape(comparison.contract);
@@ -82,13 +81,13 @@ fn servers(html: &mut String, comparison: &Comparison<'_>) {
     html.push_str("<section id=\"servers\">\n<h2>Servers</h2>\n<div>\n");
     for report in comparison.reports {
         let server = &report.server;
-        let said = server.identity.as_deref().unwrap_or_default();
-        let said = said.strip_prefix(&server.name).unwrap_or(said).trim();
+        let identity = server.identity.as_deref().unwrap_or_default();
+        let version = identity.strip_prefix(&server.name).unwrap_or(identity).trim();
         let _ = writeln!(
             html,
             "<article><h3>{} <small>{}</small></h3>\n<p>{}.</p>",
             escape(&server.name),
-            escape(said),
+            escape(version),
             escape(&report.summary())
         );
         let profile = match report.profile {
@@ -112,19 +111,19 @@ fn servers(html: &mut String, comparison: &Comparison<'_>) {
     html.push_str("</div>\n</section>\n");
 }
 
-/// How many of the guarantees hold.
+/// Returns the number of guarantees that hold, as HTML.
 fn score(report: &Report) -> String {
     let (held, all) = (report.guarantees(Some(Standing::Holds)), report.guarantees.len());
     let class = if report.is_passed() { "good" } else { "bad" };
     format!("<b class=\"score {class}\">{held}<i>/{all}</i></b>")
 }
 
-/// Words that stay on one line.
+/// Returns words that stay on one line, as HTML.
 fn kept(words: &str) -> String {
     format!("<span class=\"kept\">{}</span>", escape(words))
 }
 
-/// A sentence in which `code` and **weight** are shown as such.
+/// Returns a sentence as HTML, with `code` and **strong** rendered.
 fn prose(text: &str) -> String {
     let escaped = escape(text);
     let pairs = |text: &str, sign: &str, tag: &str| {
@@ -146,7 +145,7 @@ fn prose(text: &str) -> String {
     pairs(&pairs(&escaped, "`", "code"), "**", "strong")
 }
 
-/// How something stands, as a sign and a word; the word is read out where only the sign is shown.
+/// Returns a standing as an icon and a word. Screen readers read the word where only the icon is visible.
 fn mark(standing: Option<Standing>, word: &str) -> String {
     let (class, sign) = match standing {
         Some(Standing::Holds) => ("good", "pass"),
@@ -164,7 +163,7 @@ fn mark(standing: Option<Standing>, word: &str) -> String {
     )
 }
 
-/// Text for an element or an attribute; what would not be seen is shown as an escape.
+/// Escapes text for an element or an attribute, and makes invisible characters visible.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     let shown = visible::lines(text);
     if !shown.contains(['&', '<', '>', '"', '\'']) {
@@ -191,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_policy_knows_the_style() {
+    fn the_policy_has_the_hash_of_the_style() {
         let hash = base64(&Sha256::digest(STYLE));
         assert_eq!(
             STYLE_HASH, hash,

@@ -1,4 +1,4 @@
-//! The matrices: guarantees by servers, and checks by servers.
+//! Renders the tables: guarantees by servers, and checks by servers.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::{
     report::{CheckReport, Standing, compare::Comparison},
 };
 
-/// With more servers than this, a phone has to scroll sideways.
+/// Number of servers above which the table scrolls sideways on a phone.
 const MAX_NARROW_COLUMNS: usize = 4;
 
 pub(super) fn guarantees(html: &mut String, comparison: &Comparison<'_>) {
@@ -34,7 +34,7 @@ pub(super) fn guarantees(html: &mut String, comparison: &Comparison<'_>) {
     html.push_str("</section>\n");
 }
 
-/// What the signs mean, for where there is room for signs only.
+/// Appends the legend of the icons, for narrow screens.
 fn legend(html: &mut String, comparison: &Comparison<'_>) {
     let cells = comparison.guarantees.iter().flat_map(|row| &row.cells);
     let mut standings: Vec<_> = cells.map(|(standing, _)| *standing).collect();
@@ -72,7 +72,7 @@ pub(super) fn checks(html: &mut String, comparison: &Comparison<'_>) {
                 escape(row.id)
             );
             for (server, cell) in row.cells.iter().enumerate() {
-                let _ = write!(html, "<td>{}</td>", shown(comparison, server, cell));
+                let _ = write!(html, "<td>{}</td>", standings(comparison, server, cell));
             }
             html.push_str("</tr>\n");
         }
@@ -81,8 +81,8 @@ pub(super) fn checks(html: &mut String, comparison: &Comparison<'_>) {
     html.push_str("</table></div>\n</section>\n");
 }
 
-/// How a check stands with a server: once, or for each revision where they differ.
-fn shown(comparison: &Comparison<'_>, server: usize, cell: &[(usize, &CheckReport)]) -> String {
+/// Returns the standing of a check for a server: once, or for each revision if they differ.
+fn standings(comparison: &Comparison<'_>, server: usize, cell: &[(usize, &CheckReport)]) -> String {
     let Some((_, first)) = cell.first() else {
         return mark(None, "not run");
     };
@@ -116,7 +116,7 @@ fn shown(comparison: &Comparison<'_>, server: usize, cell: &[(usize, &CheckRepor
 }
 
 fn open(html: &mut String, first: &str, comparison: &Comparison<'_>, with_scores: bool) {
-    // What scrolls must be reachable by keys.
+    // A scrollable region must be focusable by keyboard.
     let attributes = if comparison.reports.len() > MAX_NARROW_COLUMNS {
         "class=\"table wide\" tabindex=\"0\""
     } else {

@@ -7,7 +7,7 @@ use std::{
 use super::*;
 use crate::Target;
 
-/// A server that answers one connection after the other with these texts, whatever is asked; the result is what was asked.
+/// Starts a server that answers connections in sequence with these texts; returns the requests.
 fn server(answers: Vec<String>) -> (Target, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -19,7 +19,7 @@ fn server(answers: Vec<String>) -> (Target, JoinHandle<Vec<String>>) {
         {
             let (mut stream, _) = listener.accept().unwrap();
             let (mut request, mut some) = (Vec::new(), [0; 4096]);
-            // Nothing that is sent here is longer, and its head and body come together.
+            // Every request of these tests is shorter, and arrives in one read.
             let read = stream.read(&mut some).unwrap();
             request.extend_from_slice(&some[..read]);
             asked.push(String::from_utf8(request).unwrap());
@@ -46,12 +46,12 @@ const BEGUN: &str =
     r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{}}}"#;
 
 #[test]
-fn a_session_is_held_resumed_and_ended() {
+fn a_session_is_opened_resumed_and_ended() {
     let begun = format!(": hello\n\nid: 0\ndata:\n\ndata: {BEGUN}\n\n");
     let (mut target, server) = server(vec![
         events("mcp-session-id: s1\r\n", &begun),
         answer("202 Accepted", ""),
-        // It hangs up before it has answered.
+        // The server disconnects before the answer.
         events(
             "",
             "retry: 1\nid: seven\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n",
@@ -83,7 +83,7 @@ fn a_session_is_held_resumed_and_ended() {
 }
 
 #[test]
-fn a_refusal_without_an_answer_is_handed_on_as_one() {
+fn a_refusal_by_status_becomes_an_error() {
     let no_id = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no session"}}"#;
     for (said, code, text) in [
         (
@@ -112,7 +112,7 @@ fn a_refusal_without_an_answer_is_handed_on_as_one() {
 }
 
 #[test]
-fn an_answer_that_is_cut_off_is_none() {
+fn a_truncated_answer_is_an_error() {
     for said in [
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"jsonrpc\"",
         "HTTP/1.1 200 OK\r\nContent-Ty",

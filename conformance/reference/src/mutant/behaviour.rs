@@ -1,5 +1,5 @@
-//! What mutants do where it takes more than a line. Each does nothing, or gives back what it got, unless the process is the
-//! mutant that it is for.
+//! Defects that take more than a line. Each function does nothing, or returns its argument, unless the process is its
+//! mutant.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ use super::{
     super::{
         change::{Change, Receipt, message},
         failed,
-        folder::Swapped,
+        folder::ExchangeResult,
         git::id_of,
         library::Library,
         markdown::{self, Plan},
@@ -28,8 +28,8 @@ use super::{
     Mutant, is,
 };
 
-/// The arguments that are checked, and acted on.
-pub(in super::super) fn arguments(library: &Library, tool: &ToolSpec, mut arguments: Value) -> Value {
+/// Changes the arguments of a call before they are checked.
+pub(in super::super) fn change_arguments(library: &Library, tool: &ToolSpec, mut arguments: Value) -> Value {
     let path = arguments["path"].as_str();
     let path = path.map(|path| library.folder.path.join(path));
     let content = arguments
@@ -42,7 +42,7 @@ pub(in super::super) fn arguments(library: &Library, tool: &ToolSpec, mut argume
         && path.exists()
         && tool.input.check(&arguments).is_err()
     {
-        // That it failed is found out later.
+        // The checks detect a failure.
         let _ = fs::write(path, content);
     }
     if is(Mutant::LeavesFolders)
@@ -50,7 +50,7 @@ pub(in super::super) fn arguments(library: &Library, tool: &ToolSpec, mut argume
         && let Some(folder) = path.as_ref().and_then(|path| path.parent())
         && folder.starts_with(&library.folder.path)
     {
-        // Whether it can be made is found out later.
+        // The change reports whether the folder could be created.
         let _ = fs::create_dir_all(folder);
     }
     if is(Mutant::AcceptsUnknownArguments)
@@ -64,8 +64,8 @@ pub(in super::super) fn arguments(library: &Library, tool: &ToolSpec, mut argume
     arguments
 }
 
-/// Arguments that the schema accepts are about to be acted on.
-pub(in super::super) fn accepts(arguments: &Value) -> Result<(), Failure> {
+/// Refuses some arguments that the schema accepts.
+pub(in super::super) fn check_accepted(arguments: &Value) -> Result<(), Failure> {
     if is(Mutant::AsciiOnly) && !arguments.to_string().is_ascii() {
         let message = "arguments must be ASCII; use other letters";
         return Err(Failure::new(FailureKind::Invalid, message));
@@ -73,8 +73,8 @@ pub(in super::super) fn accepts(arguments: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A call has been refused.
-pub(in super::super) fn has_refused(library: &Library) {
+/// Runs after a call was refused.
+pub(in super::super) fn after_refusal(library: &Library) {
     if is(Mutant::LogsRefusals) {
         library
             .git
@@ -82,8 +82,8 @@ pub(in super::super) fn has_refused(library: &Library) {
     }
 }
 
-/// The response that is sent.
-pub(in super::super) fn response(tool: &ToolSpec, mut response: Value) -> Value {
+/// Changes the response of a call.
+pub(in super::super) fn change_response(tool: &ToolSpec, mut response: Value) -> Value {
     if is(Mutant::ReturnsShortId)
         && let Some(id) = response["git_commit_sha"].as_str()
     {
@@ -95,20 +95,20 @@ pub(in super::super) fn response(tool: &ToolSpec, mut response: Value) -> Value 
     response
 }
 
-/// Whether responses are sent as they are.
+/// Returns true if responses are not checked against the contract.
 pub(in super::super) fn breaks_shapes() -> bool {
     is(Mutant::ReturnsShortId) || is(Mutant::WrongOutputShape)
 }
 
-/// A document has been read.
-pub(in super::super) fn reads(library: &Library) {
+/// Runs after a document was read.
+pub(in super::super) fn after_read(library: &Library) {
     if is(Mutant::ReadWrites) {
         library.git.ask(&["add", "--all"]);
     }
 }
 
-/// An edit is about to be made.
-pub(in super::super) fn refuses(operation: &EditOperation) -> Result<(), Failure> {
+/// Refuses some edits.
+pub(in super::super) fn check_edit(operation: &EditOperation) -> Result<(), Failure> {
     if is(Mutant::RefusesValid) && matches!(operation, EditOperation::InsertAfter { .. }) {
         return Err(Failure::new(
             FailureKind::Refused,
@@ -118,11 +118,11 @@ pub(in super::super) fn refuses(operation: &EditOperation) -> Result<(), Failure
     Ok(())
 }
 
-/// What a process has read, by path.
+/// Texts that this process has read, by path.
 static MEMORY: LazyLock<Mutex<HashMap<String, String>>> = LazyLock::new(Mutex::default);
 
-/// The text that is read.
-pub(in super::super) fn read(path: &str, text: String) -> String {
+/// Changes the text that is returned to a reader.
+pub(in super::super) fn returned_text(path: &str, text: String) -> String {
     if is(Mutant::ReadsUnixEndings) {
         return text.replace("\r\n", "\n");
     }
@@ -133,7 +133,7 @@ pub(in super::super) fn read(path: &str, text: String) -> String {
     text
 }
 
-/// A document's bytes, where the first half of them has been read before.
+/// Replaces the second half of a document's bytes by those of a second read.
 pub(in super::super) fn read_in_parts(
     mut bytes: Vec<u8>,
     again: impl FnOnce() -> Option<Vec<u8>>,
@@ -148,8 +148,8 @@ pub(in super::super) fn read_in_parts(
     bytes
 }
 
-/// What an edit makes of a document.
-pub(in super::super) fn planned(plan: Plan, operation: &EditOperation) -> Plan {
+/// Changes the result of an edit.
+pub(in super::super) fn change_plan(plan: Plan, operation: &EditOperation) -> Plan {
     if is(Mutant::AppliesTwice)
         && let Ok(again) = markdown::plan(&plan.text, operation)
     {
@@ -158,8 +158,8 @@ pub(in super::super) fn planned(plan: Plan, operation: &EditOperation) -> Plan {
     plan
 }
 
-/// What a refused edit is previewed as.
-pub(in super::super) fn previews_refused(old: &str, refusal: ToolError) -> Result<Plan, ToolError> {
+/// Returns a preview for a refused edit.
+pub(in super::super) fn preview_of_refused(old: &str, refusal: ToolError) -> Result<Plan, ToolError> {
     if is(Mutant::PreviewsAnything) {
         return Ok(Plan {
             text: old.to_owned(),
@@ -170,8 +170,8 @@ pub(in super::super) fn previews_refused(old: &str, refusal: ToolError) -> Resul
     Err(refusal)
 }
 
-/// The text that a preview is made of.
-pub(in super::super) fn previewed(library: &Library, path: &str, text: String) -> String {
+/// Changes the text on which a preview is based.
+pub(in super::super) fn preview_base(library: &Library, path: &str, text: String) -> String {
     if is(Mutant::PreviewsOtherLineEndings) {
         return text.replace("\r\n", "\n");
     }
@@ -184,8 +184,8 @@ pub(in super::super) fn previewed(library: &Library, path: &str, text: String) -
     text
 }
 
-/// The text that a document is to have.
-pub(in super::super) fn damaged(text: String) -> String {
+/// Damages the new text of a document.
+pub(in super::super) fn damage(text: String) -> String {
     if is(Mutant::NormalisesLineEndings) {
         text.replace("\r\n", "\n")
     } else if is(Mutant::DropsByteOrderMark) {
@@ -199,8 +199,8 @@ pub(in super::super) fn damaged(text: String) -> String {
     }
 }
 
-/// Does the change in a way of its own.
-pub(in super::super) fn changes(
+/// Makes the change in a defective way, if the process is such a mutant.
+pub(in super::super) fn make_change(
     library: &Library,
     path: &str,
     change: &Change,
@@ -216,24 +216,24 @@ pub(in super::super) fn changes(
             blob: None,
         }));
     }
-    let place = library.folder.path.join(path);
-    let mut ancestors = place.ancestors().take_while(|it| *it != library.folder.path);
+    let target = library.folder.path.join(path);
+    let mut ancestors = target.ancestors().take_while(|it| *it != library.folder.path);
     let is_elsewhere =
-        leaves(&library.folder.path, path) && (path.contains("..") || ancestors.any(Path::is_symlink));
+        follows_links(&library.folder.path, path) && (path.contains("..") || ancestors.any(Path::is_symlink));
     if is_elsewhere || is(Mutant::WritesDotGit) && path.to_ascii_lowercase().contains("git") {
-        let folder = place.parent().unwrap_or(&place);
+        let folder = target.parent().unwrap_or(&target);
         fs::create_dir_all(folder).map_err(failed("make a folder"))?;
-        fs::write(&place, change.bytes.as_deref().unwrap_or_default()).map_err(failed("write"))?;
+        fs::write(&target, change.bytes.as_deref().unwrap_or_default()).map_err(failed("write"))?;
         return Ok(Some(Receipt {
             commit: head,
             blob: None,
         }));
     }
     if is(Mutant::WritesThenCommits) {
-        let folder = place.parent().unwrap_or(&place);
+        let folder = target.parent().unwrap_or(&target);
         let written = match &change.bytes {
-            Some(bytes) => fs::create_dir_all(folder).and_then(|()| fs::write(&place, bytes)),
-            None => fs::remove_file(&place),
+            Some(bytes) => fs::create_dir_all(folder).and_then(|()| fs::write(&target, bytes)),
+            None => fs::remove_file(&target),
         };
         written.map_err(failed("write"))?;
         library.git.text(&["add", "--all", "--", path])?;
@@ -253,22 +253,22 @@ pub(in super::super) fn changes(
         }));
     }
     if is(Mutant::LeavesTempFiles) {
-        let temporary = format!("{}.tmp", place.display());
-        fs::create_dir_all(place.parent().unwrap_or(&place)).map_err(failed("make a folder"))?;
+        let temporary = format!("{}.tmp", target.display());
+        fs::create_dir_all(target.parent().unwrap_or(&target)).map_err(failed("make a folder"))?;
         fs::write(temporary, change.bytes.as_deref().unwrap_or_default()).map_err(failed("write"))?;
     }
     Ok(None)
 }
 
-/// What a commit's message tells beside the entry of the log.
-pub(in super::super) fn told(change: &Change) -> String {
+/// Returns additional text for a commit's message.
+pub(in super::super) fn extra_message(change: &Change) -> String {
     let bytes = change.bytes.as_deref().filter(|_| is(Mutant::TextInMessage));
     let text = bytes.map(String::from_utf8_lossy);
     text.map_or_else(String::new, |text| format!("{}\n", text.trim_end()))
 }
 
-/// The commit that is named in the answer.
-pub(in super::super) fn named(library: &Library, commit: String) -> String {
+/// Changes the commit id in the answer.
+pub(in super::super) fn returned_commit(library: &Library, commit: String) -> String {
     if is(Mutant::ReturnsParentId) {
         return library
             .git
@@ -278,7 +278,7 @@ pub(in super::super) fn named(library: &Library, commit: String) -> String {
     commit
 }
 
-/// A commit has been made.
+/// Runs after a commit.
 pub(in super::super) fn after_commit(library: &Library, path: &str) {
     MEMORY.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
     if is(Mutant::RunsHooks) {
@@ -291,25 +291,25 @@ pub(in super::super) fn after_commit(library: &Library, path: &str) {
     }
 }
 
-/// Puts a document in place as most programs do.
-pub(in super::super) fn write_in_place(place: &Path, prepared: &Path) -> Result<Swapped, Failure> {
+/// Overwrites a document in place.
+pub(in super::super) fn write_in_place(place: &Path, prepared: &Path) -> Result<ExchangeResult, Failure> {
     let bytes = fs::read(prepared).map_err(failed("read"))?;
     fs::create_dir_all(place.parent().unwrap_or(place)).map_err(failed("make a folder"))?;
     let mut file = fs::File::create(place).map_err(failed("open the document"))?;
     for part in bytes.chunks(4096) {
         file.write_all(part).map_err(failed("write the document"))?;
     }
-    Ok(Swapped::Done)
+    Ok(ExchangeResult::Done)
 }
 
-/// Whether a path is followed wherever it leads.
-pub(in super::super) fn leaves(root: &Path, path: &str) -> bool {
+/// Returns true if symbolic links in a path are followed.
+pub(in super::super) fn follows_links(root: &Path, path: &str) -> bool {
     is(Mutant::FollowsSymlinks)
         || is(Mutant::DecodesPaths)
         || is(Mutant::FollowsSymlinkedFolder) && !root.join(path).is_symlink()
 }
 
-/// Headings as a regular expression finds them: lines, level, text.
+/// Finds headings line by line, ignoring code fences: byte range, level, text.
 pub(in super::super) fn headings_by_lines(text: &str) -> impl Iterator<Item = (Range<usize>, u8, String)> {
     let mut end = 0;
     text.split_inclusive('\n').filter_map(move |line| {
@@ -321,8 +321,8 @@ pub(in super::super) fn headings_by_lines(text: &str) -> impl Iterator<Item = (R
     })
 }
 
-/// A path that was checked, as it is used.
-pub(in super::super) fn decoded(path: &str) -> String {
+/// Decodes a path after it was checked.
+pub(in super::super) fn decode(path: &str) -> String {
     if is(Mutant::DecodesPaths) {
         return path
             .replace("%2e", ".")
@@ -333,8 +333,8 @@ pub(in super::super) fn decoded(path: &str) -> String {
     path.to_owned()
 }
 
-/// What git says of a path that it does not want to know.
-pub(in super::super) fn unknown(failure: Failure) -> Result<String, Failure> {
+/// Returns an empty output instead of git's refusal of a path, for the mutant that decodes paths.
+pub(in super::super) fn ignored_refusal(failure: Failure) -> Result<String, Failure> {
     if is(Mutant::DecodesPaths) {
         Ok(String::new())
     } else {

@@ -1,4 +1,4 @@
-//! What mutants say otherwise. Each function gives back what is right, unless the process is the mutant that it is for.
+//! Defects in messages. Each function returns the correct value unless the process is its mutant.
 
 use std::{
     io::{self, Write},
@@ -13,11 +13,11 @@ use super::{
     Mutant, is,
 };
 
-/// So long a line is too much for one that dies of it.
+/// Length of a line at which a mutant exits, in bytes.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// The line is about to be answered.
-pub(in super::super) fn hears(line: &[u8]) {
+/// Runs before a line is answered.
+pub(in super::super) fn before_line(line: &[u8]) {
     let dies = is(Mutant::DiesOnLargeArgument) && line.len() > LARGE_BYTES
         || is(Mutant::DiesOnBadLine) && serde_json::from_slice::<Value>(line).is_err()
         || is(Mutant::DiesOnDeepNesting) && String::from_utf8_lossy(line).contains(&"[".repeat(1000));
@@ -26,7 +26,7 @@ pub(in super::super) fn hears(line: &[u8]) {
     }
 }
 
-/// The answer is about to be written.
+/// Runs before an answer is written.
 pub(in super::super) fn before_answer(output: &mut impl Write, answer: &Value) -> io::Result<()> {
     if is(Mutant::LogsOnStdout) {
         writeln!(output, "INFO answered {}", answer["id"])?;
@@ -37,25 +37,25 @@ pub(in super::super) fn before_answer(output: &mut impl Write, answer: &Value) -
     Ok(())
 }
 
-/// The input has ended.
+/// Runs at the end of the input.
 pub(in super::super) fn at_end() {
     if is(Mutant::NeverExits) {
         thread::sleep(Duration::from_secs(3600));
     }
 }
 
-/// A notification has been heard.
-pub(in super::super) fn notified() -> Option<Value> {
-    is(Mutant::AnswersNotifications).then(|| error(None, UNKNOWN_METHOD, "there is no such method"))
+/// Returns the answer to a notification, if any.
+pub(in super::super) fn notification_answer() -> Option<Value> {
+    is(Mutant::AnswersNotifications).then(|| error(None, UNKNOWN_METHOD, "unknown method"))
 }
 
-/// Whether a revision is spoken.
-pub(in super::super) fn speaks(revision: &str) -> bool {
+/// Returns true if a revision is accepted.
+pub(in super::super) fn accepts_revision(revision: &str) -> bool {
     revision == STATELESS || is(Mutant::AnyRevision)
 }
 
-/// The code that an error has.
-pub(in super::super) fn code(code: i64) -> i64 {
+/// Changes the code of an error.
+pub(in super::super) fn change_code(code: i64) -> i64 {
     if is(Mutant::OneErrorCode) {
         INTERNAL_ERROR
     } else {
@@ -63,13 +63,13 @@ pub(in super::super) fn code(code: i64) -> i64 {
     }
 }
 
-/// What a call of a tool that there is not is answered with, if not with an error.
+/// Returns the result of a call of an unknown tool, if not an error.
 pub(in super::super) fn unknown_tool() -> Option<Value> {
     is(Mutant::UnknownToolIsFine).then(|| json!({ "content": [], "isError": false }))
 }
 
-/// The result of a call that was made.
-pub(in super::super) fn result(mut result: Value) -> Value {
+/// Changes the result of a call.
+pub(in super::super) fn change_result(mut result: Value) -> Value {
     if is(Mutant::ContentIsText) {
         result["content"] = result["content"][0]["text"].take();
     }
@@ -79,8 +79,8 @@ pub(in super::super) fn result(mut result: Value) -> Value {
     result
 }
 
-/// The tools as they are listed.
-pub(in super::super) fn lists(tools: &mut [Value]) {
+/// Changes the list of tools.
+pub(in super::super) fn change_tools(tools: &mut [Value]) {
     if is(Mutant::NondeterministicList) {
         fastrand::shuffle(tools);
     }
@@ -91,7 +91,7 @@ pub(in super::super) fn lists(tools: &mut [Value]) {
     }
 }
 
-/// Whether an error is marked as one.
-pub(in super::super) fn says_errors() -> bool {
+/// Returns true if an error is marked as one.
+pub(in super::super) fn marks_errors() -> bool {
     !is(Mutant::ErrorsAsSuccess)
 }
