@@ -16,7 +16,7 @@ use hyper::{
     },
 };
 
-use super::{credentials::Caller, response::ErrorResponse, site::Site};
+use super::{credentials::Caller, response::ErrorResponse, site::Site, unread::Unread};
 use tabellion_mcp::streamable::Refusal;
 
 /// The header that holds a request's id. A client may choose the id.
@@ -35,13 +35,17 @@ pub(super) struct ClientAddress(pub(super) IpAddr);
 #[derive(Debug, Clone)]
 pub(super) struct RequestId(pub(super) Arc<str>);
 
-/// Gives the request an id and writes the access log.
-pub(super) async fn log(State(site): State<Arc<Site>>, mut request: Request, next: Next) -> Response {
+/// Gives the request an id, writes the access log, and reads what is left of a rejected request.
+pub(super) async fn log(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let id = site.request_id(request.headers().get(REQUEST_ID));
     let (method, uri) = (request.method().clone(), request.uri().clone());
+    let (head, body) = request.into_parts();
+    let (body, unread) = Unread::watch(body);
+    let mut request = Request::from_parts(head, body);
     request.extensions_mut().insert(RequestId(id.clone()));
     let mut response = next.run(request).await;
+    unread.drain().await;
     let value = HeaderValue::from_str(&id).expect("an id is visible ASCII");
     response.headers_mut().insert(REQUEST_ID, value);
     let caller = response.extensions().get::<Caller>();

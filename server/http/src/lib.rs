@@ -23,6 +23,7 @@ mod site;
 #[cfg(test)]
 mod tests;
 pub mod tls;
+mod unread;
 mod upload;
 mod write_timeout;
 

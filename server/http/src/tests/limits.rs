@@ -1,11 +1,13 @@
 //! Slow clients, many clients, and shutdown.
 
+use std::time::Duration;
+
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
 
-use super::{LONG, Limits, SHORT, Server, call, said, status, within};
+use super::{LONG, Limits, SHORT, Server, call, get, said, status, within};
 
 #[tokio::test]
 async fn a_slow_request_times_out() {
@@ -131,4 +133,22 @@ async fn an_open_event_stream_does_not_delay_shutdown() {
     // The stream has its proper end.
     let rest = said(stream, b"").await;
     assert!(rest.ends_with("\r\n0\r\n\r\n"), "{rest}");
+}
+
+#[tokio::test]
+async fn a_rejected_request_leaves_its_connection_usable() {
+    let server = Server::new(Limits::default()).await;
+    let mut stream = server.connect().await;
+    let head = "POST /mcp HTTP/1.1\r\nHost: unknown.example\r\nContent-Length: 5\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    // The request is rejected by its head, before the body arrives.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    stream.write_all(b"hello").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let answers = said(stream, get("/healthz").as_bytes()).await;
+    assert!(
+        answers.starts_with("HTTP/1.1 403") && answers.contains("HTTP/1.1 200"),
+        "{answers}"
+    );
+    server.end().await;
 }
