@@ -57,8 +57,8 @@ fn mentions(dir: &str, words: &[&str], except: impl Fn(&Path) -> bool) -> Vec<St
     found
 }
 
-/// Each package of the workspace with its dependencies, those of its tests left out.
-static PACKAGES: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(|| {
+/// The packages of the workspace, as Cargo describes them.
+static PACKAGES: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["metadata", "--no-deps", "--format-version", "1", "--offline"];
     let output = Command::new(cargo)
@@ -66,8 +66,11 @@ static PACKAGES: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(||
         .current_dir(workspace())
         .output();
     let metadata: Value = serde_json::from_slice(&output.expect("cargo runs").stdout).expect("JSON");
-    let list = |value: &Value| value.as_array().expect("a list").clone();
-    let name = |value: &Value| value["name"].as_str().expect("a name").to_owned();
+    list(&metadata["packages"])
+});
+
+/// Each package of the workspace with its dependencies, those of its tests left out.
+static DEPENDENCIES: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(|| {
     let package = |package: &Value| {
         let dependencies = list(&package["dependencies"]);
         let normal = dependencies
@@ -75,14 +78,34 @@ static PACKAGES: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(||
             .filter(|dependency| dependency["kind"].is_null());
         (name(package), normal.map(name).collect())
     };
-    list(&metadata["packages"]).iter().map(package).collect()
+    PACKAGES.iter().map(package).collect()
 });
+
+fn list(value: &Value) -> Vec<Value> {
+    value.as_array().expect("a list").clone()
+}
+
+fn name(value: &Value) -> String {
+    value["name"].as_str().expect("a name").to_owned()
+}
+
+#[test]
+fn cargo_run_starts_the_server() {
+    let defaults = PACKAGES
+        .iter()
+        .filter_map(|package| package["default_run"].as_str());
+    assert_eq!(
+        defaults.collect::<Vec<_>>(),
+        ["tabellion"],
+        "`cargo run` needs exactly one default"
+    );
+}
 
 /// The packages of the workspace that `package` depends on.
 fn ours(package: &str) -> Vec<&str> {
-    let ours = PACKAGES[package]
+    let ours = DEPENDENCIES[package]
         .iter()
-        .filter(|name| PACKAGES.contains_key(*name));
+        .filter(|name| DEPENDENCIES.contains_key(*name));
     ours.map(String::as_str).collect()
 }
 
@@ -148,7 +171,7 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
         "tabellion-runtime",
     ];
     for package in ["tabellion-contracts", "tabellion-runtime"] {
-        for dependency in &PACKAGES[package] {
+        for dependency in &DEPENDENCIES[package] {
             assert!(
                 pure.contains(&dependency.as_str()),
                 "{package} depends on {dependency}"
@@ -208,7 +231,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
             ],
         ),
     ] {
-        for (package, _) in PACKAGES.iter().filter(|(_, all)| all.contains(dependency)) {
+        for (package, _) in DEPENDENCIES.iter().filter(|(_, all)| all.contains(dependency)) {
             assert!(
                 users.contains(&package.as_str()),
                 "{package} depends on {dependency}"
@@ -225,7 +248,7 @@ fn conformance_never_depends_on_the_server() {
         "tabellion-reference",
         "tabellion-runtime",
     ];
-    for package in PACKAGES.keys().filter(|name| suite.contains(&name.as_str())) {
+    for package in DEPENDENCIES.keys().filter(|name| suite.contains(&name.as_str())) {
         for dependency in ours(package) {
             assert!(suite.contains(&dependency), "{package} depends on {dependency}");
         }
