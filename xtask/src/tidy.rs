@@ -79,7 +79,7 @@ const RULES: [Rule; 8] = [
 
 /// A path of some developer's machine.
 const MACHINE_PATHS: Rule = Rule {
-    pattern: Pattern::Text(&["/root/", "/work/", "/Users/"]),
+    pattern: Pattern::Text(&["/root/", "/Users/"]),
     instead: "a path relative to the workspace, or a made-up one below `/home/person`",
 };
 
