@@ -10,7 +10,12 @@ use std::{
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde::Deserialize;
 
-use crate::{documents::filled, judgement::Stop, ledger::git, scene::Scene};
+use crate::{
+    documents::filled,
+    judgement::{Stop, not_shown},
+    ledger::git,
+    scene::Scene,
+};
 
 /// An attack. The head of `attacks/paths.toml` describes the fields.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -145,7 +150,7 @@ impl Setup {
             Ok::<_, Stop>(path)
         };
         let cannot = |what: &str, why: &dyn std::fmt::Display| {
-            Stop::NotTestable(format!("{what} cannot be created on this file system: {why}"))
+            not_shown(format!("{what} cannot be created on this file system: {why}"))
         };
         match self {
             Self::Link { at, to } => {

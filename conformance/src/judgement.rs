@@ -3,11 +3,12 @@
 use std::{
     fmt::{self, Write as _},
     io,
+    path::Path,
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::{WireError, stepper::StepperError};
+use crate::{WireError, reply::Refusal, stepper::StepperError};
 
 /// The judgement of a case: it holds, or a reason why it does not pass.
 pub type Judgement = Result<(), Stop>;
@@ -17,8 +18,9 @@ pub type Judgement = Result<(), Stop>;
 pub enum Stop {
     /// The server broke what the check states.
     Fail(Box<Failure>),
-    /// The case cannot run with this server or on this machine.
-    NotTestable(String),
+    /// The case showed nothing about what the check states: it cannot run on this machine, or the server refused a valid call
+    /// or did not answer.
+    NotShown(Box<NotShown>),
     /// The server lacks the feature that the check tests.
     NotApplicable(String),
     /// The suite itself failed.
@@ -32,6 +34,69 @@ pub struct Failure {
     pub what: String,
     /// Documents with unexpected content.
     pub differences: Vec<Difference>,
+    /// Whether it shows that the check's guarantees are broken. The refusal of a valid call and a missing answer do not.
+    pub breaks: bool,
+    /// What other checks may fail for too, if known.
+    pub cause: Option<Cause>,
+}
+
+/// Why a case showed nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotShown {
+    /// Description in one sentence.
+    pub why: String,
+    /// What the server did; `None` if the machine, the command line or the adapter is the reason.
+    pub cause: Option<Cause>,
+}
+
+/// A reason that several checks can have in common for not passing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "what")]
+pub enum Cause {
+    /// The server refused a valid call, with this message, without what differs from call to call.
+    Refusal(String),
+    /// The server did not answer: how it failed to.
+    NoAnswer(String),
+    /// The server keeps this file or folder of its own in the library.
+    OwnState(String),
+    /// The server returns only a part of a long document.
+    PartialRead,
+    /// The server accepts what the contract refuses.
+    Accepted,
+}
+
+/// Number of words of a message that identify a refusal.
+const MAX_GIST_WORDS: usize = 16;
+
+impl Cause {
+    /// Returns the cause of a refusal: the message without paths, numbers and quoted names.
+    pub fn refusal(message: &str) -> Self {
+        let differs = |word: &&str| {
+            word.contains(['/', '\\', '"', '`', '\''])
+                || word.contains(".m")
+                || word.contains(|it: char| it.is_ascii_digit())
+        };
+        let line = message.lines().next().unwrap_or_default();
+        let words = line.split_whitespace().take(MAX_GIST_WORDS);
+        let words: Vec<_> = words
+            .map(|word| if differs(&word) { "…" } else { word })
+            .collect();
+        Self::Refusal(words.join(" "))
+    }
+
+    /// Returns the cause of an unexpected file or folder: the server's own state, if its name begins with a dot.
+    pub fn of_file(path: &Path) -> Option<Self> {
+        let first = path.components().next()?.as_os_str().to_string_lossy();
+        let is_hidden = first.starts_with('.') && first != ".git";
+        let is_folder = path.components().nth(1).is_some() || path.to_string_lossy().ends_with('/');
+        is_hidden.then(|| {
+            Self::OwnState(if is_folder {
+                format!("{first}/")
+            } else {
+                first.into_owned()
+            })
+        })
+    }
 }
 
 /// A document with unexpected content.
@@ -50,6 +115,29 @@ pub fn fail(what: impl Into<String>) -> Stop {
     Stop::Fail(Box::new(Failure {
         what: what.into(),
         differences: Vec::new(),
+        breaks: true,
+        cause: None,
+    }))
+}
+
+/// Returns the failure of a server that accepted what the contract refuses. A server with other tools may have other rules.
+pub fn accepted(what: impl Into<String>) -> Stop {
+    fail(what).because(Some(Cause::Accepted))
+}
+
+/// Returns the reason why a case can't run here, for `return Err(not_shown(…))`.
+pub fn not_shown(why: impl Into<String>) -> Stop {
+    Stop::NotShown(Box::new(NotShown {
+        why: why.into(),
+        cause: None,
+    }))
+}
+
+/// Returns the reason why a case showed nothing: the server refused `what`, which is valid.
+pub fn refused(what: impl fmt::Display, refusal: &Refusal) -> Stop {
+    Stop::NotShown(Box::new(NotShown {
+        why: format!("{what} was refused: {}", refusal.message),
+        cause: Some(Cause::refusal(&refusal.message)),
     }))
 }
 
@@ -62,6 +150,15 @@ pub fn ensure(holds: bool, what: impl FnOnce() -> String) -> Judgement {
 }
 
 impl Stop {
+    /// Adds the cause to a failure. Other variants stay unchanged.
+    #[must_use]
+    pub fn because(mut self, cause: Option<Cause>) -> Self {
+        if let Self::Fail(failure) = &mut self {
+            failure.cause = cause;
+        }
+        self
+    }
+
     /// Adds the expected and actual content of a document to a failure. Other variants stay unchanged.
     #[must_use]
     pub fn showing(mut self, path: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Self {
@@ -93,15 +190,23 @@ impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fail(failure) => f.write_str(&failure.what),
-            Self::NotTestable(why) | Self::NotApplicable(why) | Self::Harness(why) => f.write_str(why),
+            Self::NotShown(it) => f.write_str(&it.why),
+            Self::NotApplicable(why) | Self::Harness(why) => f.write_str(why),
         }
     }
 }
 
-/// A server that is unreachable or does not answer fails the case.
+/// A server that is unreachable or does not answer shows nothing; [`run`](mod@crate::run) decides where it owes an answer.
 impl From<WireError> for Stop {
     fn from(error: WireError) -> Self {
-        fail(error.to_string())
+        let why = error.to_string();
+        let cause = match error {
+            // What it wrote differs each time.
+            WireError::NotJson(_) => "the server wrote a line that is not JSON".to_owned(),
+            _ => why.clone(),
+        };
+        let cause = Some(Cause::NoAnswer(cause));
+        Self::NotShown(Box::new(NotShown { why, cause }))
     }
 }
 
@@ -121,7 +226,7 @@ impl From<StepperError> for Stop {
     fn from(error: StepperError) -> Self {
         match error {
             StepperError::Io(error) => error.into(),
-            other => Self::NotTestable(other.to_string()),
+            other => not_shown(other.to_string()),
         }
     }
 }

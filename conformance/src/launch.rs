@@ -18,7 +18,7 @@ use crate::{
     Target, WireError,
     era::Era,
     http::Url,
-    judgement::Stop,
+    judgement::{Stop, not_shown},
     layout::{AROUND, DOCUMENT},
     stepper::{Counting, Stepper},
     target::free_port,
@@ -212,7 +212,7 @@ impl Launch {
 
 /// Returns the reason why a check cannot run with an external server.
 pub fn not_ours() -> Stop {
-    Stop::NotTestable("the check needs a server that the suite starts; give the server's command".to_owned())
+    not_shown("the check needs a server that the suite starts; give the server's command".to_owned())
 }
 
 impl ExternalServer {
@@ -255,7 +255,7 @@ impl ExternalServer {
     pub(crate) fn take(&self) -> Result<OperatorFolder, Stop> {
         if self.is_taken.swap(true, Ordering::AcqRel) {
             let why = "the server serves one folder, and the check needs two libraries at the same time";
-            return Err(Stop::NotTestable(why.to_owned()));
+            return Err(not_shown(why.to_owned()));
         }
         let folder = OperatorFolder(self.clone());
         folder.clear()?;

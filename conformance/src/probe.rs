@@ -3,7 +3,7 @@
 use std::{
     fmt::Write as _,
     io::{BufRead, BufReader, Write},
-    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
+    process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, channel},
@@ -18,7 +18,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     Subject, client::prepare, era::Era, judgement::Stop, report::visible, request::With, scene::Scene,
-    trace::Trace,
+    target::process::Process, trace::Trace,
 };
 
 /// Timeout for the answer to `server/discover` after the answer to the `initialize` that was sent with it.
@@ -152,38 +152,49 @@ fn not_reached(subject: &Subject, why: &str) -> String {
     format!("`{words}` does not speak MCP over HTTP: {why}{hint}")
 }
 
-/// Returns the subject with `commits` set: writes a document, closes the server and looks for a commit. If the attempt
-/// fails, the server is assumed to commit.
+/// Returns the subject with `commits` set: changes a document, closes the server and looks for a commit. If nothing can be
+/// changed, the contract's own tools are assumed to commit, and others not.
 pub fn with_its_commits(subject: &Subject) -> Subject {
+    let mut changes = CHANGES.iter();
+    let commits = changes.find_map(|(kind, path)| does_commit(subject, *kind, path).ok().flatten());
     Subject {
-        commits: does_commit(subject).unwrap_or(true),
+        commits: commits.unwrap_or(subject.is_native()),
         ..subject.clone()
     }
 }
 
-fn does_commit(subject: &Subject) -> Result<bool, Stop> {
-    let scene = Scene::new(subject, &Trace::default(), &[("README.md", "# Library\n")])?;
-    let before = scene.view()?.library;
+/// Ways to change a document, the first of which that a server accepts shows whether it commits. Some servers do not
+/// overwrite documents.
+const CHANGES: [(EffectKind, &str); 5] = [
+    (EffectKind::Write, "README.md"),
+    (EffectKind::Write, "new.md"),
+    (EffectKind::Append, "README.md"),
+    (EffectKind::Delete, "README.md"),
+    (EffectKind::InsertSection, "README.md"),
+];
+
+/// Returns whether a change of this kind makes a commit; `None` if it changes no document.
+fn does_commit(subject: &Subject, kind: EffectKind, path: &str) -> Result<Option<bool>, Stop> {
     let with = With {
-        path: "README.md",
+        path,
         content: "# Another library\n",
         target: "",
     };
-    let mut kinds = [
-        EffectKind::Write,
-        EffectKind::Append,
-        EffectKind::Delete,
-        EffectKind::InsertSection,
-    ]
-    .into_iter();
-    let Some(call) = kinds.find_map(|kind| subject.request(kind, with)) else {
-        return Ok(true);
+    let Some(call) = subject.request(kind, with) else {
+        return Ok(None);
     };
+    let scene = Scene::new(subject, &Trace::default(), &[("README.md", "# Library\n")])?;
     let mut client = scene.start()?;
+    let before = scene.view()?.library;
     client.make(&call)?;
     client.close()?;
     let after = scene.view()?.library;
-    Ok(after.changed_since(&before).is_empty() || !after.commits_since(&before).is_empty())
+    let path = call.path();
+    let is_changed = after
+        .changed_since(&before)
+        .iter()
+        .any(|changed| changed.to_str() == Some(&path));
+    Ok(is_changed.then(|| !after.commits_since(&before).is_empty()))
 }
 
 fn initialize() -> Value {
@@ -216,7 +227,8 @@ fn excerpt(line: &str) -> String {
 
 /// A server whose output is recorded.
 struct Server {
-    child: Child,
+    process: Process,
+    stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     output: Vec<String>,
     errors: Arc<Mutex<Vec<String>>>,
@@ -230,11 +242,11 @@ impl Server {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = command.spawn()?;
+        let mut process = Process::start(&mut command)?;
         let errors = Arc::new(Mutex::new(Vec::new()));
         let (reading, errors_end) = channel::<()>();
         let (kept, verbose) = (Arc::clone(&errors), subject.launch.verbose);
-        if let Some(stderr) = child.stderr.take() {
+        if let Some(stderr) = process.stderr() {
             thread::spawn(move || {
                 let _reading = reading;
                 read(stderr, |line| {
@@ -247,9 +259,11 @@ impl Server {
                 });
             });
         }
-        let lines = child.stdout.take().map_or_else(|| channel().1, follow);
+        let (stdin, stdout) = process.pipes();
+        let lines = stdout.map_or_else(|| channel().1, follow);
         Ok(Self {
-            child,
+            process,
+            stdin,
             lines,
             output: Vec::new(),
             errors,
@@ -260,7 +274,7 @@ impl Server {
     /// Sends a request. A write error is ignored, because the missing answer reports it.
     fn ask(&mut self, id: u64, method: &str, params: Value) {
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        if let Some(stdin) = &mut self.child.stdin {
+        if let Some(stdin) = &mut self.stdin {
             let _ = writeln!(stdin, "{message}").and_then(|()| stdin.flush());
         }
     }
@@ -305,7 +319,7 @@ impl Server {
     /// Returns the server's exit status if it exits soon.
     fn exit(&mut self) -> Option<ExitStatus> {
         for _ in 0..200 {
-            match self.child.try_wait() {
+            match self.process.status() {
                 Ok(None) => thread::sleep(Duration::from_millis(5)),
                 Ok(status) => return status,
                 Err(_) => return None,
@@ -339,9 +353,7 @@ impl Server {
     }
 
     fn stop(&mut self) {
-        // The server may have exited already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.process.kill();
     }
 }
 

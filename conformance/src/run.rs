@@ -15,7 +15,7 @@ use crate::{
     check::{Bench, Case, Check, Profile, covers},
     checks,
     era::Era,
-    judgement::{Judgement, Stop},
+    judgement::{Cause, Failure, Judgement, Stop, not_shown},
     known::Known,
     probe,
     report::{CheckReport, Observer, Report, Verdict, Witness},
@@ -150,7 +150,39 @@ pub fn try_case(
         seed,
         trace: Trace::default(),
     };
-    ((check.judge)(&bench, case), bench.trace)
+    let judgement = (check.judge)(&bench, case).map_err(|stop| owed(subject, check, stop));
+    (judgement, bench.trace)
+}
+
+/// Judges by what the server owes.
+///
+/// The contract's own tools must accept valid calls and answer, and every server must answer where the check is about
+/// answers: a case that showed nothing is then a failure, which breaks no guarantee. Tools that an adapter maps have rules of their
+/// own, so that what they accept is no failure.
+fn owed(subject: &Subject, check: &Check, stop: Stop) -> Stop {
+    let shown = match stop {
+        Stop::NotShown(shown) => shown,
+        Stop::Fail(failure) if failure.cause == Some(Cause::Accepted) && !subject.is_native() => {
+            return Stop::NotApplicable(failure.what);
+        }
+        stop => return stop,
+    };
+    let owes = match &shown.cause {
+        Some(Cause::Refusal(_)) => subject.is_native(),
+        Some(Cause::NoAnswer(_)) => {
+            subject.is_native() || check.guarantees.is_empty() || is_about_the_wire(check)
+        }
+        Some(Cause::OwnState(_) | Cause::PartialRead | Cause::Accepted) | None => false,
+    };
+    if !owes {
+        return Stop::NotShown(shown);
+    }
+    Stop::Fail(Box::new(Failure {
+        what: shown.why,
+        differences: Vec::new(),
+        breaks: false,
+        cause: shown.cause,
+    }))
 }
 
 /// One check's run.
@@ -239,7 +271,7 @@ impl Runner<'_> {
     /// Returns the result of a case that the time budget did not reach.
     fn not_reached(&self, number: usize, case: &Case) -> UnpassedCase {
         let seconds = self.options.time_budget.unwrap_or_default().as_secs_f64();
-        let stop = Stop::NotTestable(format!("not reached within the time budget of {seconds} s"));
+        let stop = not_shown(format!("not reached within the time budget of {seconds} s"));
         (number, case.clone(), stop, Trace::default())
     }
 
@@ -251,9 +283,12 @@ impl Runner<'_> {
     fn report(&self, cases: usize, stopped: Vec<UnpassedCase>, took: Duration) -> CheckReport {
         let mut verdict = Verdict::of(cases, stopped.iter().map(|(_, _, stop, _)| stop));
         if verdict == Verdict::Pass && self.is_late() && !stopped.is_empty() {
-            verdict = Verdict::NotTestable;
+            verdict = Verdict::NotShown;
         }
-        let reason = stopped.iter().map(|(_, _, stop, _)| stop.to_string()).next();
+        // What the server prevented says more than what this machine did.
+        let by_server = |stop: &&Stop| matches!(stop, Stop::NotShown(shown) if shown.cause.is_some());
+        let mut stops = stopped.iter().map(|(_, _, stop, _)| stop);
+        let reason = stops.clone().find(by_server).or(stops.next()).cloned();
         let mut witnesses: Vec<_> = stopped
             .into_iter()
             .filter_map(|(_, case, stop, trace)| match stop {
@@ -265,6 +300,8 @@ impl Runner<'_> {
                 _ => None,
             })
             .collect();
+        // A failure that breaks the guarantees is the one to shrink and to show first.
+        witnesses.sort_by_key(|witness| !witness.failure.breaks);
         if let Some(first) = witnesses.first_mut().filter(|_| !self.options.verdicts_alone) {
             self.make_smaller(first);
         }
@@ -276,10 +313,10 @@ impl Runner<'_> {
             known: known.map(str::to_owned),
             ..CheckReport::new(
                 self.check,
-                self.subject.era,
+                self.subject,
                 verdict,
                 cases,
-                reason,
+                reason.as_ref(),
                 witnesses,
                 took,
             )
@@ -295,7 +332,9 @@ impl Runner<'_> {
                 if tries > MAX_SHRINKS || since.elapsed() > SHRINK_TIMEOUT || self.is_late() {
                     return;
                 }
-                if let (Err(Stop::Fail(failure)), trace) = self.try_one(&case) {
+                if let (Err(Stop::Fail(failure)), trace) = self.try_one(&case)
+                    && failure.breaks >= witness.failure.breaks
+                {
                     *witness = Witness {
                         case,
                         failure: *failure,

@@ -18,7 +18,7 @@ use crate::{
     Ledger, Subject, Target,
     client::Client,
     era::Era,
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Cause, Judgement, Stop, ensure, fail},
     launch::{OperatorFolder, not_ours},
     layout::AROUND,
     ledger::{self, git},
@@ -60,15 +60,48 @@ pub struct View {
 }
 
 impl View {
+    /// Fails unless `later` is equal; `what` is what should have changed nothing.
+    ///
+    /// # Errors
+    /// The failure, which names the difference.
+    pub fn same(&self, later: &Self, what: &str) -> Judgement {
+        if let Some(path) = later.library.changed_since(&self.library).first() {
+            let bytes = |view: &Self| view.library.files.get(path).map(|(_, bytes)| bytes.clone());
+            let (old, new) = (bytes(self), bytes(later));
+            let did = match (&old, &new) {
+                (None, _) => "created",
+                (_, None) => "removed",
+                _ => "changed",
+            };
+            let name = path.to_string_lossy();
+            let failure = fail(format!("{what} {did} `{name}`")).because(Cause::of_file(path));
+            return Err(failure.showing(&name, old.as_deref(), new.as_deref()));
+        }
+        self.same_folders(later)?;
+        ensure(self.around == later.around, || {
+            format!("{what} changed files outside the library")
+        })?;
+        let (old, new) = (&self.library, &later.library);
+        ensure(old.commits == new.commits, || {
+            format!("{what} changed the history")
+        })?;
+        ensure((&old.status, &old.index) == (&new.status, &new.index), || {
+            format!("{what} changed the index")
+        })
+    }
+
     /// Fails unless the library has equal folders in `later`.
     ///
     /// # Errors
     /// The failure.
     pub fn same_folders(&self, later: &Self) -> Judgement {
-        let folders = later.library.folders_since(&self.library);
-        ensure(folders.is_empty(), || {
-            format!("the folder `{}` was created or removed", folders[0].display())
-        })
+        match later.library.folders_since(&self.library).first() {
+            None => Ok(()),
+            Some(folder) => {
+                let what = format!("the folder `{}` was created or removed", folder.display());
+                Err(fail(what).because(Cause::of_file(&folder.join(""))))
+            }
+        }
     }
 }
 

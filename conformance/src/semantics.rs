@@ -9,7 +9,7 @@ use serde_json::Value;
 use tabellion_runtime::spec::{Effect, EffectKind};
 
 use crate::{
-    judgement::{Judgement, Stop, fail},
+    judgement::{Judgement, Stop, accepted, fail},
     markdown::{self, NoSection},
     request::Call,
 };
@@ -125,7 +125,8 @@ pub fn allowed(call: &Call, before: Option<&[u8]>, after: Option<&[u8]>) -> Judg
                 Impossible::NoSection(NoSection::Ambiguous(_)) => "several headings match",
                 Impossible::NotDeclared => "",
             };
-            return Err(fail(format!("the call was accepted although {why}")).showing(&path, before, after));
+            let failure = accepted(format!("the call was accepted although {why}"));
+            return Err(failure.showing(&path, before, after));
         }
     };
     let holds = match (&change, after) {

@@ -12,7 +12,7 @@ use crate::{
     Subject,
     check::Bench,
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Cause, Judgement, Stop, ensure, fail, refused},
     ledger::{self, Files},
     reply::Reply,
     request,
@@ -124,10 +124,7 @@ pub fn log(subject: &Subject, client: &mut Client<'_>) -> Result<Option<Vec<Stri
     let done = match client.call(tool, &arguments)? {
         Reply::Done(done) => done,
         Reply::Refused(refusal) => {
-            return Err(fail(format!(
-                "the server refused to return the log: {}",
-                refusal.message
-            )));
+            return Err(refused("reading the log", &refusal));
         }
     };
     let entries = done.response.pointer(log.entries).and_then(|all| all.as_array());
@@ -187,7 +184,8 @@ pub fn ensure_files(found: &Files, expected: &Files) -> Judgement {
         };
         let bytes = |files: &Files| files.get(path).map(|(_, bytes)| bytes.clone());
         let (expected, found) = (bytes(expected), bytes(found));
-        return Err(fail(what).showing(&shown.to_string(), expected.as_deref(), found.as_deref()));
+        let failure = fail(what).because(Cause::of_file(path));
+        return Err(failure.showing(&shown.to_string(), expected.as_deref(), found.as_deref()));
     }
     Ok(())
 }

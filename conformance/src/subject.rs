@@ -44,6 +44,11 @@ impl Subject {
         }
     }
 
+    /// Returns true if the server has the contract's own tools.
+    pub fn is_native(&self) -> bool {
+        matches!(self.adapter, Adapter::Native)
+    }
+
     /// Returns the first tool of the server with an effect of this kind, and the effect.
     pub fn tool_with(&self, kind: EffectKind) -> Option<(&'static ToolSpec, &'static Effect)> {
         let tools = self.contract.tools.iter();

@@ -221,7 +221,7 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
     );
     let is_untried = |check: &&CheckReport| {
         let is_named = exhibit.detected_by.contains(&check.id.as_str());
-        is_named && check.verdict == Verdict::NotTestable && check.severity == Severity::Should
+        is_named && check.verdict == Verdict::NotShown && check.severity == Severity::Should
     };
     if let Some(check) = report.checks.iter().find(is_untried) {
         let why = check.reason.as_deref().unwrap_or_default();

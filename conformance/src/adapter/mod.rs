@@ -101,6 +101,20 @@ impl Adapter {
         }
     }
 
+    /// Returns true if the server's call for this effect contains the whole new document, so that what others write at the same
+    /// time is lost by the client.
+    pub fn sends_whole(&self, tool: &ToolSpec, effect: &Effect) -> bool {
+        match self {
+            Self::Native => false,
+            Self::Mapped(mapping) => {
+                let call = mapping
+                    .tool(tool)
+                    .and_then(|mapped| mapped.call(Some(effect.kind)));
+                call.is_some_and(|call| call.arguments.holes().contains(&&template::Hole::Content))
+            }
+        }
+    }
+
     /// Returns the parameters of `tools/call` for this call; the library is at `root`.
     ///
     /// # Errors

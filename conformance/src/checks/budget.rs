@@ -13,7 +13,7 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, not_shown},
     launch::not_ours,
     reply,
     request::{With, examples},
@@ -224,8 +224,7 @@ fn memory(bench: &Bench<'_>, _: &Case) -> Judgement {
     talk.settle(0)?;
     let id = talk.target.id().ok_or_else(not_ours)?;
     let resident = resident_kb(id);
-    let resident =
-        resident.ok_or_else(|| Stop::NotTestable("this machine does not report memory in /proc".into()))?;
+    let resident = resident.ok_or_else(|| not_shown("this machine does not report memory in /proc"))?;
     let megabytes = resident / 1024;
     ensure(megabytes <= MAX_MEMORY_MB, || {
         format!("the idle server uses {megabytes} MB of memory")

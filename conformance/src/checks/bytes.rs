@@ -10,7 +10,7 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::{self, CHANGES, Document},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, refused},
     layout::DOCUMENT,
     moment::Moment,
     reply::Reply,
@@ -106,11 +106,11 @@ fn untouched(bench: &Bench<'_>, case: &Case) -> Judgement {
             ensure(after.as_deref() == Some(before.as_bytes()), || {
                 format!("a call was refused, but changed `{path}` ({})", document.name)
             })?;
-            ensure(document.odd || content.odd, || {
-                let why = refusal.message;
-                format!("a valid call on `{path}` ({}) was refused: {why}", document.name)
-            })?;
-            continue;
+            if document.odd || content.odd {
+                continue;
+            }
+            let what = format!("a valid call on `{path}` ({})", document.name);
+            return Err(refused(what, &refusal));
         }
         if let Err(why) = document.judge(row.kind(), &content.text, after.as_deref()) {
             let what = semantics::words(Some(row.kind()));
@@ -196,9 +196,10 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
                 .request(EffectKind::Write, with)
                 .ok_or_else(missing_tool)?;
             if let Reply::Refused(refusal) = client.make(&call)? {
-                let why = refusal.message;
-                ensure(odd, || format!("a write of `{path}` ({name}) was refused: {why}"))?;
-                continue;
+                if odd {
+                    continue;
+                }
+                return Err(refused(format!("a write of `{path}` ({name})"), &refusal));
             }
             let found = scene.read(path);
             if found.as_deref() != Some(text.as_bytes()) {
@@ -390,7 +391,7 @@ fn mode(bench: &Bench<'_>, case: &Case) -> Judgement {
         .ok_or_else(missing_tool)?;
     let mut client = scene.start()?;
     if let Reply::Refused(refusal) = client.make(&call)? {
-        return Err(fail(format!("a valid call was refused: {}", refusal.message)));
+        return Err(refused("a valid call", &refusal));
     }
     let found = fs::metadata(scene.path(path))?.permissions().mode() & 0o7777;
     ensure(found == mode, || {

@@ -14,7 +14,7 @@ use crate::{
     bytes::Bytes,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     documents::{CHANGES, on_section},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, fail, refused},
     moment::Moment,
     reply::Reply,
     request::{Call, With, with_effect},
@@ -159,11 +159,11 @@ fn judge_equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
         let (shown, made) = match (previewed, made) {
             (Reply::Done(shown), Reply::Done(made)) => (shown, made),
             (Reply::Refused(refusal), Reply::Refused(_)) => {
-                ensure(document.odd || content.odd, || {
-                    let path = &document.path;
-                    format!("a valid preview of `{path}` was refused: {}", refusal.message)
-                })?;
-                continue;
+                if document.odd || content.odd {
+                    continue;
+                }
+                let what = format!("a valid preview of `{}`", document.path);
+                return Err(refused(what, &refusal));
             }
             // `preview/refused-alike` judges a refusal of one alone.
             _ => continue,
@@ -324,10 +324,9 @@ fn judge_refused_alike(bench: &Bench<'_>, case: &Case) -> Judgement {
             "the preview was refused ({}), but the change was accepted",
             refusal.message
         ))),
-        (Reply::Done(_), Reply::Refused(refusal)) => Err(fail(format!(
-            "the preview was accepted, but the change was refused: {}",
-            refusal.message
-        ))),
+        (Reply::Done(_), Reply::Refused(refusal)) => {
+            Err(refused("the preview was accepted, but the change", &refusal))
+        }
         _ => Ok(()),
     }
 }
@@ -368,7 +367,7 @@ fn judge_stale(bench: &Bench<'_>, case: &Case) -> Judgement {
         let shown = match client.make(&preview)? {
             Reply::Done(shown) => shown,
             Reply::Refused(refusal) => {
-                return Err(fail(format!("a valid preview was refused: {}", refusal.message)));
+                return Err(refused("a valid preview", &refusal));
             }
         };
         let Some(base) = shown.meta.get("tabellion/base") else {

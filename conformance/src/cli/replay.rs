@@ -33,8 +33,8 @@ pub(super) fn replay(arguments: &Arguments) -> Result<u8, Trouble> {
         Ok(()) => (None, "it passes now".to_owned(), exit::PASSED),
         Err(Stop::Fail(failure)) => (Some(*failure), "it still fails".to_owned(), exit::BROKEN),
         Err(Stop::Harness(why)) => return Err(Trouble::Harness(format!("`{name}`: {why}"))),
-        Err(Stop::NotTestable(why) | Stop::NotApplicable(why)) => {
-            (None, format!("it cannot run: {why}"), exit::BROKEN)
+        Err(stop @ (Stop::NotShown(_) | Stop::NotApplicable(_))) => {
+            (None, format!("it shows nothing: {stop}"), exit::BROKEN)
         }
     };
     let witness = Witness {
@@ -64,5 +64,7 @@ fn nothing() -> Failure {
     Failure {
         what: String::new(),
         differences: Vec::new(),
+        breaks: false,
+        cause: None,
     }
 }

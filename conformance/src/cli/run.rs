@@ -45,7 +45,7 @@ pub(super) struct Arguments {
     /// How many cases to run in parallel; by default one per core
     #[arg(long)]
     jobs: Option<NonZero<usize>>,
-    /// Start no case after this time; checks not reached count as not testable
+    /// Start no case after this time; checks not reached count as not shown
     #[arg(long, value_name = "SECONDS")]
     time_budget: Option<u64>,
     /// A TOML file of known failures: `[[known]]` with `check`, `reason` and optionally `revision`

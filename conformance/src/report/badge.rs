@@ -7,10 +7,10 @@ pub fn badge(report: &Report) -> String {
     let contract = report.contract.split(' ').next().unwrap_or_default();
     let (held, all) = (report.guarantees(Some(Standing::Holds)), report.guarantees.len());
     let (name, value) = (crate::report::visible::cut(contract, 40), format!("{held}/{all}"));
-    let is_untested = !report.is_passed() && report.count(Standing::Broken) == 0;
+    let is_unshown = !report.is_passed() && report.count(Standing::Broken) == 0;
     let colour = if held == all && report.is_passed() {
         "#2a7d4f"
-    } else if report.is_passed() || is_untested {
+    } else if report.is_passed() || is_unshown {
         "#8a6a1f"
     } else {
         "#b3382c"

@@ -49,7 +49,7 @@ fn case(report: &Report, check: &CheckReport) -> TestCase {
     let status = match check.standing() {
         Standing::Holds => TestCaseStatus::success(),
         Standing::Broken => failed(NonSuccessKind::Failure, reason),
-        Standing::Untested => failed(NonSuccessKind::Failure, &format!("not testable: {reason}")),
+        Standing::NotShown => failed(NonSuccessKind::Failure, &format!("not shown: {reason}")),
         Standing::Unexpected => failed(
             NonSuccessKind::Failure,
             "passes, but is listed as a known failure",

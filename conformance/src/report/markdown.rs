@@ -55,7 +55,7 @@ fn sign(standing: Option<Standing>) -> &'static str {
     match standing {
         Some(Standing::Holds) => "✅",
         Some(Standing::Broken) => "❌",
-        Some(Standing::Untested) => "❓",
+        Some(Standing::NotShown) => "❓",
         Some(Standing::Trouble) => "💥",
         Some(Standing::Unexpected) => "❗",
         Some(Standing::Known) => "☑️",

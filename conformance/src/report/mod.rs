@@ -19,12 +19,13 @@ pub use standing::{Finding, Standing};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tabellion_runtime::spec::Guarantee;
 
 use crate::{
     Subject,
     check::{Case, Check, Profile, Severity},
     era::Era,
-    judgement::{Failure, Stop},
+    judgement::{Cause, Failure, Stop},
     trace::Event,
 };
 
@@ -36,8 +37,8 @@ pub enum Verdict {
     Pass,
     /// The server lacks the feature that the check tests.
     NotApplicable,
-    /// The check could not run.
-    NotTestable,
+    /// The check showed nothing: it could not run, or the server refused valid calls or did not answer.
+    NotShown,
     /// The suite itself failed.
     HarnessError,
     /// The requirement is broken.
@@ -46,7 +47,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// Returns the verdict of a check with this many cases, of which these did not pass: the worst one. Cases that do
-    /// not apply or cannot run do not count if others ran.
+    /// not apply or cannot run here do not count if others ran; cases that the server prevented do.
     pub fn of<'a>(cases: usize, stops: impl Iterator<Item = &'a Stop>) -> Self {
         let (mut worst, mut stopped) = (Self::Pass, 0);
         let mut untried = Self::NotApplicable;
@@ -55,7 +56,12 @@ impl Verdict {
             match stop {
                 Stop::Fail(_) => worst = worst.max(Self::Fail),
                 Stop::Harness(_) => worst = worst.max(Self::HarnessError),
-                Stop::NotTestable(_) => untried = Self::NotTestable,
+                Stop::NotShown(shown) => {
+                    untried = Self::NotShown;
+                    if shown.cause.is_some() {
+                        worst = worst.max(Self::NotShown);
+                    }
+                }
                 Stop::NotApplicable(_) => {}
             }
         }
@@ -106,10 +112,14 @@ pub struct GuaranteeReport {
     pub id: String,
     /// Text in the contract.
     pub text: String,
-    /// Worst verdict of the checks with severity `Must`.
+    /// The verdict: `Fail` if a check breaks it, else the worst verdict of the checks with severity `Must`.
     pub verdict: Verdict,
-    /// Number of these checks.
+    /// Number of checks with severity `Must` that are about it.
     pub checks: usize,
+    /// Number of these that tried it: that passed, or broke it.
+    pub tried: usize,
+    /// Number of these that broke it.
+    pub broken: usize,
 }
 
 /// The result of one check in one era.
@@ -123,8 +133,10 @@ pub struct CheckReport {
     pub severity: Severity,
     /// Statement of what must hold.
     pub states: String,
-    /// Guarantees that are broken if it fails.
+    /// Guarantees of the contract that it is about.
     pub guarantees: Vec<String>,
+    /// Whether its failures show that these are broken.
+    pub breaks: bool,
     /// Protocol revision.
     pub revision: String,
     /// The result.
@@ -133,6 +145,8 @@ pub struct CheckReport {
     pub cases: usize,
     /// Why the check did not pass, in one sentence.
     pub reason: Option<String>,
+    /// What other checks may not pass for too, if known.
+    pub cause: Option<Cause>,
     /// Reason in the list of known failures, if listed.
     pub known: Option<String>,
     /// Failing cases; the first is shrunk.
@@ -153,31 +167,73 @@ pub struct Witness {
 }
 
 impl CheckReport {
+    /// Returns what the check says of its guarantees: a failure that does not break them shows nothing.
+    fn about_guarantees(&self) -> Verdict {
+        match self.verdict {
+            Verdict::Fail if !self.breaks => Verdict::NotShown,
+            verdict => verdict,
+        }
+    }
+
     pub(crate) fn new(
         check: &Check,
-        era: Era,
+        subject: &Subject,
         verdict: Verdict,
         cases: usize,
-        reason: Option<String>,
+        stopped: Option<&Stop>,
         witnesses: Vec<Witness>,
         took: Duration,
     ) -> Self {
+        let of_contract = |id: &&&str| subject.contract.guarantees.iter().any(|it| it.id == **id);
+        let first = witnesses.first().map(|witness| &witness.failure);
         Self {
             id: check.id.to_owned(),
             family: check.family().to_owned(),
             severity: check.severity,
             states: check.states.to_owned(),
-            guarantees: check.guarantees.iter().map(|id| (*id).to_owned()).collect(),
-            revision: era.revision().to_owned(),
+            guarantees: check
+                .guarantees
+                .iter()
+                .filter(of_contract)
+                .map(|id| (*id).to_owned())
+                .collect(),
+            breaks: witnesses.iter().any(|witness| witness.failure.breaks),
+            revision: subject.era.revision().to_owned(),
             verdict,
             cases,
-            reason: witnesses
-                .first()
-                .map(|witness| witness.failure.what.clone())
-                .or(reason),
+            reason: first
+                .map(|failure| failure.what.clone())
+                .or(stopped.map(ToString::to_string)),
+            cause: match (first, stopped) {
+                (Some(failure), _) => failure.cause.clone(),
+                (None, Some(Stop::NotShown(shown))) => shown.cause.clone(),
+                _ => None,
+            },
             known: None,
             witnesses,
             seconds: took.as_secs_f64(),
+        }
+    }
+}
+
+impl GuaranteeReport {
+    fn of(guarantee: &Guarantee, checks: &[CheckReport]) -> Self {
+        let is_about = |check: &&CheckReport| check.guarantees.iter().any(|id| id == guarantee.id);
+        let about = checks.iter().filter(is_about);
+        let verdicts: Vec<_> = about
+            .filter(|check| check.severity == Severity::Must)
+            .map(CheckReport::about_guarantees)
+            .collect();
+        let count = |verdict| verdicts.iter().filter(|it| **it == verdict).count();
+        let broken = count(Verdict::Fail);
+        let tried = verdicts.iter().filter(|it| **it != Verdict::NotApplicable);
+        Self {
+            id: guarantee.id.to_owned(),
+            text: guarantee.text.to_owned(),
+            verdict: tried.max().copied().unwrap_or(Verdict::NotApplicable),
+            checks: verdicts.len(),
+            tried: count(Verdict::Pass) + broken,
+            broken,
         }
     }
 }
@@ -200,29 +256,8 @@ impl Report {
         checks: Vec<CheckReport>,
         took: Duration,
     ) -> Self {
-        let of = |id: &str| {
-            let about = checks
-                .iter()
-                .filter(|check| check.guarantees.iter().any(|it| it == id));
-            let must = about.filter(|check| check.severity == Severity::Must);
-            let verdicts: Vec<_> = must.map(|check| check.verdict).collect();
-            let tried = verdicts
-                .iter()
-                .filter(|verdict| **verdict != Verdict::NotApplicable);
-            (
-                tried.max().copied().unwrap_or(Verdict::NotApplicable),
-                verdicts.len(),
-            )
-        };
-        let guarantees = subject.contract.guarantees.iter().map(|guarantee| {
-            let (verdict, checks) = of(guarantee.id);
-            GuaranteeReport {
-                id: guarantee.id.to_owned(),
-                text: guarantee.text.to_owned(),
-                verdict,
-                checks,
-            }
-        });
+        let guarantees = subject.contract.guarantees.iter();
+        let guarantees = guarantees.map(|guarantee| GuaranteeReport::of(guarantee, &checks));
         Self {
             suite: env!("CARGO_PKG_VERSION").to_owned(),
             server: Server {

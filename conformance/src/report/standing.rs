@@ -10,14 +10,14 @@ pub enum Standing {
     Holds,
     /// The server lacks the feature that the check tests.
     NotApplicable,
-    /// The requirement is broken or could not be checked, but is only recommended.
+    /// The requirement is broken or was not shown, but is only recommended.
     Advice,
-    /// The requirement is broken or could not be checked, and is listed as a known failure.
+    /// The requirement is broken or was not shown, and is listed as a known failure.
     Known,
     /// The requirement holds, but is listed as a known failure.
     Unexpected,
-    /// The requirement could not be checked.
-    Untested,
+    /// The requirement was not shown.
+    NotShown,
     /// The requirement is broken.
     Broken,
     /// The suite itself failed.
@@ -29,7 +29,7 @@ impl Standing {
     pub const ALL: [Self; 8] = [
         Self::Holds,
         Self::Broken,
-        Self::Untested,
+        Self::NotShown,
         Self::Trouble,
         Self::Unexpected,
         Self::Known,
@@ -45,7 +45,7 @@ impl Standing {
             Self::Advice => "warned",
             Self::Known => "known to fail",
             Self::Unexpected => "passed unexpectedly",
-            Self::Untested => "not testable",
+            Self::NotShown => "not shown",
             Self::Broken => "failed",
             Self::Trouble => "in trouble",
         }
@@ -58,7 +58,7 @@ impl Standing {
             Some(Self::Holds | Self::Unexpected | Self::Advice) => "holds",
             Some(Self::NotApplicable) => "not applicable",
             Some(Self::Known) => "known to fail",
-            Some(Self::Untested) => "not testable",
+            Some(Self::NotShown) => "not shown",
             Some(Self::Broken) => "broken",
             Some(Self::Trouble) => "in trouble",
         }
@@ -73,10 +73,10 @@ impl CheckReport {
             (Verdict::NotApplicable, _) => Standing::NotApplicable,
             (Verdict::Pass, None) => Standing::Holds,
             (Verdict::Pass, Some(_)) => Standing::Unexpected,
-            (Verdict::Fail | Verdict::NotTestable, Some(_)) => Standing::Known,
+            (Verdict::Fail | Verdict::NotShown, Some(_)) => Standing::Known,
             _ if self.severity == Severity::Should => Standing::Advice,
             (Verdict::Fail, None) => Standing::Broken,
-            (Verdict::NotTestable, None) => Standing::Untested,
+            (Verdict::NotShown, None) => Standing::NotShown,
         }
     }
 
@@ -85,11 +85,11 @@ impl CheckReport {
         match (self.standing(), self.verdict) {
             (Standing::Holds, _) => "pass",
             (Standing::NotApplicable, _) => "n/a",
-            (Standing::Advice, Verdict::NotTestable) => "untested",
+            (Standing::Advice, Verdict::NotShown) => "not shown",
             (Standing::Advice, _) => "warn",
             (Standing::Known, _) => "known",
             (Standing::Unexpected, _) => "UNEXPECTED",
-            (Standing::Untested, _) => "UNTESTED",
+            (Standing::NotShown, _) => "NOT SHOWN",
             (Standing::Broken, _) => "FAIL",
             (Standing::Trouble, _) => "TROUBLE",
         }
@@ -118,7 +118,7 @@ impl Report {
     /// Returns true if every check with severity `Must` passed, except known failures.
     pub fn is_passed(&self) -> bool {
         let mut standings = self.checks.iter().map(CheckReport::standing);
-        !standings.any(|standing| standing >= Standing::Untested)
+        !standings.any(|standing| standing >= Standing::NotShown)
     }
 
     /// Returns the standing of a guarantee; `None` if no check with severity `Must` tests it.
@@ -136,8 +136,8 @@ impl Report {
             Verdict::Pass => Standing::Holds,
             Verdict::NotApplicable => Standing::NotApplicable,
             Verdict::HarnessError => Standing::Trouble,
-            Verdict::Fail | Verdict::NotTestable if is_known() => Standing::Known,
-            Verdict::NotTestable => Standing::Untested,
+            Verdict::Fail | Verdict::NotShown if is_known() => Standing::Known,
+            Verdict::NotShown => Standing::NotShown,
             Verdict::Fail => Standing::Broken,
         })
     }

@@ -85,7 +85,7 @@ fn style(standing: Option<Standing>) -> Style {
         Some(Standing::Holds) => GOOD,
         Some(Standing::NotApplicable) | None => DIM,
         Some(Standing::Advice | Standing::Known) => ODD,
-        Some(Standing::Unexpected | Standing::Untested | Standing::Broken | Standing::Trouble) => BAD,
+        Some(Standing::Unexpected | Standing::NotShown | Standing::Broken | Standing::Trouble) => BAD,
     }
 }
 

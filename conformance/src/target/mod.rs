@@ -3,7 +3,7 @@
 //! Messages are JSON lines over the standard input and output of a child process, or travel over HTTP (`streamable`).
 //! The interface is the same for both.
 
-mod process;
+pub(crate) mod process;
 pub mod streamable;
 
 use std::{
@@ -90,14 +90,15 @@ enum Wire {
 }
 
 impl Target {
-    /// Starts `command` with pipes to its standard input and output; standard error stays as `command` has it.
+    /// Starts `command` with pipes to its standard input and output; standard error stays as `command` has it. The
+    /// process and all its children end with this target, or at the latest with the suite.
     ///
     /// # Errors
     /// If the process cannot be started.
     pub fn start(command: &mut Command) -> Result<Self, WireError> {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        Self::over(Process::Plain(child), stdin, stdout)
+        let mut process = Process::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
+        let (stdin, stdout) = process.pipes();
+        Self::over(process, stdin, stdout)
     }
 
     /// As [`start`](Self::start), but under a stepper: see [`Stepper::start`].
@@ -123,7 +124,7 @@ impl Target {
     /// If the process cannot be started, or does not answer within `patience`.
     pub fn serve(command: &mut Command, url: Url, era: Era, patience: Duration) -> Result<Self, WireError> {
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        let mut process = Process::start_group(command)?;
+        let mut process = Process::start(command)?;
         if let Err(error) = wait_until_up(&url, &mut process, patience) {
             process.kill();
             return Err(error);

@@ -290,12 +290,12 @@ fn a_server_is_told_what_it_asks_for() {
 }
 
 #[test]
-fn what_there_is_no_time_for_is_not_testable() {
+fn what_there_is_no_time_for_is_not_shown() {
     let place = Place::new(REFUSES);
     let said = place.tries(&[&ONE[..], &["--time-budget", "0"]].concat());
     said.is(
         exit::BROKEN,
-        &["UNTESTED", "not reached within the time budget of 0 s"],
+        &["NOT SHOWN", "not reached within the time budget of 0 s"],
     );
 }
 

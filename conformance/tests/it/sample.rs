@@ -103,7 +103,7 @@ pub(crate) fn untested() -> Report {
     let checks = &mut report.checks;
     stop(
         &mut checks[4],
-        Verdict::NotTestable,
+        Verdict::NotShown,
         "system calls can't be stepped through on this machine",
     );
     stop(
@@ -153,7 +153,7 @@ pub(crate) fn hostile() -> Report {
     ];
     fail(check, ATTACK, vec![differs], trace);
     check.witnesses[0].case.name = ATTACK.into();
-    stop(&mut report.checks[3], Verdict::NotTestable, ATTACK);
+    stop(&mut report.checks[3], Verdict::NotShown, ATTACK);
     report.checks[3].known = Some(ATTACK.into());
     for guarantee in &mut report.guarantees {
         ATTACK.clone_into(&mut guarantee.text);

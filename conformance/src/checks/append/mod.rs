@@ -19,7 +19,7 @@ use tabellion_runtime::{
 use crate::{
     Subject,
     check::Check,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, refused},
     layout::DOCUMENT,
     reply::Reply,
     request::{self, Call, With, with_effect},
@@ -175,7 +175,7 @@ fn strip_trailing_newline(bytes: &[u8]) -> Option<&[u8]> {
 fn ensure_accepted(reply: &Reply, what: &str) -> Judgement {
     match reply {
         Reply::Done(_) => Ok(()),
-        Reply::Refused(refusal) => Err(fail(format!("{what} was refused: {}", refusal.message))),
+        Reply::Refused(refusal) => Err(refused(what, &refusal)),
     }
 }
 

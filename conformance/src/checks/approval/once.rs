@@ -7,7 +7,7 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     era::Era,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, refused},
     moment::Moment,
     person::Person,
     reply::Refusal,
@@ -220,7 +220,7 @@ fn with_changed_character(text: &str, place: usize) -> String {
 fn ensure_done(message: &Value) -> Judgement {
     match Refusal::of(message) {
         None => Ok(()),
-        Some(refusal) => Err(fail(format!("an approved call was refused: {}", refusal.message))),
+        Some(refusal) => Err(refused("an approved call", &refusal)),
     }
 }
 

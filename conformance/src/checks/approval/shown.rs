@@ -6,7 +6,7 @@ use tabellion_runtime::Shows;
 use super::{accept, answer, ask, calls};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, refused},
     moment::Moment,
     reply::Reply,
     request::Call,
@@ -104,7 +104,7 @@ fn shown(bench: &Bench<'_>, case: &Case) -> Judgement {
     })?;
     let response = answer(&mut client, &pending_call, &accept())?;
     if let Reply::Refused(refusal) = bench.subject.adapter.reply(call.tool, &response) {
-        return Err(fail(format!("an approved call was refused: {}", refusal.message)));
+        return Err(refused("an approved call", &refusal));
     }
     if call.tool.approval.map(|approval| approval.shows) != Some(Shows::Appended) {
         return Ok(());

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     check::{Bench, Case},
-    judgement::{Judgement, Stop},
+    judgement::{Judgement, Stop, not_shown},
     ledger::git,
     scene::Scene,
     settled::{self, Baseline},
@@ -121,7 +121,7 @@ impl Mount {
             Err(error) => Some(error.to_string()),
         };
         if let Some(why) = why {
-            return Err(Stop::NotTestable(format!(
+            return Err(not_shown(format!(
                 "a small file system can't be mounted here: {why}"
             )));
         }

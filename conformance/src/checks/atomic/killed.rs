@@ -1,7 +1,6 @@
 //! Kills servers from outside, without ptrace: at any moment of a mutation, and right after an answer.
 
 use std::{
-    os::unix::process::CommandExt,
     thread,
     time::{Duration, Instant},
 };
@@ -17,7 +16,7 @@ use crate::{
     WireError,
     check::{Bench, Case},
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, not_shown, refused},
     reply::Reply,
     scene::Scene,
     settled::{self, Baseline},
@@ -73,7 +72,7 @@ fn duration(bench: &Bench<'_>, mutation: Mutation) -> Result<Duration, Stop> {
     let since = Instant::now();
     match client.make(&call)? {
         Reply::Done(_) => Ok(since.elapsed()),
-        Reply::Refused(refusal) => Err(fail(format!("a valid call was refused: {}", refusal.message))),
+        Reply::Refused(refusal) => Err(refused("a valid call", &refusal)),
     }
 }
 
@@ -109,6 +108,11 @@ fn last_reply(
             Ok(_) => {}
             // A truncated line is not an answer.
             Err(WireError::Closed | WireError::NotJson(_) | WireError::Io(_)) => return Ok(None),
+            Err(WireError::Silent(_)) => {
+                return Err(not_shown(
+                    "the server outlives its process group, because its command starts it elsewhere: a kill can't be judged",
+                ));
+            }
             Err(error) => return Err(Stop::Harness(format!("after a kill, {error}"))),
         }
     }
@@ -157,11 +161,9 @@ pub(super) fn judge_restarts(bench: &Bench<'_>, case: &Case) -> Judgement {
     })
 }
 
-/// Starts a server in a process group of its own.
+/// Starts a server that can be killed, which an external one can't.
 fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<Client<'a>, Stop> {
-    let target = scene.connect_by(|command| {
-        command.process_group(0);
-    })?;
+    let target = scene.connect_by(|_| ())?;
     Client::open(bench.subject, target, scene.library())
 }
 

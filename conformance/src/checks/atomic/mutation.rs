@@ -9,7 +9,7 @@ use crate::{
     Subject,
     check::Bench,
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, refused},
     ledger::{self, Files},
     reply::Reply,
     request::{Call, With, with_effect},
@@ -168,7 +168,7 @@ impl Mutation {
         }
         match client.make(&Self::Insert.call(subject)?)? {
             Reply::Done(_) => Ok(()),
-            Reply::Refused(refusal) => Err(fail(format!("a valid call was refused: {}", refusal.message))),
+            Reply::Refused(refusal) => Err(refused("a valid call", &refusal)),
         }
     }
 }
@@ -232,7 +232,7 @@ pub(super) fn make_successfully(
     before: &Files,
 ) -> Result<Files, Stop> {
     if let Reply::Refused(refusal) = client.make(call)? {
-        return Err(fail(format!("a valid call was refused: {}", refusal.message)));
+        return Err(refused("a valid call", &refusal));
     }
     let after = ledger::files(&scene.library())?;
     let path = &*call.path();

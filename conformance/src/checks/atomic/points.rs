@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::mutation::{self, Mutation, library_in_memory};
 use crate::{
     check::{Bench, Case},
-    judgement::{Stop, fail},
+    judgement::{Stop, not_shown, refused},
     reply::Reply,
     settled,
     stepper::{Call, Effect, Errno, Fault},
@@ -94,8 +94,8 @@ pub(super) fn cases(bench: &Bench<'_>, kinds: &[FaultKind]) -> Result<Vec<Case>,
         }
     }
     if cases.is_empty() {
-        return Err(Stop::NotTestable(
-            "no system call of the server's mutations can be observed".into(),
+        return Err(not_shown(
+            "no system call of the server's mutations can be observed",
         ));
     }
     Ok(cases)
@@ -112,7 +112,7 @@ fn record(bench: &Bench<'_>, mutation: Mutation) -> Result<Vec<Call>, Stop> {
     stepper.arm(None);
     match client.make(&call)? {
         Reply::Done(_) => Ok(stepper.disarm()),
-        Reply::Refused(refusal) => Err(fail(format!("a valid call was refused: {}", refusal.message))),
+        Reply::Refused(refusal) => Err(refused("a valid call", &refusal)),
     }
 }
 

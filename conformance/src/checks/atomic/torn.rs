@@ -11,7 +11,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     check::{Bench, Case},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, refused},
     reply::Reply,
     request::With,
 };
@@ -110,14 +110,8 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 call.ok_or_else(|| Stop::NotApplicable("the server has no tool that writes".into()))?;
             match client.make(&call)? {
                 Reply::Done(_) => {}
-                Reply::Refused(refusal) if number == 1 => {
-                    return Err(Stop::NotTestable(format!(
-                        "the server refuses documents of {bytes} bytes: {}",
-                        refusal.message
-                    )));
-                }
                 Reply::Refused(refusal) => {
-                    return Err(fail(format!("a valid call was refused: {}", refusal.message)));
+                    return Err(refused(format!("a write of {bytes} bytes"), &refusal));
                 }
             }
             let found = fs::read(&path).unwrap_or_default();

@@ -9,7 +9,7 @@ use tabellion_runtime::spec::EffectKind;
 use crate::{
     check::{Bench, Case},
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, refused},
     reply::Reply,
     request::{Call, With},
     scene::Scene,
@@ -77,7 +77,7 @@ fn base(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Value,
                 Stop::NotApplicable("the server does not return the base of its answers".into())
             })
         }
-        Reply::Refused(refusal) => Err(fail(format!("a read was refused: {}", refusal.message))),
+        Reply::Refused(refusal) => Err(refused("a read", &refusal)),
     }
 }
 
@@ -109,13 +109,7 @@ fn judge_stale(bench: &Bench<'_>, scene: &Scene<'_>, client: &mut Client<'_>, st
     ensure(write(client, &third, stale)?.done().is_none(), || {
         "a write was accepted although another client has changed the document since its base".into()
     })?;
-    let after = settled::view(scene)?;
-    ensure(before == after, || {
-        format!(
-            "a write was refused, but changed {:?}",
-            after.library.changed_since(&before.library)
-        )
-    })?;
+    before.same(&settled::view(scene)?, "a refused write")?;
     let fresh = base(bench, client, NOTE)?;
     ensure(write(client, &third, &fresh)?.done().is_some(), || {
         "a write was refused although its base is the document's content".into()

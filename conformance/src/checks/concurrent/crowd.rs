@@ -8,8 +8,9 @@ use tabellion_runtime::spec::EffectKind;
 use super::edits::{self, Edit};
 use crate::{
     check::{Bench, Case},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{self, Judgement, Stop, ensure, fail},
     ledger,
+    reply::Reply,
     scene::Scene,
     settled::{self, Baseline},
 };
@@ -162,6 +163,11 @@ struct CrowdResult<'a> {
 /// Makes all edits concurrently.
 fn run<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
     let all = edits_of(bench, crowd)?;
+    match crowd.what {
+        Activity::Append | Activity::Several => edits::ensure_partial(bench.subject, EffectKind::Append)?,
+        Activity::Sections => edits::ensure_partial(bench.subject, EffectKind::ReplaceSection)?,
+        Activity::Create => {}
+    }
     let parts =
         (0..crowd.servers * crowd.edits).map(|part| format!("{}\n\n- none {part}\n\n", heading(part)));
     let mut documents = vec![
@@ -205,9 +211,14 @@ fn run<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
     bench.trace.did(format!(
         "the server has answered all edits and refused {refused} of {all}"
     ));
-    ensure(refused < all, || {
-        format!("all {all} concurrent edits were refused")
-    })?;
+    if let (true, Some(Reply::Refused(refusal))) =
+        (refused == all, edits.first().and_then(|it| it.reply.as_ref()))
+    {
+        return Err(judgement::refused(
+            format!("each of {all} concurrent edits"),
+            refusal,
+        ));
+    }
     Ok(CrowdResult { scene, before, edits })
 }
 

@@ -12,6 +12,7 @@ use std::{
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
+use tabellion_runtime::spec::EffectKind;
 
 use super::{
     edits::{self, Edit},
@@ -114,6 +115,7 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let editing: EditorCase = case.read()?;
+    edits::ensure_partial(bench.subject, EffectKind::Append)?;
     let scene = bench.scene(&[(NOTE, "# Note\n")])?;
     let mut editor = Editor::new(scene.path(NOTE), editing.style);
     let answers = AtomicUsize::new(0);
@@ -155,14 +157,22 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     saved?;
     let mut edits: Vec<_> = edits?.into_iter().flatten().collect();
     edits.push(edits::make_last(bench, &scene, NOTE)?);
-    judge_versions(&scene, &edits, &editor.saves)?;
+    judge_versions(bench, &scene, &edits, &editor.saves)?;
     judge_agreement(bench, &scene, &edits)
 }
 
 /// Fails if a save or an acknowledged edit is in no version, or a refused edit in any.
-fn judge_versions(scene: &Scene<'_>, edits: &[Edit], saves: &[Save]) -> Judgement {
+fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], saves: &[Save]) -> Judgement {
     let versions = history::versions(&scene.library())?;
-    let lost: Vec<_> = saves.iter().filter(|save| save.is_lost(&versions)).collect();
+    let keeps = if bench.subject.should_commit() {
+        Keeps::Exactly
+    } else {
+        Keeps::Within
+    };
+    let lost: Vec<_> = saves
+        .iter()
+        .filter(|save| save.is_lost(&versions, keeps))
+        .collect();
     if let Some(first) = lost.first() {
         let (all, of) = (lost.len(), saves.len());
         let what = format!(
@@ -213,6 +223,24 @@ fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judg
     edits::ensure_in_log(bench, &mut scene.start()?, edits)
 }
 
+/// How a version keeps a save.
+#[derive(Debug, Clone, Copy)]
+enum Keeps {
+    /// As a version of its own: a server that commits records a person's save before it adds to it.
+    Exactly,
+    /// Within a version that the server has added to.
+    Within,
+}
+
+impl Keeps {
+    fn is_in(self, save: &[u8], version: &[u8]) -> bool {
+        match self {
+            Self::Exactly => version == save,
+            Self::Within => version.starts_with(save),
+        }
+    }
+}
+
 /// One save of the editor.
 #[derive(Debug)]
 struct Save {
@@ -227,12 +255,13 @@ struct Save {
 
 impl Save {
     /// Returns true if no version contains the save, and the editor did not overwrite it itself.
-    fn is_lost(&self, versions: &HashSet<Vec<u8>>) -> bool {
+    fn is_lost(&self, versions: &HashSet<Vec<u8>>, keeps: Keeps) -> bool {
         let is_overwritten = match &self.replaced_by_next {
-            Some(replaced) => *replaced == self.content,
+            Some(replaced) => keeps.is_in(&self.content, replaced),
             None => self.is_followed,
         };
-        self.is_prompt && !is_overwritten && !versions.contains(&self.content)
+        let is_kept = versions.iter().any(|version| keeps.is_in(&self.content, version));
+        self.is_prompt && !is_overwritten && !is_kept
     }
 }
 
@@ -318,8 +347,43 @@ mod tests {
                 save.is_prompt = true;
             }
             let now = HashSet::from([fs::read(&path).unwrap()]);
-            let lost: Vec<_> = editor.saves.iter().map(|save| save.is_lost(&now)).collect();
-            assert_eq!(lost, [false, true, false], "{style:?}");
+            let lost = |keeps| -> Vec<_> {
+                editor
+                    .saves
+                    .iter()
+                    .map(|save| save.is_lost(&now, keeps))
+                    .collect()
+            };
+            assert_eq!(lost(Keeps::Exactly), [false, true, false], "{style:?}");
+            assert_eq!(lost(Keeps::Within), [false, true, false], "{style:?}");
         }
+    }
+
+    #[test]
+    fn a_save_that_the_server_added_to_is_kept_within_a_version() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("a.md");
+        let mut editor = Editor::new(path.clone(), SaveStyle::Rename);
+        let add = || {
+            fs::write(
+                &path,
+                [&fs::read(&path).unwrap(), b"- added\n".as_slice()].concat(),
+            )
+            .unwrap()
+        };
+        editor.save("one\n").unwrap();
+        add();
+        editor.save("two\n").unwrap();
+        add();
+        let now = HashSet::from([fs::read(&path).unwrap()]);
+        let lost = |keeps| -> Vec<_> {
+            editor
+                .saves
+                .iter()
+                .map(|save| save.is_lost(&now, keeps))
+                .collect()
+        };
+        assert_eq!(lost(Keeps::Within), [false, false]);
+        assert_eq!(lost(Keeps::Exactly), [true, true]);
     }
 }

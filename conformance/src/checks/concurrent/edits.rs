@@ -9,7 +9,7 @@ use crate::{
     Subject,
     check::Bench,
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, refused},
     reply::Reply,
     request::{Call, With},
     scene::Scene,
@@ -92,6 +92,21 @@ impl Edit {
     }
 }
 
+/// Ends the case if the adapter maps edits of this kind to calls that contain the whole document.
+///
+/// # Errors
+/// If it does.
+pub(super) fn ensure_partial(subject: &Subject, kind: EffectKind) -> Judgement {
+    let sends_whole = subject
+        .tool_with(kind)
+        .is_some_and(|(tool, effect)| subject.adapter.sends_whole(tool, effect));
+    if !sends_whole {
+        return Ok(());
+    }
+    let why = "the adapter sends whole documents: what others write at the same time is lost by the client, not by the server";
+    Err(Stop::NotApplicable(why.into()))
+}
+
 /// Sends all edits, then waits for all replies.
 ///
 /// # Errors
@@ -122,10 +137,7 @@ pub(super) fn make_last(bench: &Bench<'_>, scene: &Scene<'_>, path: &str) -> Res
     let mut client = scene.start()?;
     last.make(&mut client)?;
     match &last.reply {
-        Some(Reply::Refused(refusal)) => Err(fail(format!(
-            "an edit was refused although no other client was active: {}",
-            refusal.message
-        ))),
+        Some(Reply::Refused(refusal)) => Err(refused("an edit while no other client was active", refusal)),
         _ => Ok(last),
     }
 }

@@ -125,7 +125,9 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         &String::from_utf8_lossy(&scene.read(NOTE).unwrap_or_default()),
     )?;
     if usage.habit != Habit::Add {
-        judge_person(&scene, usage.times)?;
+        // `git commit --all` takes what a server without commits has left.
+        let takes_all = usage.habit == Habit::CommitAll && !bench.subject.should_commit();
+        judge_person(&scene, usage.times, takes_all)?;
     }
     if has_staged {
         judge_staged(&scene)?;
@@ -192,8 +194,9 @@ pub(super) fn git_with_retry(root: &Path, command: &[&str]) -> Judgement {
     Ok(())
 }
 
-/// Fails unless each commit of the person is in the history once and changes only the person's own document.
-fn judge_person(scene: &Scene<'_>, times: usize) -> Judgement {
+/// Fails unless each commit of the person is in the history once and changes only the person's own document; or, if
+/// `takes_all`, also the server's.
+fn judge_person(scene: &Scene<'_>, times: usize, takes_all: bool) -> Judgement {
     let commits = history::commits(&scene.library())?;
     for number in 0..times {
         let name = by_hand(number);
@@ -203,15 +206,16 @@ fn judge_person(scene: &Scene<'_>, times: usize) -> Judgement {
                 "the person's commit {name} is not exactly once in HEAD's history"
             )));
         };
-        ensure(
-            commit.paths.iter().eq([MINE]) && commit.added == [format!("- {name}")],
-            || {
-                format!(
-                    "the person's commit {name} changes {:?} and adds {:?}",
-                    commit.paths, commit.added
-                )
-            },
-        )?;
+        let mine = format!("- {name}");
+        let is_mine = commit.paths.iter().eq([MINE]) && commit.added == [&*mine];
+        let has_mine = commit.paths.contains(MINE) && commit.added.contains(&mine);
+        let has_others = commit.paths.iter().any(|path| path != MINE && path != NOTE);
+        ensure(is_mine || takes_all && has_mine && !has_others, || {
+            format!(
+                "the person's commit {name} changes {:?} and adds {:?}",
+                commit.paths, commit.added
+            )
+        })?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::{
     check::{Bench, Case},
     checks::atomic::torn::{describe_torn_read, version_text},
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Cause, Judgement, NotShown, Stop, ensure, fail},
     reply::Reply,
     request::{Call, With},
     semantics::content_read,
@@ -102,6 +102,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let write = write?;
     let scene = bench.scene(&[(DOCUMENT, &texts[0])])?;
     let mut writer = scene.start()?;
+    ensure_reads_whole(&mut writer, &read, &texts[0])?;
     if parameters.same_server {
         return judge_same_server(bench, &mut writer, &read, &write, parameters.overwrites, &texts);
     }
@@ -161,6 +162,30 @@ fn ensure_some_done(written: &[Reply]) -> Judgement {
     ensure(written.iter().any(|reply| reply.done().is_some()), || {
         "all writes were refused while the document was read".into()
     })
+}
+
+/// Ends the case unless a document of this length is returned whole while nobody changes it: a part of it, as servers
+/// return that read in pages, is then no torn read.
+///
+/// # Errors
+/// If only a part of it is returned.
+pub(super) fn ensure_reads_whole(client: &mut Client<'_>, read: &Call, text: &str) -> Judgement {
+    let reply = client.make(read)?;
+    let (Some(done), Some(effect)) = (reply.done(), read.tool.effect(&read.arguments)) else {
+        return Ok(());
+    };
+    let found = content_read(effect, &done.response)?;
+    if found == text {
+        return Ok(());
+    }
+    Err(Stop::NotShown(Box::new(NotShown {
+        why: format!(
+            "a document of {} bytes that nobody changes is read as {} bytes",
+            text.len(),
+            found.len()
+        ),
+        cause: Some(Cause::PartialRead),
+    })))
 }
 
 /// Fails unless the read returned exactly one of the `texts`.

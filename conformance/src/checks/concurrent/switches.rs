@@ -10,7 +10,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::{
     git::git_with_retry,
-    reads::{DOCUMENT, ensure_whole},
+    reads::{DOCUMENT, ensure_reads_whole, ensure_whole},
 };
 use crate::{
     check::{Bench, Case},
@@ -55,6 +55,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     scene.put(DOCUMENT, &texts[1])?;
     scene.git(&["commit", "--quiet", "--all", "--message", "other"])?;
     let mut client = scene.start()?;
+    ensure_reads_whole(&mut client, &read, &texts[1])?;
     scene.trace("a person runs `git switch -` repeatedly");
     let reads = AtomicUsize::new(0);
     let switch = || -> Judgement {

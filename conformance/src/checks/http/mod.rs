@@ -16,7 +16,7 @@ use crate::{
     check::{Bench, Check},
     era::Era,
     http::{Request, Response, events::Events},
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop},
     request::With,
     scene::Scene,
     talk::{Talk, is_answer},
@@ -172,7 +172,5 @@ fn call(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<Val
 /// Fails unless the server answers the next request and no file has changed.
 fn ensure_harmless(scene: &Scene<'_>, talk: &mut Talk<'_>, before: &crate::scene::View) -> Judgement {
     talk.settle(0)?;
-    ensure(scene.view()? == *before, || {
-        "the request was refused, but changed files".into()
-    })
+    before.same(&scene.view()?, "a refused request")
 }

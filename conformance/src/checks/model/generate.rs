@@ -8,7 +8,7 @@ use fastrand::Rng;
 use tabellion_runtime::spec::EffectKind;
 
 use super::program::{Edit, Kind, Program, Step};
-use crate::{Bytes, Subject, adapter::Adapter, markdown, semantics};
+use crate::{Bytes, Subject, markdown, semantics};
 
 /// Relative frequencies of the kinds of steps.
 #[derive(Debug, Clone, Copy, Default)]
@@ -128,7 +128,7 @@ pub(super) fn previewed(subject: &Subject) -> Vec<Kind> {
 /// Returns the tools and names of the contract's invalid examples whose path is valid.
 fn invalid(subject: &Subject) -> Vec<(&'static str, &'static str)> {
     // An adapter may omit the invalid member.
-    if !matches!(subject.adapter, Adapter::Native) {
+    if !subject.is_native() {
         return Vec::new();
     }
     let tools = subject.tools().filter(|tool| tool.mutating);

@@ -6,7 +6,8 @@
 use std::{collections::BTreeMap, path::Path};
 
 use crate::{
-    judgement::{Judgement, ensure, fail},
+    judgement::{self, Cause, Judgement, ensure, fail},
+    reply::Refusal,
     request::Call,
     scene::View,
     semantics,
@@ -100,11 +101,26 @@ impl LibraryModel {
     }
 
     /// Judges a refused call.
-    pub(super) fn refused(&mut self, call: &Call, message: &str, now: View) -> Judgement {
+    pub(super) fn refused(&mut self, call: &Call, refusal: &Refusal, now: View) -> Judgement {
         self.unchanged(now)?;
-        ensure(!self.must_be_accepted(call), || {
-            format!("a valid call was refused: {message}")
-        })
+        if self.must_be_accepted(call) {
+            return Err(judgement::refused("a valid call", refusal));
+        }
+        Ok(())
+    }
+
+    /// Takes the library as it is after an accepted call that the contract refuses.
+    pub(super) fn adopt(&mut self, call: &Call, now: View) {
+        let commits = now.library.commits_since(&self.view.library);
+        self.record(call, commits);
+        self.view = now;
+    }
+
+    fn record(&mut self, call: &Call, commits: Vec<String>) {
+        self.log.push(Entry {
+            path: call.path(),
+            commit: commits.into_iter().next().unwrap_or_default(),
+        });
     }
 
     /// Judges an accepted mutation; `changed` are the paths that differ between the old and the new HEAD.
@@ -118,10 +134,7 @@ impl LibraryModel {
             self.committed(path, &commits, changed, &now)?;
         }
         self.same_status(&now, Some(path))?;
-        self.log.push(Entry {
-            path: path.to_owned(),
-            commit: commits.into_iter().next().unwrap_or_default(),
-        });
+        self.record(call, commits);
         self.view = now;
         Ok(())
     }
@@ -214,7 +227,8 @@ impl LibraryModel {
                 continue;
             }
             let name = changed.to_string_lossy();
-            let stop = fail(format!("`{name}` was changed, but no call named it"));
+            let stop =
+                fail(format!("`{name}` was changed, but no call named it")).because(Cause::of_file(&changed));
             return Err(stop.showing(&name, self.document(&name), bytes(now, &name)));
         }
         Ok(())

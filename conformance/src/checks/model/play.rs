@@ -10,11 +10,10 @@ use super::{
     program::{Edit, Program, Step},
 };
 use crate::{
-    adapter::Adapter,
     check::Bench,
     checks::patch,
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_shown, refused},
     ledger::{self, git},
     reply::{Reply, Success},
     request::{Call, about, examples, set},
@@ -142,9 +141,8 @@ impl Play<'_> {
                 self.current = 1 - self.current;
                 if self.clients[self.current].is_none() {
                     self.start().map_err(|stop| match stop {
-                        Stop::Fail(failure) => Stop::NotTestable(format!(
-                            "a second server does not start while the first runs: {}",
-                            failure.what
+                        Stop::Fail(_) | Stop::NotShown(_) => not_shown(format!(
+                            "a second server does not start while the first runs: {stop}"
                         )),
                         other => other,
                     })?;
@@ -189,7 +187,15 @@ impl Play<'_> {
             return Ok(());
         }
         match reply {
-            Reply::Refused(refusal) => self.model.refused(&call, &refusal.message, now),
+            Reply::Refused(refusal) => self.model.refused(&call, &refusal, now),
+            // A tool that an adapter maps has rules of its own.
+            Reply::Done(_)
+                if !self.bench.subject.is_native()
+                    && semantics::change(&call, self.model.document(&edit.path)).is_err() =>
+            {
+                self.model.adopt(&call, now);
+                Ok(())
+            }
             Reply::Done(_) => {
                 let changed = self.changed(&now)?;
                 let changed: Vec<_> = changed.split_terminator('\0').collect();
@@ -228,12 +234,10 @@ impl Play<'_> {
         self.unchanged()?;
         let before = self.model.document(&edit.path);
         match reply {
-            Reply::Refused(refusal) => {
-                ensure(!self.model.must_be_accepted(&call), || {
-                    format!("the preview of a valid call was refused: {}", refusal.message)
-                })?;
-                Ok(None)
+            Reply::Refused(refusal) if self.model.must_be_accepted(&call) => {
+                Err(refused("the preview of a valid call", &refusal))
             }
+            Reply::Refused(_) => Ok(None),
             Reply::Done(Success { response, .. }) => {
                 ensure(semantics::change(&call, before).is_ok(), || {
                     "the preview of an impossible call was accepted".into()
@@ -282,15 +286,14 @@ impl Play<'_> {
                 holds.map_err(|stop| stop.showing(path, Some(bytes), Some(read.as_bytes())))
             }
             // A response can't hold bytes that are not UTF-8.
-            Reply::Refused(refusal) => ensure(str::from_utf8(bytes).is_err(), || {
-                format!("the read was refused: {}", refusal.message)
-            }),
+            Reply::Refused(_) if str::from_utf8(bytes).is_err() => Ok(()),
+            Reply::Refused(refusal) => Err(refused("a read", &refusal)),
         }
     }
 
     fn invalid(&mut self, tool: &str, example: &str, path: &str) -> Judgement {
         // An adapter may omit the invalid member.
-        if !matches!(self.bench.subject.adapter, Adapter::Native) {
+        if !self.bench.subject.is_native() {
             return Ok(());
         }
         let Some(tool) = self.bench.subject.contract.tool(tool) else {
@@ -344,10 +347,7 @@ impl Play<'_> {
         let response = match reply {
             Reply::Done(done) => done.response,
             Reply::Refused(refusal) => {
-                return Err(fail(format!(
-                    "reading the activity log was refused: {}",
-                    refusal.message
-                )));
+                return Err(refused("reading the activity log", &refusal));
             }
         };
         let listed = response.pointer(log.entries).and_then(Value::as_array);

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Bytes, Ledger, Subject,
     check::{Bench, Profile},
-    judgement::Stop,
+    judgement::{Stop, refused},
     markdown::NoSection,
     request::{Call, With},
     scene::View,

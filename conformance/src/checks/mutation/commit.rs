@@ -8,7 +8,7 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, refused},
     ledger,
     reply::{Reply, Success},
     request::{Call, With},
@@ -116,7 +116,7 @@ fn accepted_mutation<'a>(bench: &Bench<'a>, case: &Case) -> Result<AcceptedMutat
             done,
             before,
         }),
-        Reply::Refused(refusal) => Err(fail(format!("a valid call was refused: {}", refusal.message))),
+        Reply::Refused(refusal) => Err(refused("a valid call", &refusal)),
     }
 }
 

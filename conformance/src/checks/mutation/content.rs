@@ -4,7 +4,7 @@ use crate::{
     check::{Bench, Case, Check, Severity},
     checks::table::{self, Row},
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, fail, refused},
     ledger,
     reply::Reply,
     semantics,
@@ -52,11 +52,11 @@ fn judge_content(bench: &Bench<'_>, case: &Case) -> Judgement {
             continue;
         };
         if let Reply::Refused(refusal) = reply {
-            ensure(content.odd, || {
-                let (path, why) = (&document.path, refusal.message);
-                format!("a valid call on `{path}` ({}) was refused: {why}", document.name)
-            })?;
-            continue;
+            if content.odd {
+                continue;
+            }
+            let what = format!("a valid call on `{}` ({})", document.path, document.name);
+            return Err(refused(what, &refusal));
         }
         let after = scene.read(&document.path);
         semantics::allowed(&call, Some(before.as_bytes()), after.as_deref())?;

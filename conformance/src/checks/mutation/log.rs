@@ -7,7 +7,7 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::on_section,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, accepted, ensure, fail, refused},
     reply::Reply,
     request::{self, With},
     scene::Scene,
@@ -57,7 +57,7 @@ pub(super) fn entries(bench: &Bench<'_>, client: &mut Client<'_>) -> Result<Vec<
     let response = match client.call(tool, &arguments)? {
         Reply::Done(done) => done.response,
         Reply::Refused(refusal) => {
-            return Err(fail(format!("reading the log was refused: {}", refusal.message)));
+            return Err(refused("reading the log", &refusal));
         }
     };
     let entries = response.pointer(log.entries).and_then(Value::as_array);
@@ -102,7 +102,7 @@ fn judge_log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
             continue;
         };
         if let Reply::Refused(refusal) = client.make(&call)? {
-            return Err(fail(format!("a valid call was refused: {}", refusal.message)));
+            return Err(refused("a valid call", &refusal));
         }
         made += 1;
         expected.push((path.to_owned(), head(&scene)?));
@@ -173,9 +173,12 @@ fn judge_refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
         let Some(reply) = client.make_if_possible(&call)? else {
             continue;
         };
-        ensure(matches!(reply, Reply::Refused(_)), || {
-            format!("an impossible call was accepted: {}", call.arguments)
-        })?;
+        if matches!(reply, Reply::Done(_)) {
+            return Err(accepted(format!(
+                "an impossible call was accepted: {}",
+                call.arguments
+            )));
+        }
     }
     for tool in bench.subject.tools().filter(|tool| tool.mutating) {
         for arguments in request::invalid_examples(tool) {
@@ -183,7 +186,5 @@ fn judge_refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
         }
     }
     same_entries(&log, &entries(bench, &mut client)?, "after refused calls")?;
-    ensure(before == scene.view()?, || {
-        "refused calls changed the library".into()
-    })
+    before.same(&scene.view()?, "a refused call")
 }

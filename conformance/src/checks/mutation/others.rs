@@ -9,7 +9,7 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     checks::person,
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, refused},
     ledger::{self, Ledger},
     moment::Moment,
     reply::Reply,
@@ -111,12 +111,12 @@ fn judge_only_its_document(bench: &Bench<'_>, case: &Case) -> Judgement {
         let reply = client.make(&call)?;
         let after = Moment::of(&scene)?;
         if let Reply::Refused(refusal) = reply {
-            // A server need not make folders.
-            ensure(*path == NEW, || {
-                format!("a valid call was refused: {}", refusal.message)
-            })?;
             before.same(&after)?;
-            continue;
+            // A server need not make folders.
+            if *path == NEW {
+                continue;
+            }
+            return Err(refused("a valid call", &refusal));
         }
         before.same_documents(&after, &[path])?;
         before.same_around(&after)?;

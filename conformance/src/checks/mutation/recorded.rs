@@ -7,7 +7,7 @@ use crate::{
     Subject,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, refused},
     layout::DOCUMENT,
     moment::Moment,
     reply::Reply,
@@ -91,7 +91,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
         }
         before.same(&Moment::of(&scene)?)?;
         if let Reply::Refused(refusal) = client.make(call)? {
-            return Err(fail(format!("a valid call was refused: {}", refusal.message)));
+            return Err(refused("a valid call", &refusal));
         }
         let commits = scene.view()?.library.commits_since(&before.view.library).len();
         ensure(commits == 1, || {

@@ -6,7 +6,7 @@ use super::log;
 use crate::{
     check::{Bench, Case, Check, Severity, fewer_steps},
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, refused},
     ledger,
     reply::Reply,
     request::With,
@@ -90,10 +90,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
             Reply::Refused(refusal) if is_possible => {
                 let what = semantics::words(Some(CHANGES[*effect]));
-                return Err(fail(format!(
-                    "{what} of `{path}` was refused: {}",
-                    refusal.message
-                )));
+                return Err(refused(format!("{what} of `{path}`"), &refusal));
             }
             Reply::Refused(_) => {}
         }

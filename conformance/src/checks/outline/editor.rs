@@ -12,7 +12,7 @@ use tabellion_runtime::{
 use crate::{
     Subject,
     client::Client,
-    judgement::{Stop, fail},
+    judgement::{Stop, fail, refused},
     reply::Reply,
     request::put,
     scene::Scene,
@@ -112,10 +112,7 @@ impl<'a> Editor<'a> {
         let response = match self.client.call(tool, &json!({}))? {
             Reply::Done(done) => done.response,
             Reply::Refused(refusal) => {
-                return Err(fail(format!(
-                    "listing the sections was refused: {}",
-                    refusal.message
-                )));
+                return Err(refused("listing the sections", &refusal));
             }
         };
         let MemberNames {
@@ -253,7 +250,7 @@ impl<'a> Editor<'a> {
 pub(in crate::checks) fn ensure_accepted(reply: &Reply, what: &str) -> Result<(), Stop> {
     match reply {
         Reply::Done(_) => Ok(()),
-        Reply::Refused(refusal) => Err(fail(format!("{what} was refused: {}", refusal.message))),
+        Reply::Refused(refusal) => Err(refused(what, &refusal)),
     }
 }
 

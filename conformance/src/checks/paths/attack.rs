@@ -1,6 +1,10 @@
 //! Checks that run each attack of the table with every tool that takes a path.
 
-use std::path::Path;
+use std::{
+    ffi::OsStr,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,6 +15,7 @@ use crate::{
     check::{Bench, Case, Check, Severity},
     client::Client,
     judgement::{Judgement, Stop, ensure, fail},
+    ledger,
     moment::Moment,
     reply::Reply,
     request::{self, Call, With, with_effect},
@@ -77,6 +82,10 @@ pub(super) const GIT_INTERNALS: Check = attack_check(
 
 /// A phrase of [`SECRET`].
 const SECRET_PHRASE: &str = "this must not be read";
+/// Text that attacks write.
+const ATTACKED: &str = "## Scope\n\nattacked\n";
+/// Checks that judge servers with other tools by what happened on the disk.
+const BY_DISK: [&str; 3] = ["escape", "links", "git-internals"];
 /// A word of [`SECRET`], for searches.
 const SECRET_WORD: &str = "canary";
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
@@ -151,7 +160,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 fn attack_calls(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> Vec<AttackCall> {
     let with = With {
         path,
-        content: "## Scope\n\nattacked\n",
+        content: ATTACKED,
         target: "## Scope",
     };
     let effects = |tool: &'static ToolSpec, named: &'static ToolSpec| {
@@ -216,6 +225,8 @@ fn judge_hostile(
 ) -> Judgement {
     debug_assert!(SECRET.contains(SECRET_PHRASE) && SECRET.contains(SECRET_WORD));
     let before = Moment::of(scene)?;
+    // Another server may understand a path in its own way, so that only the disk and the answer show where it led.
+    let by_disk = !bench.subject.is_native() && BY_DISK.contains(&&*attack.check);
     for AttackCall { call, names_folder } in calls {
         let Some(message) = client.attempt(call.tool, &call.arguments)? else {
             continue;
@@ -231,7 +242,13 @@ fn judge_hostile(
         if *names_folder && (attack.lists || attack.check == "names") {
             continue;
         }
-        if let Reply::Done(done) = bench.subject.adapter.reply(call.tool, &message) {
+        if by_disk {
+            let content = scene.read(path).unwrap_or_default();
+            ensure(
+                attack.check != "git-internals" || !reveals(&message, &content),
+                || format!("the answer reveals `{path}` ({})", attack.why),
+            )?;
+        } else if let Reply::Done(done) = bench.subject.adapter.reply(call.tool, &message) {
             ensure(*names_folder && is_empty_response(&done.response), || {
                 let shown: String = path.escape_debug().take(100).collect();
                 format!("`{shown}` was accepted ({}): {}", attack.why, describe(call))
@@ -240,9 +257,55 @@ fn judge_hostile(
     }
     let after = Moment::of(scene)?;
     if attack.expected == Expected::Refused {
-        return before.same(&after);
+        return if by_disk {
+            judge_disk(scene, attack, &before, &after)
+        } else {
+            before.same(&after)
+        };
     }
     judge_contained(scene, attack, path, &before, &after)
+}
+
+/// Fails if calls have changed files outside the library, git's own, or files that are not documents.
+fn judge_disk(scene: &Scene<'_>, attack: &Attack, before: &Moment, after: &Moment) -> Judgement {
+    before.same_around(after)?;
+    before.same_control(after)?;
+    let is_document = |path: &Path| {
+        let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+        ["md", "markdown", "mdx"].contains(&&*extension.to_lowercase())
+    };
+    let changed = after.view.library.changed_since(&before.view.library);
+    let mut changed = changed
+        .into_iter()
+        .chain(written_in_git(&scene.path(".git"), Path::new(".git"))?);
+    let wrong = changed.find(|path| path.starts_with(".git") || !is_document(path));
+    ensure(wrong.is_none(), || {
+        let shown = wrong.unwrap_or_default().to_string_lossy().into_owned();
+        format!("`{}` was written ({})", shown.escape_debug(), attack.why)
+    })
+}
+
+/// Returns true if a string in a message contains the content of a file.
+fn reveals(message: &Value, content: &[u8]) -> bool {
+    let content = String::from_utf8_lossy(content);
+    let content = Value::from(content.trim()).to_string();
+    let content = content.trim_matches('"');
+    !content.is_empty() && message.to_string().contains(content)
+}
+
+/// Returns the files in git's folder, except objects, that hold the text of an attack; `name` is the folder's path in the library.
+fn written_in_git(folder: &Path, name: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = name.join(entry.file_name());
+        if entry.file_type()?.is_dir() && entry.file_name() != "objects" {
+            found.extend(written_in_git(&entry.path(), &name)?);
+        } else if ledger::bytes(&entry.path()).is_some_and(|bytes| bytes == ATTACKED.as_bytes()) {
+            found.push(name);
+        }
+    }
+    Ok(found)
 }
 
 fn judge_contained(

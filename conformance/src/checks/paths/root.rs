@@ -13,7 +13,7 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, not_shown, refused},
     moment::Moment,
     reply::Reply,
     request::{Call, With},
@@ -68,7 +68,7 @@ fn judge_swapped_folder(bench: &Bench<'_>, _: &Case) -> Judgement {
     let swap = || renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE);
     if let Err(error) = swap().and_then(|()| swap()) {
         let why = format!("this system can't exchange two names atomically: {error}");
-        return Err(Stop::NotTestable(why));
+        return Err(not_shown(why));
     }
     let around = Moment::of(&scene)?;
     let mut client = scene.start()?;
@@ -193,7 +193,7 @@ fn make(scene: &Scene<'_>, client: &mut Client<'_>, call: &Call, path: &str) -> 
         Some(Reply::Refused(refusal)) => {
             let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
             let what = semantics::words(kind);
-            Err(fail(format!("{what} was refused: {}", refusal.message)))
+            Err(refused(what, &refusal))
         }
     }
 }

@@ -6,7 +6,6 @@ use tabellion_runtime::ToolSpec;
 
 use super::DOCUMENTS;
 use crate::{
-    adapter::Adapter,
     check::{Bench, Case, Check, Severity},
     generate::{Input, Inputs},
     judgement::{Judgement, Stop, ensure, fail},
@@ -60,7 +59,7 @@ struct InputBatch {
 }
 
 fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, Stop> {
-    if !matches!(bench.subject.adapter, Adapter::Native) {
+    if !bench.subject.is_native() {
         let why = "an adapter maps the server's tools to the contract";
         return Err(Stop::NotApplicable(why.into()));
     }
@@ -126,11 +125,7 @@ fn judge_invalid(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
         }
     }
-    let after = scene.view()?;
-    ensure(after == before, || {
-        let changed = after.library.changed_since(&before.library);
-        format!("calls with invalid arguments were refused, but changed {changed:?}")
-    })
+    before.same(&scene.view()?, "a refused call with invalid arguments")
 }
 
 /// Returns true if the arguments name a position beyond the sections of [`DOCUMENTS`].

@@ -192,9 +192,12 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             answer.is_some_and(|answer| answer.get("result").is_some() && Refusal::of(answer).is_none());
         let after = scene.view()?;
         let text: String = odd.text.chars().take(60).collect();
-        ensure(done || after == before, || {
-            format!("the call with {text} reported no success, but changed the library")
-        })?;
+        if !done {
+            before.same(
+                &after,
+                &format!("the call with {text}, which reported no success,"),
+            )?;
+        }
         ensure(after.around == before.around, || {
             format!("the call with {text} changed files outside the library")
         })?;

@@ -18,11 +18,38 @@ pub(super) const CHECK: Check = Check {
     guarantees: &[],
     states: "An invalid line is refused or ignored, and the next request is answered.",
     explains: "Sends lines that are unparsable, empty, not an object, a batch, not UTF-8, without a version, or 3 MB \
-               long, alone and many at once. An answer, if any, must be a JSON-RPC error (-32700 for an unparsable \
-               line, or -32600); a nearly valid request may also be served. Two valid requests afterwards must be \
-               answered.",
+               long, alone and many at once. An answer, if any, must be a JSON-RPC error; a nearly valid request may \
+               also be served. Two valid requests afterwards must be answered.",
     cases,
-    judge,
+    judge: |bench, case| {
+        judge(bench, case, |answer, _| {
+            ensure(answer["error"]["code"].is_i64(), || {
+                format!("the line was answered with {} instead of an error", short(answer))
+            })
+        })
+    },
+    shrink,
+};
+
+pub(super) const CODE: Check = Check {
+    id: "wire/bad-lines-code",
+    severity: Severity::Should,
+    guarantees: &[],
+    states: "A line that is not a request is refused with JSON-RPC error -32700 or -32600.",
+    explains: "JSON-RPC has -32700 for a line that is not JSON, and -32600 for one that is not a request. Sends the \
+               lines of wire/bad-lines.",
+    cases,
+    judge: |bench, case| {
+        judge(bench, case, |answer, bad| {
+            let code = answer["error"]["code"].as_i64();
+            ensure(bad.readable || matches!(code, Some(-32700 | -32600)), || {
+                format!(
+                    "the line was answered with {} instead of error -32700 or -32600",
+                    short(answer)
+                )
+            })
+        })
+    },
     shrink,
 };
 
@@ -124,7 +151,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     ])
 }
 
-fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn judge(bench: &Bench<'_>, case: &Case, judge_answer: fn(&Value, &BadLine) -> Judgement) -> Judgement {
     lines_only(bench)?;
     let bad: BadLine = case.read()?;
     let scene = library(bench)?;
@@ -147,20 +174,13 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             _ => stop,
         })?;
         for answer in messages.iter().filter(|message| message.get("method").is_none()) {
-            let code = answer["error"]["code"].as_i64();
-            let refused = matches!(code, Some(-32700 | -32600)) || (bad.readable && code.is_some());
             let served = bad.readable && answer.get("result").is_some() && answer["id"] == 1;
-            ensure(refused || served, || {
-                format!(
-                    "the line was answered with {} instead of error -32700 or -32600",
-                    short(answer)
-                )
-            })?;
+            if !served {
+                judge_answer(answer, &bad)?;
+            }
         }
     }
-    ensure(scene.view()? == before, || {
-        "an invalid line changed the library".into()
-    })
+    before.same(&scene.view()?, "an invalid line")
 }
 
 /// Returns each line as a case of its own.

@@ -109,9 +109,7 @@ fn judge(bench: &Bench<'_>, case: &Case, judge_answer: fn(&Value) -> Judgement) 
         judge_answer(&answer)?;
     }
     talk.settle(0)?;
-    ensure(scene.view()? == before, || {
-        "refused calls changed the library".into()
-    })
+    before.same(&scene.view()?, "a refused call")
 }
 
 /// Returns each call as a case of its own.

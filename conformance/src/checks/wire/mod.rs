@@ -20,7 +20,6 @@ use serde_json::{Value, json};
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
-    adapter::Adapter,
     check::{Bench, Check},
     judgement::{Judgement, Stop, ensure},
     reply::Refusal,
@@ -37,6 +36,7 @@ pub(super) const CHECKS: &[Check] = &[
     output::TEXT,
     stdout::CHECK,
     bad_lines::CHECK,
+    bad_lines::CODE,
     ids::CHECK,
     unknown::CHECK,
     bad_params::CHECK,
@@ -93,7 +93,7 @@ fn tool(bench: &Bench<'_>, name: &str) -> Result<&'static ToolSpec, Stop> {
 
 /// Skips servers behind an adapter.
 fn native_only(bench: &Bench<'_>) -> Judgement {
-    if matches!(bench.subject.adapter, Adapter::Native) {
+    if bench.subject.is_native() {
         return Ok(());
     }
     let why = "an adapter maps the server's tools to the contract";

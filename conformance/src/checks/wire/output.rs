@@ -6,7 +6,6 @@ use tabellion_runtime::schema::compile;
 
 use super::{id, library, native_only, short, tool, valid_calls};
 use crate::{
-    adapter::Adapter,
     check::{Bench, Case, Check, Severity},
     generate::Inputs,
     judgement::{Judgement, Stop, ensure, fail},
@@ -110,7 +109,7 @@ fn judge_structured(bench: &Bench<'_>, case: &Case, schema: &Value, result: &Val
             )
         })?;
     }
-    if !matches!(bench.subject.adapter, Adapter::Native) {
+    if !bench.subject.is_native() {
         return Ok(());
     }
     let calls: Calls = case.read()?;

@@ -150,7 +150,7 @@ fn mark(standing: Option<Standing>, word: &str) -> String {
     let (class, sign) = match standing {
         Some(Standing::Holds) => ("good", "pass"),
         Some(Standing::Broken) => ("bad", "fail"),
-        Some(Standing::Untested) => ("bad", "ask"),
+        Some(Standing::NotShown) => ("bad", "ask"),
         Some(Standing::Trouble) => ("bad", "bang"),
         Some(Standing::Unexpected) => ("odd", "bang"),
         Some(Standing::Known) => ("odd", "known"),

@@ -96,7 +96,7 @@ fn standings(comparison: &Comparison<'_>, server: usize, cell: &[(usize, &CheckR
         let word = match check.standing() {
             Standing::Trouble => "in trouble",
             Standing::Unexpected => "passes unexpectedly",
-            Standing::Untested => "not testable",
+            Standing::NotShown => "not shown",
             _ => check.word(),
         };
         let one = mark(Some(check.standing()), &word.to_lowercase());
