@@ -6,6 +6,7 @@ use tabellion_runtime::{
 };
 
 use crate::{
+    Own,
     adapter::Adapter,
     era::Era,
     launch::Launch,
@@ -25,6 +26,8 @@ pub struct Subject {
     pub adapter: Adapter,
     /// Era of all connections.
     pub era: Era,
+    /// Its own state in the library, which the suite disregards.
+    pub own: Own,
     /// Whether it commits its changes. If the contract promises commits and this is false, the checks about commits fail, and
     /// the others judge by documents alone.
     pub commits: bool,
@@ -40,6 +43,7 @@ impl Subject {
             launch: Launch::of(command),
             adapter: Adapter::Native,
             era: Era::Session,
+            own: Own::default(),
             commits: true,
         }
     }
