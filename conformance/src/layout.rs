@@ -2,5 +2,7 @@
 
 /// Path of a single-document contract's document, relative to `{library}`: `{document}` in a server's command.
 pub const DOCUMENT: &str = "notes/plan.md";
+/// Folder of a library that is the root of a server in the check `paths/inner-root`.
+pub(crate) const INNER_ROOT: &str = "docs/library";
 /// Names of the folders beside a library, which no server may touch.
 pub(crate) const AROUND: [&str; 2] = ["outside", "library-evil"];

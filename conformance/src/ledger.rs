@@ -13,6 +13,8 @@ use std::{
 
 use rustix::fs::OFlags;
 
+use crate::own::Own;
+
 /// How long to wait for an index that another git process has locked.
 const INDEX_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -40,7 +42,15 @@ impl Ledger {
     /// # Errors
     /// If a file cannot be read or git fails.
     pub fn read(root: &Path) -> io::Result<Self> {
-        let (files, folders) = files_and_folders(root)?;
+        Self::read_except(root, &Own::default())
+    }
+
+    /// Reads the library at `root` without the server's own state.
+    ///
+    /// # Errors
+    /// If a file cannot be read or git fails.
+    pub fn read_except(root: &Path, own: &Own) -> io::Result<Self> {
+        let (files, folders) = files_and_folders(root, own)?;
         Ok(Self {
             files,
             folders,
@@ -50,14 +60,14 @@ impl Ledger {
                 .collect(),
             status: git(
                 root,
-                &[
+                &own.except(&[
                     "status",
                     "--porcelain=v2",
                     "--untracked-files=all",
                     "--no-renames",
-                ],
+                ]),
             )?,
-            index: git(root, &["ls-files", "--stage"])?,
+            index: git(root, &own.except(&["ls-files", "--stage"]))?,
         })
     }
 
@@ -157,30 +167,36 @@ pub fn bytes(path: &Path) -> Option<Vec<u8>> {
 /// # Errors
 /// If a file or folder cannot be read.
 pub fn files(root: &Path) -> io::Result<Files> {
-    Ok(files_and_folders(root)?.0)
+    Ok(files_and_folders(root, &Own::default())?.0)
 }
 
-/// Returns every file and every folder below `root`, except in `.git`.
+/// Returns every file and every folder below `root`, except in `.git` and what is the server's own.
 ///
 /// # Errors
 /// If a file or folder cannot be read.
-pub fn files_and_folders(root: &Path) -> io::Result<(Files, BTreeSet<PathBuf>)> {
+pub fn files_and_folders(root: &Path, own: &Own) -> io::Result<(Files, BTreeSet<PathBuf>)> {
     let (mut files, mut folders) = (Files::new(), BTreeSet::new());
-    collect(root, root, &mut files, &mut folders)?;
+    collect(root, root, own, &mut files, &mut folders)?;
     Ok((files, folders))
 }
 
-fn collect(root: &Path, dir: &Path, files: &mut Files, folders: &mut BTreeSet<PathBuf>) -> io::Result<()> {
+fn collect(
+    root: &Path,
+    dir: &Path,
+    own: &Own,
+    files: &mut Files,
+    folders: &mut BTreeSet<PathBuf>,
+) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
-        let metadata = fs::symlink_metadata(&path)?;
         let name = path.strip_prefix(root).map_err(io::Error::other)?.to_path_buf();
-        if name == Path::new(".git") {
+        if name == Path::new(".git") || own.covers(&name) {
             continue;
         }
+        let metadata = fs::symlink_metadata(&path)?;
         if metadata.is_dir() {
             folders.insert(name);
-            collect(root, &path, files, folders)?;
+            collect(root, &path, own, files, folders)?;
         } else if metadata.is_symlink() {
             files.insert(
                 name,
@@ -213,6 +229,24 @@ mod tests {
         assert_eq!(after.folders_since(&before), [Path::new("notes/empty")]);
         assert_eq!(before.folders_since(&after), [Path::new("notes/empty")]);
         assert_eq!(after.changed_since(&before), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_server_s_own_state_is_disregarded() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = Own::parse([".state/**"]).unwrap();
+        git(dir.path(), &["init", "--quiet"]).unwrap();
+        fs::write(dir.path().join("a.md"), "a").unwrap();
+        let read = || Ledger::read_except(dir.path(), &own).unwrap();
+        let before = read();
+        fs::create_dir_all(dir.path().join(".state/deep")).unwrap();
+        fs::write(dir.path().join(".state/deep/journal"), "x").unwrap();
+        assert_eq!(read(), before);
+        git(dir.path(), &["add", ".state"]).unwrap();
+        assert_eq!(read(), before);
+        assert_ne!(Ledger::read(dir.path()).unwrap(), before);
+        fs::write(dir.path().join("b.md"), "b").unwrap();
+        assert_ne!(read(), before);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! | [`subject`], [`launch`], [`adapter`] | the server: how it is started and reached, and how its tools map to the contract's |
 //! | [`target`], [`http`], [`talk`], [`official`] | the wire: raw messages in lines or over HTTP, arbitrary conversations, MCP's official schemas |
 //! | [`client`], [`person`], [`reply`] | calls of the contract's tools in either era, and the person who approves them |
-//! | [`scene`], [`ledger`] | the disk: a temporary library and its surroundings, and its content, read from its files and git |
+//! | [`scene`], [`ledger`], [`own`] | the disk: a temporary library and its surroundings, and its content, read from its files and git, without the server's own state |
 //! | [`stepper`] | kills a program, or fails a system call, at a chosen point |
 //! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`], [`attacks`], [`traps`] | the checks, and the data of their cases |
 //! | [`judgement`], [`semantics`], [`markdown`], [`moment`], [`settled`] | what must hold: after a call, and when no call is in progress |
@@ -44,6 +44,7 @@ pub mod ledger;
 pub mod markdown;
 pub mod moment;
 pub mod official;
+pub mod own;
 pub mod person;
 pub mod probe;
 pub mod replay;
@@ -64,6 +65,7 @@ pub mod traps;
 pub use assert::check;
 pub use bytes::Bytes;
 pub use ledger::Ledger;
+pub use own::Own;
 pub use stepper::Stepper;
 pub use subject::Subject;
 pub use target::{Target, WireError};

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    Subject, client::prepare, era::Era, judgement::Stop, report::visible, request::With, scene::Scene,
+    Own, Subject, client::prepare, era::Era, judgement::Stop, report::visible, request::With, scene::Scene,
     target::process::Process, trace::Trace,
 };
 
@@ -152,15 +152,45 @@ fn not_reached(subject: &Subject, why: &str) -> String {
     format!("`{words}` does not speak MCP over HTTP: {why}{hint}")
 }
 
-/// Returns the subject with `commits` set: changes a document, closes the server and looks for a commit. If nothing can be
-/// changed, the contract's own tools are assumed to commit, and others not.
-pub fn with_its_commits(subject: &Subject) -> Subject {
+/// Returns the subject with `commits` and `made_at_start` as the disk shows them. If no document can be changed, the contract's
+/// own tools are assumed to commit, and others not.
+pub fn observed(subject: &Subject) -> Subject {
+    let subject = Subject {
+        made_at_start: made_at_start(subject).unwrap_or_default(),
+        ..subject.clone()
+    };
     let mut changes = CHANGES.iter();
-    let commits = changes.find_map(|(kind, path)| does_commit(subject, *kind, path).ok().flatten());
+    let commits = changes.find_map(|(kind, path)| does_commit(&subject, *kind, path).ok().flatten());
     Subject {
         commits: commits.unwrap_or(subject.is_native()),
-        ..subject.clone()
+        ..subject
     }
+}
+
+/// Starts the server, lists its tools, closes it, and returns what is new in the library.
+fn made_at_start(subject: &Subject) -> Result<Own, Stop> {
+    let scene = Scene::new(subject, &Trace::default(), &[("README.md", "# Library\n")])?;
+    let before = scene.view()?.library;
+    let mut client = scene.start()?;
+    client.request("tools/list", json!({}))?;
+    client.close()?;
+    let after = scene.view()?.library;
+    let folders = after
+        .folders
+        .difference(&before.folders)
+        .map(|folder| folder.join("**"));
+    let files = after
+        .files
+        .keys()
+        .filter(|path| !before.files.contains_key(*path))
+        .cloned();
+    let globs = folders
+        .chain(files)
+        .map(|path| path.to_string_lossy().into_owned());
+    // A name that is no glob, or one that would hide documents, stays visible.
+    Ok(globs
+        .filter_map(|glob| Own::parse([glob]).ok())
+        .fold(Own::default(), |all, own| all.and(&own)))
 }
 
 /// Ways to change a document, the first of which that a server accepts shows whether it commits. Some servers do not

@@ -134,7 +134,7 @@ impl SavedCase {
             era,
             ..subject.clone()
         };
-        let subject = probe::with_its_commits(&subject);
+        let subject = probe::observed(&subject);
         Ok(run::try_case(
             &subject,
             self.profile,

@@ -85,7 +85,7 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
         era: options.eras.last().copied().unwrap_or(subject.era),
         ..subject.clone()
     };
-    let subject = &probe::with_its_commits(&subject);
+    let subject = &probe::observed(&subject);
     for (era, check) in plan(subject, options) {
         let subject = Subject {
             era,

@@ -15,12 +15,12 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
-    Ledger, Subject, Target,
+    Ledger, Own, Subject, Target,
     client::Client,
     era::Era,
     judgement::{Cause, Judgement, Stop, ensure, fail},
     launch::{OperatorFolder, not_ours},
-    layout::AROUND,
+    layout::{AROUND, INNER_ROOT},
     ledger::{self, git},
     person::Person,
     stepper::{Counting, Stepper},
@@ -35,6 +35,7 @@ pub const SECRET: &str = "canary: this must not be read\n";
 pub struct Scene<'a> {
     subject: &'a Subject,
     folder: Folder,
+    own: Own,
     /// Whether an external server has been reset.
     is_reset: AtomicBool,
     trace: Trace,
@@ -148,6 +149,11 @@ impl<'a> Scene<'a> {
         let scene = Self {
             subject,
             folder,
+            own: subject
+                .own
+                .clone()
+                .and(&subject.made_at_start)
+                .and_below(INNER_ROOT),
             is_reset: AtomicBool::new(false),
             trace: trace.clone(),
         };
@@ -201,7 +207,7 @@ impl<'a> Scene<'a> {
     /// # Errors
     /// If git fails.
     pub fn commit_all(&self, message: &str) -> Result<(), Stop> {
-        self.git(&["add", "--all"])?;
+        self.git(&self.own.except(&["add", "--all"]))?;
         self.git(&["commit", "--quiet", "--allow-empty", "-m", message])?;
         Ok(())
     }
@@ -224,6 +230,19 @@ impl<'a> Scene<'a> {
     /// Returns the bytes of a document, if it exists.
     pub fn read(&self, path: &str) -> Option<Vec<u8>> {
         ledger::bytes(&self.path(path))
+    }
+
+    /// Returns every file of the library, except in `.git` and the server's own state.
+    ///
+    /// # Errors
+    /// If a file or folder cannot be read.
+    pub fn files(&self) -> io::Result<ledger::Files> {
+        Ok(ledger::files_and_folders(&self.library(), &self.own)?.0)
+    }
+
+    /// Returns the paths of the library that are the server's own.
+    pub fn own(&self) -> &Own {
+        &self.own
     }
 
     /// Returns the names beside the library: all of them, or, with an external server, those that the suite created.
@@ -250,7 +269,7 @@ impl<'a> Scene<'a> {
                 continue;
             };
             if metadata.is_dir() {
-                let (files, folders) = ledger::files_and_folders(&path)?;
+                let (files, folders) = ledger::files_and_folders(&path, &Own::default())?;
                 let folders = folders.into_iter().chain([PathBuf::new()]);
                 let below = folders.map(|path| (path, (0, Vec::new()))).chain(files);
                 around.extend(below.map(|(path, it)| (Path::new(&name).join(path), it)));
@@ -260,7 +279,7 @@ impl<'a> Scene<'a> {
             }
         }
         Ok(View {
-            library: Ledger::read(&self.library())?,
+            library: Ledger::read_except(&self.library(), &self.own)?,
             around,
         })
     }

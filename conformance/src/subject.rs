@@ -6,6 +6,7 @@ use tabellion_runtime::{
 };
 
 use crate::{
+    Own,
     adapter::Adapter,
     era::Era,
     launch::Launch,
@@ -25,6 +26,10 @@ pub struct Subject {
     pub adapter: Adapter,
     /// Era of all connections.
     pub era: Era,
+    /// Its own state in the library, which the suite disregards.
+    pub own: Own,
+    /// What it creates in the library by starting alone. `pure/start-changes-nothing` reports it; the other checks disregard it.
+    pub made_at_start: Own,
     /// Whether it commits its changes. If the contract promises commits and this is false, the checks about commits fail, and
     /// the others judge by documents alone.
     pub commits: bool,
@@ -40,6 +45,8 @@ impl Subject {
             launch: Launch::of(command),
             adapter: Adapter::Native,
             era: Era::Session,
+            own: Own::default(),
+            made_at_start: Own::default(),
             commits: true,
         }
     }

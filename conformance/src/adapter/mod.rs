@@ -26,7 +26,10 @@ use tabellion_runtime::{
 
 pub use parse::AdapterError;
 
-use crate::reply::{Refusal, Reply, Success};
+use crate::{
+    Own,
+    reply::{Refusal, Reply, Success},
+};
 
 /// Translation of a contract's calls to a server's, and of the responses back.
 #[derive(Debug, Clone, Default)]
@@ -61,6 +64,8 @@ pub struct Server {
     pub command: Vec<String>,
     /// Variables added to the server's environment.
     pub environment: Vec<(String, String)>,
+    /// Its own state in the library, which the suite disregards.
+    pub own: Own,
 }
 
 /// A tool of the contract, and the server's calls for it.

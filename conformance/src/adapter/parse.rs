@@ -16,7 +16,7 @@ use super::{
     schema,
     template::{Hole, Template},
 };
-use crate::contracts;
+use crate::{Own, contracts};
 
 /// An error in an adapter's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,7 +72,15 @@ fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
 }
 
 fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Problem> {
-    table.only(&["name", "version", "package", "contract", "command", "environment"])?;
+    table.only(&[
+        "name",
+        "version",
+        "package",
+        "contract",
+        "command",
+        "environment",
+        "own",
+    ])?;
     let id = table.get("contract")?;
     let contract = contracts::find(text(id)?).map_err(|message| wrong(id, message))?;
     let command = match table.find("command") {
@@ -89,6 +97,10 @@ fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Problem>
         }
         None => Vec::new(),
     };
+    let own = match table.find("own") {
+        Some(item) => Own::parse(texts(item)?).map_err(|message| wrong(item, message))?,
+        None => Own::default(),
+    };
     let optional = |key| {
         table
             .find(key)
@@ -101,6 +113,7 @@ fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Problem>
         package: optional("package")?,
         command,
         environment,
+        own,
     };
     Ok((server, contract))
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
-    attacks,
+    Own, Subject, attacks,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     documents::on_section,
     judgement::{Judgement, Stop, accepted},
@@ -153,6 +153,15 @@ fn judge_reads(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 fn judge_starts(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let subject = &Subject {
+        made_at_start: Own::default(),
+        ..bench.subject.clone()
+    };
+    let bench = &Bench {
+        subject,
+        trace: bench.trace.clone(),
+        ..*bench
+    };
     let scene = person::at_work(bench)?;
     let before = Moment::of(&scene)?;
     for _ in 0..2 {

@@ -6,6 +6,7 @@ use tabellion_runtime::ContractSpec;
 
 use super::Trouble;
 use crate::{
+    Own,
     adapter::{Adapter, Mapping, offer},
     contracts::{self, CONTRACTS},
     era::Era,
@@ -35,6 +36,10 @@ pub(super) struct Server {
     /// The server's working directory; may be `{library}`
     #[arg(long)]
     dir: Option<PathBuf>,
+    /// A glob of the server's own state in the library, such as `.index/**`, which the suite disregards; besides those of the
+    /// adapter
+    #[arg(long, value_name = "GLOB")]
+    own: Vec<String>,
     /// Test over Streamable HTTP at this URL. In the URL, the command and `--env`, `{port}` is replaced by a free port; without
     /// a command, the server must already run
     #[arg(long, value_name = "URL")]
@@ -89,6 +94,8 @@ impl Server {
             None => self.contract(other)?,
         };
         check_placeholders(&launch, contract)?;
+        let globs = theirs.map_or(&[][..], |server| server.own.globs());
+        let own = Own::parse(globs.iter().chain(&self.own)).map_err(|why| format!("--own: {why}"))?;
         let named = theirs.map_or(program, |server| server.name.clone());
         Ok(Subject {
             name: self.name.clone().unwrap_or(named),
@@ -96,6 +103,8 @@ impl Server {
             launch,
             adapter: mapping.map_or(Adapter::Native, Adapter::Mapped),
             era: Era::Session,
+            own,
+            made_at_start: Own::default(),
             commits: true,
         })
     }
@@ -234,6 +243,9 @@ impl Server {
         }
         if let Some(dir) = &self.dir {
             options.push(format!("--dir {}", quoted(&dir.to_string_lossy())));
+        }
+        for glob in &self.own {
+            options.push(format!("--own {}", quoted(glob)));
         }
         let command: Vec<_> = self.command.iter().map(|argument| quoted(argument)).collect();
         (options, command.join(" "))

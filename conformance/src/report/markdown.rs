@@ -46,6 +46,7 @@ pub fn markdown(comparison: &Comparison<'_>) -> String {
     }
     let is_one = comparison.reports.len() == 1;
     for report in comparison.reports {
+        causes(&mut text, report, is_one);
         failures(&mut text, report, is_one);
     }
     text
@@ -119,6 +120,25 @@ fn checks(text: &mut String, comparison: &Comparison<'_>) {
     text.push_str("\n</details>\n\n");
 }
 
+fn causes(text: &mut String, report: &Report, is_one: bool) {
+    let groups = report.causes();
+    if groups.is_empty() {
+        return;
+    }
+    let of = if is_one {
+        String::new()
+    } else {
+        format!(" for {}", plain(&report.server.name))
+    };
+    let _ = writeln!(text, "Causes{of}:\n");
+    for group in groups {
+        let ids: Vec<_> = group.checks.iter().map(|check| code(&check.id)).collect();
+        let (many, sentence) = (ids.len(), plain(&group.cause.sentence()));
+        let _ = writeln!(text, "- **{many} checks**: {sentence} ({})", ids.join(", "));
+    }
+    text.push('\n');
+}
+
 fn failures(text: &mut String, report: &Report, is_one: bool) {
     let shown = report.findings(false);
     if !shown.is_empty() && !is_one {
@@ -147,7 +167,8 @@ fn failure(text: &mut String, check: &CheckReport, revisions: &str) {
     let _ = writeln!(text, "{}\n", plain(&check.states));
     if !check.guarantees.is_empty() {
         let ids: Vec<_> = check.guarantees.iter().map(|id| code(id)).collect();
-        let _ = writeln!(text, "Guarantees: {}\n", ids.join(", "));
+        let name = if check.breaks { "Breaks" } else { "About" };
+        let _ = writeln!(text, "{name}: {}\n", ids.join(", "));
     }
     match (check.standing(), &check.known) {
         (Standing::Known, Some(why)) => {

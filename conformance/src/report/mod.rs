@@ -3,6 +3,7 @@
 //! Text from a server is hostile: each format escapes all text that it did not write itself.
 
 pub mod badge;
+pub mod causes;
 pub mod compare;
 pub mod diff;
 pub mod html;

@@ -11,7 +11,7 @@ use crate::{
     judgement::Difference,
     replay,
     report::{
-        CheckReport, Finding, Report, Standing, Verdict, Witness,
+        CheckReport, Finding, Report, Standing, Witness,
         diff::{self, Line},
         steps, time,
         visible::{self, Piece},
@@ -125,6 +125,7 @@ pub fn rest(report: &Report, with: Extras<'_>) -> String {
     let mut text = String::new();
     let mut findings = report.findings(false);
     findings.retain(|it| !matches!(it.check.standing(), Standing::Known | Standing::Unexpected));
+    causes(&mut text, report);
     for finding in &findings {
         text.push('\n');
         add_failure(&mut text, finding.check, &finding.revisions(), with);
@@ -162,6 +163,24 @@ pub fn rest(report: &Report, with: Extras<'_>) -> String {
     text
 }
 
+/// Appends the reasons for which several checks did not pass.
+fn causes(text: &mut String, report: &Report) {
+    let groups = report.causes();
+    if !groups.is_empty() {
+        let _ = writeln!(text, "\n{}", paint(BOLD, "causes"));
+    }
+    for group in groups {
+        let many = paint(BAD, &format!("{:2} checks", group.checks.len()));
+        let _ = writeln!(text, "{many}  {}", visible::line(&group.cause.sentence()));
+        let ids: Vec<_> = group
+            .checks
+            .iter()
+            .map(|check| visible::line(&check.id))
+            .collect();
+        let _ = writeln!(text, "           {}", paint(DIM, &ids.join(", ")));
+    }
+}
+
 /// Returns the ids of the checks that did not pass, in the form of `--only`.
 fn ids(findings: &[Finding<'_>]) -> Option<String> {
     let must = findings.iter().map(|finding| finding.check);
@@ -194,11 +213,7 @@ fn add_failure(text: &mut String, check: &CheckReport, revisions: &str, with: Ex
     );
     let _ = writeln!(text, "  {}", visible::line(&check.states));
     if !check.guarantees.is_empty() {
-        let name = if check.verdict == Verdict::Fail {
-            "breaks"
-        } else {
-            "about"
-        };
+        let name = if check.breaks { "breaks" } else { "about" };
         field(text, name, &check.guarantees.join(", "));
     }
     let Some(first) = check.witnesses.first() else {

@@ -39,7 +39,7 @@ fn samples() -> [(&'static str, Report); 5] {
     [
         ("passing", sample::passing()),
         ("failing", sample::failing()),
-        ("untested", sample::untested()),
+        ("unshown", sample::unshown()),
         ("troubled", sample::troubled()),
         ("hostile", sample::hostile()),
     ]
@@ -57,7 +57,7 @@ fn terminal() {
         let with = Extras {
             again: Some(&again),
             saved: Some(Path::new("cases")),
-            outdated: if name == "untested" { &outdated } else { &[] },
+            outdated: if name == "unshown" { &outdated } else { &[] },
             ..Extras::default()
         };
         let coloured = terminal::whole(&report, with);
@@ -106,7 +106,7 @@ fn pages() {
 
 #[test]
 fn servers_side_by_side() {
-    let reports = [sample::passing(), sample::failing(), sample::untested()];
+    let reports = [sample::passing(), sample::failing(), sample::unshown()];
     let comparison = Comparison::of(&reports).unwrap();
     golden("compared.md", &markdown::markdown(&comparison));
     golden("compared.html", body(&html::page(&comparison)));

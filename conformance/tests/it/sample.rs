@@ -3,7 +3,7 @@
 use serde_json::json;
 use tabellion_conformance::{
     check::{Case, Profile, Severity},
-    judgement::{Difference, Failure},
+    judgement::{Cause, Difference, Failure},
     report::{CheckReport, GuaranteeReport, Report, Server, Verdict, Witness},
     trace::Event,
 };
@@ -95,8 +95,8 @@ pub(crate) fn failing() -> Report {
     settle(report)
 }
 
-/// Something could not be tried, does not apply, or passes though it is listed as known to fail.
-pub(crate) fn untested() -> Report {
+/// Something was not shown, does not apply, or passes though it is listed as known to fail.
+pub(crate) fn unshown() -> Report {
     let mut report = passing();
     "reader".clone_into(&mut report.server.name);
     report.server.identity = None;
@@ -117,6 +117,14 @@ pub(crate) fn untested() -> Report {
         "the server has no tool that changes anything",
     );
     checks[6].known = Some("reading writes a cache".into());
+    for check in [0, 2] {
+        stop(
+            &mut checks[check],
+            Verdict::NotShown,
+            "a valid call was refused: `notes/plan.md` exists already",
+        );
+        checks[check].cause = Some(Cause::refusal("`notes/plan.md` exists already"));
+    }
     settle(report)
 }
 
@@ -167,6 +175,8 @@ fn report(name: &str, checks: Vec<CheckReport>) -> Report {
         text: text.into(),
         verdict: Verdict::Pass,
         checks: 2,
+        tried: 2,
+        broken: 0,
     });
     Report {
         suite: "0.1.0".into(),
@@ -197,7 +207,9 @@ fn check(id: &str, revision: &str, guarantee: &str, states: &str) -> CheckReport
         revision: revision.into(),
         verdict: Verdict::Pass,
         cases: 3 * id.len(),
+        breaks: false,
         reason: None,
+        cause: None,
         known: None,
         witnesses: Vec::new(),
         seconds: id.len() as f64 / 4.0,
@@ -211,9 +223,12 @@ fn stop(check: &mut CheckReport, verdict: Verdict, why: &str) {
 
 fn fail(check: &mut CheckReport, what: &str, differences: Vec<Difference>, trace: Vec<Event>) {
     stop(check, Verdict::Fail, what);
+    check.breaks = true;
     let failure = Failure {
         what: what.into(),
         differences,
+        breaks: true,
+        cause: None,
     };
     check.witnesses.push(Witness {
         case: Case::new("replace_section with CRLF", json!({ "effect": 4 })),
@@ -269,7 +284,11 @@ fn settle(mut report: Report) -> Report {
             .checks
             .iter()
             .filter(|check| check.guarantees.contains(&guarantee.id));
-        guarantee.verdict = about.map(|check| check.verdict).max().unwrap_or(Verdict::Pass);
+        let about: Vec<_> = about.collect();
+        let count = |is: fn(&CheckReport) -> bool| about.iter().filter(|check| is(check)).count();
+        guarantee.verdict = about.iter().map(|check| check.verdict).max().unwrap_or(Verdict::Pass);
+        guarantee.broken = count(|check| check.breaks);
+        guarantee.tried = count(|check| check.verdict == Verdict::Pass) + guarantee.broken;
     }
     report
 }

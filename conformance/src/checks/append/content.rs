@@ -11,6 +11,7 @@ use crate::{
     ledger,
     moment::Moment,
     reply::Reply,
+    scene::Scene,
 };
 
 pub(super) const CHECK: Check = Check {
@@ -176,19 +177,14 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         moment.same_documents(&later, &[&path])?;
         moment.same_around(&later)?;
         if bench.subject.should_commit() {
-            ensure_one_commit(&scene.library(), &moment, &later, &path)?;
+            ensure_one_commit(&scene, &moment, &later, &path)?;
         }
     }
     Ok(())
 }
 
 /// Fails unless one commit was made, it changes only `path`, and the working tree is clean.
-pub(super) fn ensure_one_commit(
-    root: &std::path::Path,
-    before: &Moment,
-    after: &Moment,
-    path: &str,
-) -> Judgement {
+pub(super) fn ensure_one_commit(scene: &Scene<'_>, before: &Moment, after: &Moment, path: &str) -> Judgement {
     let (old, new) = (&before.view.library, &after.view.library);
     let commits = new.commits_since(old);
     ensure(commits.len() == 1, || {
@@ -198,7 +194,10 @@ pub(super) fn ensure_one_commit(
     ensure(parent == old.commits.first(), || {
         "the commit's parent is not the previous commit".into()
     })?;
-    let changed = ledger::git(root, &["show", "--format=", "--name-only", "-z", "HEAD"])?;
+    let named = scene
+        .own()
+        .except(&["show", "--format=", "--name-only", "-z", "HEAD"]);
+    let changed = ledger::git(&scene.library(), &named)?;
     let changed: Vec<_> = changed.split_terminator('\0').map(str::trim).collect();
     ensure(changed == [path], || {
         format!("the commit changes {changed:?} instead of `{path}`")

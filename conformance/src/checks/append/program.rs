@@ -85,7 +85,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 moment.same_documents(&after, &[&path])?;
                 let is_clean = moment.view.library.status.is_empty();
                 if bench.subject.should_commit() && is_clean {
-                    ensure_one_commit(&scene.library(), &moment, &after, &path)?;
+                    ensure_one_commit(&scene, &moment, &after, &path)?;
                 }
                 let kept = moment.view.library.commits.iter().rev();
                 ensure(

@@ -12,7 +12,7 @@ use crate::{
     check::{Bench, Case},
     client::Client,
     judgement::{Judgement, Stop, ensure},
-    ledger::{self, Files},
+    ledger::Files,
     reply::Reply,
     request::Call,
     scene::Scene,
@@ -74,7 +74,7 @@ pub(super) fn judge_immediately(
     reply: Option<&Reply>,
     could_undo: bool,
 ) -> Judgement {
-    let files = ledger::files(&scene.library())?;
+    let files = scene.files()?;
     let was = &before.view.library.files;
     let is_made = is_made(call, was, &files)?;
     for (path, expected) in was {
@@ -121,7 +121,7 @@ pub(super) fn judge_recovery<'a>(
     let made = same_document
         .then(|| expected(scene, call, before, reply))
         .transpose()?;
-    let earlier = ledger::files(&scene.library())?;
+    let earlier = scene.files()?;
     let later = make_successfully(&mut client, &next, scene, &earlier)?;
     drop(client);
 
@@ -143,7 +143,7 @@ fn expected(
     reply: Option<&Reply>,
 ) -> Result<(Files, usize), Stop> {
     let mut files = before.view.library.files.clone();
-    let found = ledger::files(&scene.library())?;
+    let found = scene.files()?;
     let is_made = is_made(call, &files, &found)?;
     ensure_reply_matches(reply, is_made)?;
     if is_made {

@@ -10,7 +10,7 @@ use crate::{
     check::Bench,
     client::Client,
     judgement::{Judgement, Stop, ensure, fail, refused},
-    ledger::{self, Files},
+    ledger::Files,
     reply::Reply,
     request::{Call, With, with_effect},
     scene::Scene,
@@ -234,7 +234,7 @@ pub(super) fn make_successfully(
     if let Reply::Refused(refusal) = client.make(call)? {
         return Err(refused("a valid call", &refusal));
     }
-    let after = ledger::files(&scene.library())?;
+    let after = scene.files()?;
     let path = &*call.path();
     semantics::allowed(call, document(before, path), document(&after, path))?;
     Ok(after)

@@ -9,7 +9,6 @@ use super::edits::{self, Edit};
 use crate::{
     check::{Bench, Case},
     judgement::{self, Judgement, Stop, ensure, fail},
-    ledger,
     reply::Reply,
     scene::Scene,
     settled::{self, Baseline},
@@ -246,7 +245,7 @@ pub(in crate::checks) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     let done = edits.iter().filter(|edit| edit.is_done()).count();
     let mut files = before.view.library.files.clone();
-    let found = ledger::files(&scene.library())?;
+    let found = scene.files()?;
     for edit in &edits {
         let path = PathBuf::from(edit.call.path());
         let file = found.get(&path).cloned();

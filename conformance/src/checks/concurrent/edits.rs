@@ -182,7 +182,7 @@ pub(super) fn ensure_in_history(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[E
     if !bench.subject.should_commit() {
         return Ok(());
     }
-    let commits = history::commits(&scene.library())?;
+    let commits = history::commits(&scene.library(), scene.own())?;
     for edit in edits {
         let Edit { token, .. } = edit;
         let of = |commit: &&history::Commit| lines_with(token, commit.added.iter().map(String::as_str)) > 0;

@@ -134,7 +134,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
     edits::ensure_in_history(bench, &scene, &edits)?;
     if bench.subject.should_commit() {
-        let status = git(&scene.library(), &["status", "--porcelain"])?;
+        let status = git(&scene.library(), &scene.own().except(&["status", "--porcelain"]))?;
         let expected = if has_staged {
             format!("A  {STAGED}\n")
         } else {
@@ -197,7 +197,7 @@ pub(super) fn git_with_retry(root: &Path, command: &[&str]) -> Judgement {
 /// Fails unless each commit of the person is in the history once and changes only the person's own document; or, if
 /// `takes_all`, also the server's.
 fn judge_person(scene: &Scene<'_>, times: usize, takes_all: bool) -> Judgement {
-    let commits = history::commits(&scene.library())?;
+    let commits = history::commits(&scene.library(), scene.own())?;
     for number in 0..times {
         let name = by_hand(number);
         let mut of = commits.iter().filter(|commit| commit.message == name);
@@ -233,7 +233,7 @@ fn judge_staged(scene: &Scene<'_>) -> Judgement {
     ensure(staged == file, || {
         format!("the staged content of `{STAGED}` is not what the person staged")
     })?;
-    let commits = history::commits(&root)?;
+    let commits = history::commits(&root, scene.own())?;
     let foreign = commits.iter().find(|commit| commit.paths.contains(STAGED));
     ensure(foreign.is_none(), || {
         let id = foreign.map(|commit| commit.id.clone()).unwrap_or_default();

@@ -9,6 +9,7 @@ use std::{
 };
 
 use crate::{
+    Own,
     judgement::{Stop, fail},
     ledger::git,
 };
@@ -25,15 +26,15 @@ pub(super) struct Commit {
     pub(super) added: Vec<String>,
 }
 
-/// Returns the commits in HEAD's history, newest first.
+/// Returns the commits in HEAD's history, newest first, without changes of the server's own state.
 ///
 /// # Errors
 /// If git fails.
-pub(super) fn commits(root: &Path) -> Result<Vec<Commit>, Stop> {
+pub(super) fn commits(root: &Path, own: &Own) -> Result<Vec<Commit>, Stop> {
     let format = "--format=%x01%H%x02%s%x02";
     let log = git(
         root,
-        &[
+        &own.except(&[
             "log",
             "--topo-order",
             "--patch",
@@ -41,7 +42,7 @@ pub(super) fn commits(root: &Path) -> Result<Vec<Commit>, Stop> {
             "--no-renames",
             "--no-ext-diff",
             format,
-        ],
+        ]),
     )?;
     Ok(log.split('\u{1}').filter_map(parse).collect())
 }

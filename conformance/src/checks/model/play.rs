@@ -213,7 +213,7 @@ impl Play<'_> {
         let diff = ["diff", "--no-ext-diff", "--no-renames", "--name-only", "-z"];
         Ok(git(
             &self.scene.library(),
-            &[&diff[..], &[old, new, "--"]].concat(),
+            &self.scene.own().except(&[&diff[..], &[old, new]].concat()),
         )?)
     }
 

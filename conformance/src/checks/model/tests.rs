@@ -14,8 +14,9 @@ use super::{
 use crate::{
     Bytes, Ledger, Subject,
     check::{Bench, Profile},
-    judgement::{Stop, refused},
+    judgement::Stop,
     markdown::NoSection,
+    reply::Refusal,
     request::{Call, With},
     scene::View,
     semantics::{self, Change, Impossible},
@@ -297,11 +298,15 @@ fn refused_calls_and_reads_change_nothing() {
     around.around.insert("secret.md".into(), (0, Vec::new()));
     assert!(!judged(around));
 
+    let no = Refusal {
+        code: None,
+        message: "no".into(),
+    };
     let refused =
-        |kind| LibraryModel::new(before.clone(), true).refused(&call(kind, "a.md"), "no", before.clone());
-    assert!(matches!(refused(Kind::Append), Err(Stop::Fail(_))));
+        |kind| LibraryModel::new(before.clone(), true).refused(&call(kind, "a.md"), &no, before.clone());
+    assert!(matches!(refused(Kind::Append), Err(Stop::NotShown(_))));
     let dirty = view(&[("a.md", A)], &["1"], DIRTY_A);
-    let refused = LibraryModel::new(dirty.clone(), true).refused(&call(Kind::Append, "a.md"), "no", dirty);
+    let refused = LibraryModel::new(dirty.clone(), true).refused(&call(Kind::Append, "a.md"), &no, dirty);
     assert!(refused.is_ok());
 }
 

@@ -132,7 +132,11 @@ fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
     ensure(parents == [mutation.before.library.commits[0].as_str()], || {
         format!("the commit's parents are {parents:?} instead of the last commit")
     })?;
-    let changed = ledger::git(&root, &["diff", "--name-only", "HEAD~", "HEAD"])?;
+    let named = mutation
+        .scene
+        .own()
+        .except(&["diff", "--name-only", "HEAD~", "HEAD"]);
+    let changed = ledger::git(&root, &named)?;
     ensure(
         changed.lines().collect::<Vec<_>>() == [mutation.path.as_str()],
         || {

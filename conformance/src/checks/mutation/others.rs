@@ -149,6 +149,7 @@ fn commits_only(scene: &Scene<'_>, before: &Ledger, path: &str) -> Judgement {
     let last = before.commits.first().cloned().unwrap_or_default();
     let range = format!("{last}..HEAD");
     let named = ["log", "--format=", "--name-only", "-z", &range];
+    let named = scene.own().except(&named);
     let changed = ledger::git(&scene.library(), &named)?;
     let mut changed = changed.split(['\0', '\n']).filter(|name| !name.is_empty());
     let other = changed.find(|name| Path::new(name) != Path::new(path));

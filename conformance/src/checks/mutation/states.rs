@@ -177,7 +177,7 @@ fn judge_accepted(
         )
     })?;
     let changed = ["show", "--format=", "--name-only", "--first-parent", "HEAD"];
-    let changed = ledger::git(&scene.library(), &changed)?;
+    let changed = ledger::git(&scene.library(), &scene.own().except(&changed))?;
     ensure(changed.trim_end() == DOCUMENT, || {
         format!(
             "the commit changes {:?} instead of `{DOCUMENT}`",

@@ -333,7 +333,7 @@ fn judge_contained(
         })?;
     }
     let first = before.view.library.commits.first().cloned().unwrap_or_default();
-    let changed = scene.git(&["diff", "--name-only", "-z", &first, "HEAD"])?;
+    let changed = scene.git(&scene.own().except(&["diff", "--name-only", "-z", &first, "HEAD"]))?;
     let mut changed = changed.split_terminator('\0');
     let other = changed.find(|path| !permitted.iter().any(|it| Path::new(it) == Path::new(path)));
     ensure(other.is_none(), || {

@@ -14,6 +14,7 @@ use crate::{
     client::Client,
     documents::CHANGES,
     judgement::{Judgement, Stop, ensure, not_shown, refused},
+    layout,
     moment::Moment,
     reply::Reply,
     request::{Call, With},
@@ -132,7 +133,7 @@ fn judge_inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     scene.put("notes/staged.md", "new\n")?;
     scene.git(&["add", "notes/staged.md"])?;
     let own = "docs/library/notes/plan.md";
-    let mut client = scene.start_at(&scene.path("docs/library"))?;
+    let mut client = scene.start_at(&scene.path(layout::INNER_ROOT))?;
     let before = Moment::of(&scene)?;
     for call in all_effects(bench)? {
         make(&scene, &mut client, &call, own)?;
@@ -142,7 +143,7 @@ fn judge_inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     before.same_around(&after)?;
     let first = before.view.library.commits.first().cloned().unwrap_or_default();
     let range = format!("{first}..HEAD");
-    let changed = scene.git(&["log", "--format=", "--name-only", &range])?;
+    let changed = scene.git(&scene.own().except(&["log", "--format=", "--name-only", &range]))?;
     let other = changed.lines().find(|path| !path.is_empty() && *path != own);
     ensure(other.is_none(), || {
         format!(

@@ -233,7 +233,8 @@ impl HistoryCheck<'_, '_> {
             let (old, new) = (self.commits.len(), library.commits.len());
             format!("{what} changed the history from {old} to {new} commits, or not by one commit on top")
         })?;
-        let changed = ledger::git(&scene.library(), &["show", "--format=", "--name-only", "HEAD"])?;
+        let named = scene.own().except(&["show", "--format=", "--name-only", "HEAD"]);
+        let changed = ledger::git(&scene.library(), &named)?;
         ensure(changed.trim() == DOCUMENT, || {
             format!(
                 "the commit of {what} changes {:?} instead of `{DOCUMENT}`",

@@ -34,12 +34,41 @@ pub(super) fn failures(html: &mut String, comparison: &Comparison<'_>) {
         if !shown.is_empty() {
             let _ = writeln!(html, "<h3>{}</h3>", escape(&report.server.name));
         }
+        causes(html, server, report);
         for finding in shown {
             let id = id(server, finding.number);
             failure(html, &id, finding.check, &finding.revisions());
         }
     }
     html.push_str("</section>\n");
+}
+
+/// Appends the reasons for which several checks did not pass, with links to these.
+fn causes(html: &mut String, server: usize, report: &Report) {
+    let groups = report.causes();
+    if groups.is_empty() {
+        return;
+    }
+    html.push_str("<ul class=\"causes\">\n");
+    for group in groups {
+        let number = |id: &str| {
+            report
+                .checks
+                .iter()
+                .position(|check| check.id == id && check.cause.as_ref() == Some(group.cause))
+        };
+        let links = group.checks.iter().map(|check| {
+            let id = self::id(server, number(&check.id).unwrap_or_default());
+            format!("<a href=\"#{id}\"><code>{}</code></a>", escape(&check.id))
+        });
+        let links = links.collect::<Vec<_>>().join(" ");
+        let (many, sentence) = (group.checks.len(), prose(&group.cause.sentence()));
+        let _ = writeln!(
+            html,
+            "<li><b>{many} checks</b> {sentence}<small>{links}</small></li>"
+        );
+    }
+    html.push_str("</ul>\n");
 }
 
 fn failure(html: &mut String, id: &str, check: &CheckReport, revisions: &str) {
