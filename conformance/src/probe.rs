@@ -173,7 +173,8 @@ fn made_at_start(subject: &Subject) -> Result<Own, Stop> {
     let before = scene.view()?.library;
     let mut client = scene.start()?;
     client.request("tools/list", json!({}))?;
-    client.close()?;
+    // Whether it exits is for `wire/exit-on-eof` to judge.
+    let _ = client.close();
     let after = scene.view()?.library;
     let folders = after
         .folders
@@ -217,7 +218,11 @@ fn does_commit(subject: &Subject, kind: EffectKind, path: &str) -> Result<Option
     let mut client = scene.start()?;
     let before = scene.view()?.library;
     client.make(&call)?;
-    client.close()?;
+    if !scene.view()?.library.commits_since(&before).is_empty() {
+        return Ok(Some(true));
+    }
+    // A server may commit after its answer. Whether it exits is for `wire/exit-on-eof` to judge.
+    let _ = client.close();
     let after = scene.view()?.library;
     let path = call.path();
     let is_changed = after

@@ -1,6 +1,7 @@
 //! Tests the checks themselves: the reference implementation passes all of them, and each mutant fails the checks named for
-//! it; the small servers of the other contracts and their mutants likewise. A golden file records which mutant fails which
-//! check, so that a weakened check is noticed.
+//! it; the small servers of the other contracts and their mutants likewise. Innocents, which a careless check would accuse, are
+//! acquitted. A golden file records which mutant fails which check, and what each check says of each innocent, so that a weakened or
+//! careless check is noticed.
 //!
 //! Each mutant is run against the checks named for it and against [`EVERYWHERE`], which are quick; with `--all` against all
 //! checks.
@@ -26,7 +27,11 @@ use tabellion_conformance::{
     report::{CheckReport, Verdict, progress::Silent},
     run as conformance,
 };
-use tabellion_reference::{CorrectServer, mutant};
+use tabellion_reference::{
+    CorrectServer,
+    innocent::{Acquitted, INNOCENTS},
+    mutant::{self, Specimen},
+};
 
 use crate::{Outcome, root, run};
 
@@ -39,6 +44,8 @@ const EVERYWHERE: [&str; 4] = [
 ];
 /// Time limit of an answer: some mutants never answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+/// Begins the name of an innocent in the golden file.
+const INNOCENT: &str = "innocent/";
 
 /// Options of `cargo xtask zoo`.
 #[derive(Debug, clap::Args)]
@@ -50,7 +57,7 @@ pub(crate) struct Options {
     /// golden file
     #[arg(long, conflicts_with = "bless")]
     all: bool,
-    /// Run only these servers: mutants by name, or `reference`, or a contract
+    /// Run only these servers: mutants and innocents by name, or `reference`, or a contract
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "bless")]
     only: Vec<String>,
     /// Number of servers to run in parallel; if omitted, the number of cores
@@ -74,56 +81,73 @@ impl Default for Options {
     }
 }
 
-/// A server, and the expected results.
+/// A server, and what it is.
 struct Exhibit {
     subject: Subject,
-    /// The correct server that it is, or is a mutant of.
-    server: CorrectServer,
-    /// Its defect, in words; `None` for a correct server.
-    breaks: Option<&'static str>,
-    /// The checks that must detect that.
-    detected_by: &'static [&'static str],
+    kind: Kind,
+}
+
+/// What a server is, and so what is expected of the checks.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// It passes.
+    Correct(CorrectServer),
+    /// The checks named for it fail.
+    Mutant(&'static Specimen),
+    /// The checks named for it do not accuse it.
+    Innocent(&'static Acquitted),
 }
 
 impl Exhibit {
-    /// The reference, the mutants, then the small servers.
+    /// Returns the name in the golden file.
+    fn name(&self) -> String {
+        match self.kind {
+            Kind::Innocent(innocent) => format!("{INNOCENT}{}", innocent.name),
+            Kind::Correct(_) | Kind::Mutant(_) => self.subject.name.clone(),
+        }
+    }
+
+    /// The reference, the mutants, the innocents, then the small servers.
     ///
     /// The reference is first because it takes as long as all others together.
     fn all(program: &Path) -> Vec<Self> {
         let correct = |server: CorrectServer| Self {
             subject: server.subject(program, None),
-            server,
-            breaks: None,
-            detected_by: &[],
+            kind: Kind::Correct(server),
         };
         let mutants = mutant::zoo().map(|specimen| Self {
             subject: specimen.server.subject(program, Some(specimen)),
-            server: specimen.server,
-            breaks: Some(specimen.breaks),
-            detected_by: specimen.detected_by,
+            kind: Kind::Mutant(specimen),
+        });
+        let innocents = INNOCENTS.iter().map(|innocent| Self {
+            subject: innocent.subject(program),
+            kind: Kind::Innocent(innocent),
         });
         let [reference, small @ ..] = CorrectServer::ALL;
         let small = small.into_iter().map(correct);
         iter::once(correct(reference))
             .chain(mutants)
+            .chain(innocents)
             .chain(small)
             .collect()
     }
 
     /// Returns the checks to run; all if empty.
     fn held_to(&self, options: &Options) -> Vec<String> {
-        let only = if options.all || self.breaks.is_none() {
-            self.server.passes().to_vec()
-        } else if self.server == CorrectServer::Reference {
-            [self.detected_by, &EVERYWHERE].concat()
-        } else {
-            self.detected_by.to_vec()
+        let only = match self.kind {
+            Kind::Correct(server) => server.passes().to_vec(),
+            Kind::Mutant(specimen) if options.all => specimen.server.passes().to_vec(),
+            Kind::Mutant(specimen) if specimen.server == CorrectServer::Reference => {
+                [specimen.detected_by, &EVERYWHERE].concat()
+            }
+            Kind::Mutant(specimen) => specimen.detected_by.to_vec(),
+            Kind::Innocent(innocent) => innocent.acquitted_by.to_vec(),
         };
         only.into_iter().map(String::from).collect()
     }
 }
 
-/// Failed checks by name of the server.
+/// Failed checks by name of the server; of an innocent, each check with its verdict.
 type Matrix = BTreeMap<String, Vec<String>>;
 
 /// Runs the correct servers and the mutants; fails if a correct one fails a check, or a mutant is not detected.
@@ -171,7 +195,7 @@ fn try_all(options: &Options, wanted: &mut [Exhibit]) -> (Matrix, Vec<String>) {
             let Some((failed, mut wrong)) = try_one(options, exhibit, jobs) else {
                 continue;
             };
-            let name = &exhibit.subject.name;
+            let name = &exhibit.name();
             println!(
                 "{name:28} {:5.1} s  {}",
                 since.elapsed().as_secs_f64(),
@@ -179,7 +203,7 @@ fn try_all(options: &Options, wanted: &mut [Exhibit]) -> (Matrix, Vec<String>) {
             );
             wrong.iter().for_each(|wrong| println!("    {wrong}"));
             let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-            if all.0.insert(name.clone(), failed).is_some() {
+            if all.0.insert(name.to_owned(), failed).is_some() {
                 wrong.push(format!("two servers are called {name}"));
             }
             all.1.append(&mut wrong);
@@ -197,8 +221,8 @@ fn try_all(options: &Options, wanted: &mut [Exhibit]) -> (Matrix, Vec<String>) {
 /// Returns the checks that a server fails, and what is wrong with them; `None` if no check that detects the defect can run
 /// here, unless that is itself an error.
 fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<String>, Vec<String>)> {
-    let name = &exhibit.subject.name;
-    let is_right = exhibit.breaks.is_none();
+    let name = &exhibit.name();
+    let is_right = matches!(exhibit.kind, Kind::Correct(_));
     let only = exhibit.held_to(options);
     let is_everything = only.is_empty();
     let report = conformance::run(
@@ -219,8 +243,13 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
         },
         &Silent,
     );
+    let detected_by = match exhibit.kind {
+        Kind::Mutant(specimen) => specimen.detected_by,
+        Kind::Correct(_) => &[],
+        Kind::Innocent(_) => return Some(acquittal(name, &report.checks)),
+    };
     let is_untried = |check: &&CheckReport| {
-        let is_named = exhibit.detected_by.contains(&check.id.as_str());
+        let is_named = detected_by.contains(&check.id.as_str());
         is_named && check.verdict == Verdict::NotShown && check.severity == Severity::Should
     };
     if let Some(check) = report.checks.iter().find(is_untried) {
@@ -235,8 +264,8 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
         .map(|check| check.id.clone())
         .collect();
     failed.dedup();
-    let wrong = match exhibit.breaks {
-        None => report
+    let wrong = match exhibit.kind {
+        Kind::Correct(_) | Kind::Innocent(_) => report
             .checks
             .iter()
             .filter(|check| check.severity == Severity::Must && check.verdict > Verdict::NotApplicable)
@@ -245,8 +274,7 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
                 format!("{name} does not pass {} ({}): {why}", check.id, check.revision)
             })
             .collect(),
-        Some(breaks) => exhibit
-            .detected_by
+        Kind::Mutant(Specimen { breaks, .. }) => detected_by
             .iter()
             .filter(|id| !failed.iter().any(|failed| covers(id, failed)))
             .map(|id| format!("{name} passes {id}, although it is broken: {breaks}"))
@@ -255,11 +283,28 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
     Some((failed, wrong))
 }
 
+/// Returns the checks of an innocent with their verdicts, and those that accuse it: they fail, and their failure breaks a guarantee or
+/// is all that they are about.
+fn acquittal(name: &str, checks: &[CheckReport]) -> (Vec<String>, Vec<String>) {
+    let accuses = |check: &&CheckReport| {
+        let fails = check.verdict >= Verdict::HarnessError;
+        fails && (check.breaks || check.guarantees.is_empty() || check.verdict == Verdict::HarnessError)
+    };
+    let verdict = |check: &CheckReport| format!("{} ({})", check.id, check.word().to_lowercase());
+    let accused = |check: &CheckReport| {
+        let why = check.reason.as_deref().unwrap_or_default();
+        format!("{name} is innocent, but {} accuses it: {why}", check.id)
+    };
+    let wrong = checks.iter().filter(accuses).map(accused).collect();
+    (checks.iter().map(verdict).collect(), wrong)
+}
+
 /// Compares the results to the golden file, or writes it.
 fn compare(options: &Options, found: &Matrix) -> Outcome<Vec<String>> {
     let path = golden();
     let mut text = String::from(
-        "# Which checks each mutant fails, of those it is held to. Generated by `cargo xtask zoo --bless`.\n",
+        "# Which checks each mutant fails, of those it is held to, and what checks say of each innocent. Generated by `cargo xtask \
+         zoo --bless`.\n",
     );
     for (name, failed) in found {
         let line = format!("{name:28} {}", failed.join(" "));

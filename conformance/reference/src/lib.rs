@@ -20,12 +20,14 @@
 //! | `journal` | the lock, and recovery of an interrupted change |
 //! | `folder`, `git` | the disk and the git program |
 //! | [`small`] | the servers of the other contracts |
+//! | [`innocent`] | servers with tools of their own that must not be accused |
 
 mod change;
 mod correct_server;
 mod folder;
 mod git;
 mod http;
+pub mod innocent;
 mod journal;
 mod library;
 mod markdown;

@@ -5,6 +5,7 @@ use std::{error::Error, net::SocketAddr, path::PathBuf, process::ExitCode};
 use clap::Parser;
 use tabellion_reference::{
     CorrectServer,
+    innocent::Acquitted,
     mutant::{self, Specimen},
     small,
 };
@@ -25,6 +26,9 @@ struct Arguments {
     /// Break one promise, as the mutant of this name does
     #[arg(long, value_name = "NAME", value_parser = Specimen::find)]
     mutant: Option<&'static Specimen>,
+    /// Serve a vault that does nothing wrong, as the innocent of this name
+    #[arg(long, value_name = "NAME", value_parser = Acquitted::find, conflicts_with_all = ["server", "mutant", "http"])]
+    innocent: Option<&'static Acquitted>,
     /// Listen at this address, for MCP's Streamable HTTP at `/mcp`; only for `braindrive-markdown`
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
@@ -36,8 +40,12 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         server,
         document,
         mutant,
+        innocent,
         http,
     } = arguments;
+    if let Some(innocent) = innocent {
+        return Ok(innocent.serve(library)?);
+    }
     let of = mutant.map(|specimen| specimen.server);
     let server = server.or(of).unwrap_or(CorrectServer::Reference);
     if let Some(specimen) = mutant {

@@ -100,7 +100,9 @@ impl<'a> Session<'a> {
                     "a message must be an object; send one per line",
                 ));
             }
-            Err(wrong) => return Some(error(None, PARSE_ERROR, &wrong.to_string())),
+            Err(wrong) => {
+                return Some(error(None, mutant::change_code(PARSE_ERROR), &wrong.to_string()));
+            }
         };
         if !message.contains_key("method")
             && (message.contains_key("result") || message.contains_key("error"))

@@ -20,13 +20,14 @@ pub use standing::{Finding, Standing};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tabellion_runtime::spec::Guarantee;
+use tabellion_runtime::spec::{Guarantee, GuaranteeKind};
 
 use crate::{
     Subject,
     check::{Case, Check, Profile, Severity},
     era::Era,
     judgement::{Cause, Failure, Stop},
+    settled,
     trace::Event,
 };
 
@@ -218,12 +219,22 @@ impl CheckReport {
 }
 
 impl GuaranteeReport {
-    fn of(guarantee: &Guarantee, checks: &[CheckReport]) -> Self {
+    fn of(guarantee: &Guarantee, subject: &Subject, checks: &[CheckReport]) -> Self {
+        // A check that passes without a look at commits or the log, because the server has none, says nothing about them.
+        let is_looked_at = match guarantee.kind {
+            Some(GuaranteeKind::Commit) => subject.commits,
+            Some(GuaranteeKind::Log) => settled::log_tool(subject).is_some(),
+            _ => true,
+        };
         let is_about = |check: &&CheckReport| check.guarantees.iter().any(|id| id == guarantee.id);
         let about = checks.iter().filter(is_about);
         let verdicts: Vec<_> = about
             .filter(|check| check.severity == Severity::Must)
             .map(CheckReport::about_guarantees)
+            .map(|verdict| match verdict {
+                Verdict::Pass if !is_looked_at => Verdict::NotApplicable,
+                verdict => verdict,
+            })
             .collect();
         let count = |verdict| verdicts.iter().filter(|it| **it == verdict).count();
         let broken = count(Verdict::Fail);
@@ -258,7 +269,7 @@ impl Report {
         took: Duration,
     ) -> Self {
         let guarantees = subject.contract.guarantees.iter();
-        let guarantees = guarantees.map(|guarantee| GuaranteeReport::of(guarantee, &checks));
+        let guarantees = guarantees.map(|guarantee| GuaranteeReport::of(guarantee, subject, &checks));
         Self {
             suite: env!("CARGO_PKG_VERSION").to_owned(),
             server: Server {

@@ -286,7 +286,11 @@ fn settle(mut report: Report) -> Report {
             .filter(|check| check.guarantees.contains(&guarantee.id));
         let about: Vec<_> = about.collect();
         let count = |is: fn(&CheckReport) -> bool| about.iter().filter(|check| is(check)).count();
-        guarantee.verdict = about.iter().map(|check| check.verdict).max().unwrap_or(Verdict::Pass);
+        guarantee.verdict = about
+            .iter()
+            .map(|check| check.verdict)
+            .max()
+            .unwrap_or(Verdict::Pass);
         guarantee.broken = count(|check| check.breaks);
         guarantee.tried = count(|check| check.verdict == Verdict::Pass) + guarantee.broken;
     }

@@ -399,7 +399,11 @@ pub(super) const ZOO: &[Specimen] = &[
         "one-error-code",
         "every error has the code of an internal error",
         "one handler for all exceptions",
-        &["wire/unknown-method", "wire/bad-params-code"],
+        &[
+            "wire/unknown-method",
+            "wire/bad-params-code",
+            "wire/bad-lines-code",
+        ],
     ),
     specimen(
         Mutant::TalksMuch,

@@ -157,13 +157,14 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     saved?;
     let mut edits: Vec<_> = edits?.into_iter().flatten().collect();
     edits.push(edits::make_last(bench, &scene, NOTE)?);
-    judge_versions(bench, &scene, &edits, &editor.saves)?;
+    judge_versions(bench, &scene, &edits, &editor)?;
     judge_agreement(bench, &scene, &edits)
 }
 
 /// Fails if a save or an acknowledged edit is in no version, or a refused edit in any.
-fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], saves: &[Save]) -> Judgement {
-    let versions = history::versions(&scene.library())?;
+fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], editor: &Editor) -> Judgement {
+    let mut versions = history::versions(&scene.library())?;
+    let saves = &editor.saves;
     let keeps = if bench.subject.should_commit() {
         Keeps::Exactly
     } else {
@@ -180,6 +181,16 @@ fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], saves: &
              not overwrite them itself"
         );
         return Err(fail(what).showing(NOTE, Some(&first.content), scene.read(NOTE).as_deref()));
+    }
+    if matches!(keeps, Keeps::Within) {
+        // Without a history, what the editor overwrote is the editor's to keep; and who truncated a file that both write in
+        // place can't be told.
+        let is_unknown = |save: &Save| save.is_followed && save.replaced_by_next.is_none();
+        if editor.style == SaveStyle::InPlace || saves.iter().any(is_unknown) {
+            return Ok(());
+        }
+        versions.extend(saves.iter().filter_map(|save| save.replaced_by_next.clone()));
+        versions.extend(editor.replaced_first.clone());
     }
     let texts: Vec<_> = versions
         .iter()
@@ -269,13 +280,19 @@ impl Save {
 struct Editor {
     path: PathBuf,
     style: SaveStyle,
+    /// Content that the first save replaced, if known.
+    replaced_first: Option<Vec<u8>>,
     saves: Vec<Save>,
 }
 
 impl Editor {
     fn new(path: PathBuf, style: SaveStyle) -> Self {
-        let saves = Vec::new();
-        Self { path, style, saves }
+        Self {
+            path,
+            style,
+            replaced_first: None,
+            saves: Vec::new(),
+        }
     }
 
     /// Saves `content` without regard to the current content.
@@ -288,6 +305,8 @@ impl Editor {
         if let Some(last) = self.saves.last_mut() {
             last.replaced_by_next = replaced;
             last.is_followed = true;
+        } else {
+            self.replaced_first = replaced;
         }
         self.saves.push(Save {
             content,

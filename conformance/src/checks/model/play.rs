@@ -158,9 +158,10 @@ impl Play<'_> {
         Ok(())
     }
 
-    fn call(&mut self, call: &Call) -> Result<Reply, Stop> {
+    /// Makes a call; returns `None` if the adapter cannot derive it from the documents on disk.
+    fn call(&mut self, call: &Call) -> Result<Option<Reply>, Stop> {
         match &mut self.clients[self.current] {
-            Some(client) => client.make(call),
+            Some(client) => client.make_if_possible(call),
             None => Err(Stop::Harness("the server was not started".into())),
         }
     }
@@ -168,7 +169,9 @@ impl Play<'_> {
     /// Makes a mutating call; its result must be `previewed`, if it was.
     fn edit(&mut self, edit: &Edit, previewed: Option<Vec<u8>>) -> Judgement {
         let call = request(self.bench, edit)?;
-        let reply = self.call(&call)?;
+        let Some(reply) = self.call(&call)? else {
+            return Ok(());
+        };
         let now = self.scene.view()?;
         if let (Some(shown), Reply::Done(_)) = (&previewed, &reply) {
             let found = self.scene.read(&edit.path);
@@ -230,7 +233,9 @@ impl Play<'_> {
             return Ok(None);
         };
         let arguments = call.arguments.clone();
-        let reply = self.call(&Call { tool, arguments })?;
+        let Some(reply) = self.call(&Call { tool, arguments })? else {
+            return Ok(None);
+        };
         self.unchanged()?;
         let before = self.model.document(&edit.path);
         match reply {
@@ -273,7 +278,9 @@ impl Play<'_> {
         let Some(call) = about(tool, path) else {
             return Ok(());
         };
-        let reply = self.call(&call)?;
+        let Some(reply) = self.call(&call)? else {
+            return Ok(());
+        };
         let Some(bytes) = self.model.document(path) else {
             return ensure(reply.done().is_none(), || "a missing document was read".into());
         };
@@ -310,7 +317,9 @@ impl Play<'_> {
                 set(&mut arguments, at, path);
             }
         }
-        let reply = self.call(&Call { tool, arguments })?;
+        let Some(reply) = self.call(&Call { tool, arguments })? else {
+            return Ok(());
+        };
         self.unchanged()?;
         ensure(!tool.mutating || reply.done().is_none(), || {
             "the invalid call was accepted".into()
@@ -343,7 +352,9 @@ impl Play<'_> {
         let Some(arguments) = examples(tool).next() else {
             return Ok(());
         };
-        let reply = self.call(&Call { tool, arguments })?;
+        let Some(reply) = self.call(&Call { tool, arguments })? else {
+            return Ok(());
+        };
         let response = match reply {
             Reply::Done(done) => done.response,
             Reply::Refused(refusal) => {

@@ -1,0 +1,225 @@
+//! The vault's tools, over plain files.
+
+use std::{
+    fs::{self, File, Permissions},
+    io::Write,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+use tabellion_runtime::{Failure, FailureKind};
+
+use super::{Innocent, is};
+use crate::{
+    failed,
+    folder::{ExchangeResult, Folder},
+    path,
+};
+
+/// Length of the first page of a note, in characters.
+const PAGE: usize = 20_000;
+/// Number of lost races after which a change is refused.
+const MAX_RACES: usize = 100;
+
+/// A folder of notes.
+pub(super) struct Vault {
+    folder: Folder,
+    /// For files that are not in place yet, and the lock.
+    own: PathBuf,
+}
+
+impl Vault {
+    pub(super) fn open(root: &Path) -> Result<Self, Failure> {
+        let own = root.join(".git/vault");
+        fs::create_dir_all(&own).map_err(failed("make the vault's folder"))?;
+        let vault = Self {
+            folder: Folder::open(root)?,
+            own,
+        };
+        vault.note_state("started")?;
+        Ok(vault)
+    }
+
+    /// Appends to the journal in the library, if this server has one.
+    pub(super) fn note_state(&self, what: &str) -> Result<(), Failure> {
+        if !is(Innocent::KeepsState) {
+            return Ok(());
+        }
+        let folder = self.folder.path.join(".vault");
+        fs::create_dir_all(&folder).map_err(failed("make the journal's folder"))?;
+        let journal = File::options()
+            .create(true)
+            .append(true)
+            .open(folder.join("journal"));
+        let written = journal.and_then(|mut journal| writeln!(journal, "{what}"));
+        written.map_err(failed("write the journal"))
+    }
+
+    /// Returns the vault's tools, as `tools/list` has them.
+    pub(super) fn tools() -> Value {
+        let text = || json!({ "type": "string" });
+        let tool = |name: &str, arguments: &[&str], optional: &[&str]| {
+            let all = arguments.iter().chain(optional);
+            let properties: serde_json::Map<_, _> = all.map(|name| ((*name).to_owned(), text())).collect();
+            let schema = json!({ "type": "object", "properties": properties, "required": arguments });
+            json!({ "name": name, "inputSchema": schema })
+        };
+        let (required, optional): (&[&str], &[&str]) = if is(Innocent::HasDefaults) {
+            (&["path"], &["content"])
+        } else {
+            (&["path", "content"], &[])
+        };
+        json!([
+            tool("read_note", &["path"], &[]),
+            tool("create_note", required, optional),
+            tool("append_note", &["path", "content"], &[]),
+            tool("edit_note", &["path", "old", "new"], &[]),
+            tool("delete_note", &["path"], &[]),
+        ])
+    }
+
+    /// Calls a tool; `None` if there is no such tool.
+    pub(super) fn call(&self, tool: &str, arguments: &Value) -> Option<Result<Value, Failure>> {
+        let text = |name: &str| match &arguments[name] {
+            Value::String(text) => Ok(text.as_str()),
+            Value::Null if name == "content" && tool == "create_note" && is(Innocent::HasDefaults) => Ok(""),
+            _ => Err(Failure::new(
+                FailureKind::Invalid,
+                format!("`{name}` must be a string"),
+            )),
+        };
+        let path = || text("path").and_then(resolve);
+        let done = |made: Result<(), Failure>| made.map(|()| json!({ "success": true }));
+        Some(match tool {
+            "read_note" => path().and_then(|path| self.read(&path)),
+            "create_note" => done(path().and_then(|path| {
+                let content = text("content")?;
+                self.change(&path, &|old| match old {
+                    Some(_) if is(Innocent::RefusesExisting) => {
+                        Err(refused(format!("Note already exists: {path}")))
+                    }
+                    _ => Ok(Some(content.to_owned())),
+                })
+            })),
+            "append_note" => done(path().and_then(|path| {
+                let content = text("content")?;
+                self.change(&path, &|old| match old {
+                    None if !is(Innocent::CreatesByAppending) => Err(no_note(&path)),
+                    old => Ok(Some(appended(old.unwrap_or_default(), content))),
+                })
+            })),
+            "edit_note" => done(path().and_then(|path| {
+                let (from, to) = (text("old")?, text("new")?);
+                self.change(&path, &|old| {
+                    let old = old.ok_or_else(|| no_note(&path))?;
+                    if old.matches(from).count() != 1 {
+                        return Err(refused("the text does not occur once".to_owned()));
+                    }
+                    Ok(Some(old.replacen(from, to, 1)))
+                })
+            })),
+            "delete_note" => {
+                done(path().and_then(|path| {
+                    self.change(&path, &|old| old.map(|_| None).ok_or_else(|| no_note(&path)))
+                }))
+            }
+            _ => return None,
+        })
+    }
+
+    fn read(&self, path: &str) -> Result<Value, Failure> {
+        let found = self.folder.read(path)?.ok_or_else(|| no_note(path))?;
+        let text = text(found.bytes)?;
+        let end = text
+            .char_indices()
+            .nth(PAGE)
+            .filter(|_| is(Innocent::ReadsInPages));
+        Ok(match end {
+            Some((end, _)) => json!({ "content": text[..end], "has_more": true }),
+            None => json!({ "content": text, "has_more": false }),
+        })
+    }
+
+    /// Replaces a note by what `plan` makes of its text; both are `None` without a note.
+    fn change(
+        &self,
+        path: &str,
+        plan: &dyn Fn(Option<&str>) -> Result<Option<String>, Failure>,
+    ) -> Result<(), Failure> {
+        let lock = File::create(self.own.join("lock")).map_err(failed("take the lock"))?;
+        lock.lock().map_err(failed("take the lock"))?;
+        let prepared = self.own.join("prepared");
+        for _ in 0..MAX_RACES {
+            let before = self.folder.read(path)?;
+            let old = before
+                .as_ref()
+                .map(|found| text(found.bytes.clone()))
+                .transpose()?;
+            let new = plan(old.as_deref())?;
+            let _ = fs::remove_file(&prepared);
+            if let Some(new) = &new {
+                let mode = before.as_ref().map_or(0o644, |found| found.mode);
+                let written = fs::write(&prepared, new)
+                    .and_then(|()| fs::set_permissions(&prepared, Permissions::from_mode(mode)));
+                written.map_err(failed("write the note"))?;
+            }
+            let swapped = self
+                .folder
+                .swap(path, &prepared, new.is_none(), before.as_ref())?;
+            if matches!(swapped, ExchangeResult::Done) {
+                self.note_state("changed")?;
+                return Ok(());
+            }
+        }
+        Err(refused(format!("`{path}` is changed too often; try again later")))
+    }
+}
+
+/// Returns the path of the note that a caller names.
+fn resolve(named: &str) -> Result<String, Failure> {
+    if !is(Innocent::AddsExtension) {
+        path::check(named)?;
+        return Ok(named.to_owned());
+    }
+    let segments: Vec<_> = named.split('/').filter(|segment| !segment.is_empty()).collect();
+    let is_dots = |segment: &str| segment.len() > 2 && segment.bytes().all(|byte| byte == b'.');
+    let named_plainly: Vec<_> = segments
+        .iter()
+        .map(|it| if is_dots(it) { "dots" } else { it })
+        .collect();
+    if named.starts_with('/') {
+        return Err(refused(format!("`{named}` is absolute")));
+    }
+    path::check_folder(&named_plainly.join("/"))?;
+    let path = segments.join("/");
+    Ok(if path::is_markdown(&path) {
+        path
+    } else {
+        path + ".md"
+    })
+}
+
+/// Returns a text with a paragraph at its end.
+fn appended(old: &str, content: &str) -> String {
+    let gap = if old.is_empty() || old.ends_with('\n') {
+        ""
+    } else if old.contains("\r\n") {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    [old, gap, content].concat()
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|_| refused("the note is not UTF-8".to_owned()))
+}
+
+fn refused(message: String) -> Failure {
+    Failure::new(FailureKind::Refused, message)
+}
+
+fn no_note(path: &str) -> Failure {
+    Failure::new(FailureKind::NotFound, format!("there is no note `{path}`"))
+}
