@@ -11,6 +11,7 @@ use crate::{
     era::Era,
     launch::Launch,
     request::{self, Call, With},
+    setup::Setup,
 };
 
 /// A server under test.
@@ -28,6 +29,8 @@ pub struct Subject {
     pub era: Era,
     /// Its own state in the library, which the suite disregards.
     pub own: Own,
+    /// What it needs in a library before it starts.
+    pub setup: Setup,
     /// Whether it commits its changes. If the contract promises commits and this is false, the checks about commits fail, and
     /// the others judge by documents alone.
     pub commits: bool,
@@ -44,6 +47,7 @@ impl Subject {
             adapter: Adapter::Native,
             era: Era::Session,
             own: Own::default(),
+            setup: Setup::default(),
             commits: true,
         }
     }

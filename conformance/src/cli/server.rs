@@ -7,13 +7,14 @@ use tabellion_runtime::ContractSpec;
 use super::Trouble;
 use crate::{
     Own,
-    adapter::{Adapter, Mapping, offer},
+    adapter::{self, Adapter, Mapping, offer},
     contracts::{self, CONTRACTS},
     era::Era,
     http::Url,
     judgement::Stop,
     launch::{ExternalServer, Launch, Reach},
     probe::{self, Identity, ServerInfo},
+    setup::Setup,
     subject::Subject,
 };
 
@@ -74,7 +75,7 @@ impl Server {
         let variables = theirs.map(|server| server.environment.clone());
         let launch = Launch {
             environment: [variables.unwrap_or_default(), self.env.clone()].concat(),
-            directory: self.dir.clone(),
+            directory: self.directory(theirs),
             verbose: self.verbose,
             patience: Duration::from_secs(self.patience),
             reach: self.reach()?,
@@ -96,6 +97,7 @@ impl Server {
         check_placeholders(&launch, contract)?;
         let globs = theirs.map_or(&[][..], |server| server.own.globs());
         let own = Own::parse(globs.iter().chain(&self.own)).map_err(|why| format!("--own: {why}"))?;
+        let setup = theirs.map_or_else(Setup::default, |server| server.setup.clone());
         let named = theirs.map_or(program, |server| server.name.clone());
         Ok(Subject {
             name: self.name.clone().unwrap_or(named),
@@ -104,8 +106,15 @@ impl Server {
             adapter: mapping.map_or(Adapter::Native, Adapter::Mapped),
             era: Era::Session,
             own,
+            setup,
             commits: true,
         })
+    }
+
+    /// Returns the working directory.
+    fn directory(&self, adapted: Option<&adapter::Server>) -> Option<PathBuf> {
+        let theirs = adapted.and_then(|server| server.directory.as_ref());
+        self.dir.clone().or_else(|| theirs.map(PathBuf::from))
     }
 
     /// Returns the transport.
