@@ -60,7 +60,7 @@ impl Setup {
         command.envs(environment.iter().map(|(name, value)| (name, filled(value))));
         run_within(&mut command, patience).map_err(|why| {
             format!(
-                "the adapter's `prepare` failed: `{}` {why}",
+                "the library could not be prepared: `{}` {why}",
                 self.command.join(" ")
             )
         })
@@ -89,8 +89,8 @@ pub(crate) fn run_within(command: &mut Command, patience: Duration) -> Result<()
     let (status, output) = run().map_err(|error| format!("can't be run: {error}"))?;
     let how = match status {
         Some(status) if status.success() => return Ok(()),
-        Some(status) => format!("ended ({status})"),
-        None => format!("was still running after {} s", patience.as_secs()),
+        Some(status) => format!("failed ({status})"),
+        None => format!("failed (still running after {} s)", patience.as_secs()),
     };
     let output = String::from_utf8_lossy(&output);
     let last: Vec<_> = output.lines().rev().take(MAX_LINES).collect();
@@ -140,8 +140,8 @@ mod tests {
         assert_eq!(fs::read_to_string(dir.path().join("made")).unwrap(), "{}");
         assert!(dir.path().join(".obsidian/deep").is_dir());
         for (command, why) in [
-            ("echo no vault; exit 3", "ended (exit status: 3)\n    no vault"),
-            ("sleep 9", "was still running after 0 s"),
+            ("echo no vault; exit 3", "failed (exit status: 3)\n    no vault"),
+            ("sleep 9", "failed (still running after 0 s)"),
         ] {
             let error = run(command).unwrap_err();
             assert!(error.contains(why), "{error}");

@@ -16,6 +16,7 @@ use crate::{
     probe::{self, Identity, ServerInfo},
     setup::Setup,
     subject::Subject,
+    target::ANSWER_TIMEOUT,
 };
 
 /// The server under test, and how to start it.
@@ -41,6 +42,9 @@ pub(super) struct Server {
     /// adapter
     #[arg(long, value_name = "GLOB")]
     own: Vec<String>,
+    /// A shell command that runs in each library before the server starts, such as `mkdir .obsidian`; by default the adapter's
+    #[arg(long, value_name = "COMMAND")]
+    prepare: Option<String>,
     /// Test over Streamable HTTP at this URL. In the URL, the command and `--env`, `{port}` is replaced by a free port; without
     /// a command, the server must already run
     #[arg(long, value_name = "URL")]
@@ -51,9 +55,9 @@ pub(super) struct Server {
     /// A shell command that restarts that server on the folder (`$TABELLION_LIBRARY`); runs before each case
     #[arg(long, value_name = "COMMAND", requires = "library")]
     reset: Option<String>,
-    /// How long to wait for an answer, including the first
-    #[arg(long, value_name = "SECONDS", default_value_t = crate::target::ANSWER_TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..))]
-    patience: u64,
+    /// How long to wait for an answer, including the first; by default 60, in the smoke profile 10
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) patience: Option<u64>,
     /// Show the server's standard error
     #[arg(long, short)]
     verbose: bool,
@@ -77,7 +81,7 @@ impl Server {
             environment: [variables.unwrap_or_default(), self.env.clone()].concat(),
             directory: self.directory(theirs),
             verbose: self.verbose,
-            patience: Duration::from_secs(self.patience),
+            patience: self.patience.map_or(ANSWER_TIMEOUT, Duration::from_secs),
             reach: self.reach()?,
             ..Launch::of(command)
         };
@@ -97,7 +101,10 @@ impl Server {
         check_placeholders(&launch, contract)?;
         let globs = theirs.map_or(&[][..], |server| server.own.globs());
         let own = Own::parse(globs.iter().chain(&self.own)).map_err(|why| format!("--own: {why}"))?;
-        let setup = theirs.map_or_else(Setup::default, |server| server.setup.clone());
+        let mut setup = theirs.map_or_else(Setup::default, |server| server.setup.clone());
+        if let Some(prepare) = &self.prepare {
+            setup.command = ["sh", "-c", prepare].map(str::to_owned).to_vec();
+        }
         let named = theirs.map_or(program, |server| server.name.clone());
         Ok(Subject {
             name: self.name.clone().unwrap_or(named),
@@ -251,6 +258,9 @@ impl Server {
         }
         if let Some(dir) = &self.dir {
             options.push(format!("--dir {}", quoted(&dir.to_string_lossy())));
+        }
+        if let Some(prepare) = &self.prepare {
+            options.push(format!("--prepare {}", quoted(prepare)));
         }
         for glob in &self.own {
             options.push(format!("--own {}", quoted(glob)));
