@@ -142,7 +142,7 @@ impl Setup {
     /// Creates the file, link or folder in the scene's library.
     ///
     /// # Errors
-    /// [`Stop::NotTestable`] if the file system does not support it.
+    /// [`Stop::NotShown`] if the file system does not support it.
     pub fn put(&self, scene: &Scene<'_>) -> Result<(), Stop> {
         let place = |at: &str| {
             let path = scene.path(at);

@@ -14,10 +14,23 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
+    /// Some cases of the most telling checks, for a first verdict in a minute.
+    Smoke,
     /// Some cases of each check, for every change.
     Quick,
     /// All cases.
     Full,
+}
+
+impl Profile {
+    /// Returns the profile's name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Smoke => "smoke",
+            Self::Quick => "quick",
+            Self::Full => "full",
+        }
+    }
 }
 
 /// Whether a server must pass.
@@ -123,7 +136,7 @@ impl<'a> Bench<'a> {
     /// Returns the value for the current profile.
     pub fn pick<T>(&self, quick: T, full: T) -> T {
         match self.profile {
-            Profile::Quick => quick,
+            Profile::Smoke | Profile::Quick => quick,
             Profile::Full => full,
         }
     }

@@ -1,6 +1,6 @@
 //! A client of the server under test: calls the contract's tools in either era, through the adapter.
 
-use std::path::PathBuf;
+use std::{collections::VecDeque, path::PathBuf};
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::ToolSpec;
@@ -26,6 +26,8 @@ pub struct Client<'a> {
     subject: &'a Subject,
     root: PathBuf,
     person: Person,
+    /// Responses that arrived while another one was awaited.
+    early: VecDeque<Value>,
     /// Parameters of each question that the server asked the person.
     pub questions: Vec<Value>,
     /// The raw connection, for messages that a well-behaved client would not send.
@@ -56,6 +58,7 @@ impl<'a> Client<'a> {
             subject,
             root,
             person,
+            early: VecDeque::new(),
             questions: Vec::new(),
             target,
         };
@@ -98,7 +101,20 @@ impl<'a> Client<'a> {
                 self.target.send(response.to_string())?;
             } else if message["id"] == id {
                 return Ok(message);
+            } else if !message["id"].is_null() && message.get("method").is_none() {
+                self.early.push_back(message);
             }
+        }
+    }
+
+    /// Returns the next message of the server: a response to [`post`](Self::post).
+    ///
+    /// # Errors
+    /// If none arrives.
+    pub fn receive(&mut self) -> Result<Value, WireError> {
+        match self.early.pop_front() {
+            Some(message) => Ok(message),
+            None => self.target.receive(),
         }
     }
 
@@ -134,11 +150,11 @@ impl<'a> Client<'a> {
         arguments: &Value,
         meta: Map<String, Value>,
     ) -> Result<Value, Stop> {
-        let mut params = self.params(tool, arguments, meta)?;
+        let mut params = self.params_after(tool, arguments, meta)?;
         for _ in 0..MAX_QUESTIONS {
             let message = self.ask("tools/call", params.clone())?;
             let Some(pending) = Pending::of(&message).filter(|_| self.person != Person::Absent) else {
-                return Ok(message);
+                return self.finish(tool, arguments, message);
             };
             let questions = pending.questions.values();
             self.questions
@@ -150,12 +166,23 @@ impl<'a> Client<'a> {
         )))
     }
 
-    /// Sends the call of a tool without waiting for the response; returns the request's id.
+    /// Completes the response message of a [`post`](Self::post), with further calls if the adapter needs them.
+    ///
+    /// # Errors
+    /// If a response does not arrive, or the pages of the answer do not end.
+    pub fn finish(&mut self, tool: &ToolSpec, arguments: &Value, message: Value) -> Result<Value, Stop> {
+        let (subject, root) = (self.subject, self.root.clone());
+        let ask = |params| Ok(self.request("tools/call", params)?);
+        subject.adapter.finish(tool, arguments, &root, message, ask)
+    }
+
+    /// Sends the call of a tool without waiting for the response, which [`receive`](Self::receive) returns; returns the
+    /// request's id.
     ///
     /// # Errors
     /// As [`call`](Self::call).
     pub fn post(&mut self, tool: &ToolSpec, arguments: &Value) -> Result<i64, Stop> {
-        let params = self.params(tool, arguments, Map::new())?;
+        let params = self.params_after(tool, arguments, Map::new())?;
         Ok(self.target.post("tools/call", params)?)
     }
 
@@ -197,10 +224,23 @@ impl<'a> Client<'a> {
         self.target.close().map(drop)
     }
 
+    /// As [`params`](Self::params), after the call that the adapter makes first.
+    fn params_after(
+        &mut self,
+        tool: &ToolSpec,
+        arguments: &Value,
+        meta: Map<String, Value>,
+    ) -> Result<Value, Stop> {
+        let (subject, root) = (self.subject, self.root.clone());
+        let ask = |params| Ok(self.request("tools/call", params)?);
+        let params = subject.adapter.call_after(tool, arguments, &root, ask)?;
+        Ok(self.with_meta(params, meta))
+    }
+
     /// Returns the parameters of a call, with the `_meta` that the era requires.
     ///
     /// # Errors
-    /// If the server lacks the tool.
+    /// If the server lacks the tool, or the adapter makes another call first.
     pub fn params(
         &self,
         tool: &ToolSpec,
@@ -208,12 +248,15 @@ impl<'a> Client<'a> {
         meta: Map<String, Value>,
     ) -> Result<Value, Stop> {
         let called = self.subject.adapter.call(tool, arguments, &self.root);
-        let mut params = called.map_err(Stop::NotApplicable)?;
+        Ok(self.with_meta(called.map_err(Stop::NotApplicable)?, meta))
+    }
+
+    fn with_meta(&self, mut params: Value, meta: Map<String, Value>) -> Value {
         if !meta.is_empty() {
             params["_meta"] = meta.into();
         }
         prepare(self.subject.era, &mut params, &self.person.capabilities());
-        Ok(params)
+        params
     }
 }
 

@@ -2,16 +2,14 @@
 
 use std::{
     borrow::Cow,
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
-    process::{Command, ExitStatus, Stdio},
+    process::{Command, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use crate::{
@@ -20,6 +18,7 @@ use crate::{
     http::Url,
     judgement::{Stop, not_shown},
     layout::{AROUND, DOCUMENT},
+    setup::run_within,
     stepper::{Counting, Stepper},
     target::free_port,
 };
@@ -267,44 +266,11 @@ impl ExternalServer {
     /// # Errors
     /// If the command fails; the message contains its output.
     pub(crate) fn reset(&self, patience: Duration) -> Result<(), Stop> {
-        let output = tempfile::NamedTempFile::new()?;
-        let status = self.run_reset(output.as_file(), patience)?;
-        if status.is_some_and(|status| status.success()) {
-            return Ok(());
-        }
-        let how = match status {
-            Some(status) => status.to_string(),
-            None => format!("still running after {} s", patience.as_secs()),
-        };
-        let output = fs::read(output.path())?;
-        let output = String::from_utf8_lossy(&output);
-        let last: Vec<_> = output.lines().rev().take(8).collect();
-        let shown: String = last.iter().rev().map(|line| format!("\n    {line}")).collect();
-        Err(Stop::Harness(format!("`{}` failed ({how}){shown}", self.reset)))
-    }
-
-    /// Runs the reset command with its output in a file, because a server that the command leaves behind could hold a
-    /// pipe open.
-    fn run_reset(&self, output: &File, patience: Duration) -> io::Result<Option<ExitStatus>> {
-        let mut shell = Command::new("sh")
+        let mut shell = Command::new("sh");
+        shell
             .args(["-c", &self.reset])
-            .env("TABELLION_LIBRARY", &self.library)
-            .stdin(Stdio::null())
-            .stdout(output.try_clone()?)
-            .stderr(output.try_clone()?)
-            .spawn()?;
-        let since = Instant::now();
-        loop {
-            match shell.try_wait()? {
-                None if since.elapsed() <= patience => thread::sleep(Duration::from_millis(2)),
-                None => {
-                    shell.kill()?;
-                    shell.wait()?;
-                    return Ok(None);
-                }
-                status => return Ok(status),
-            }
-        }
+            .env("TABELLION_LIBRARY", &self.library);
+        run_within(&mut shell, patience).map_err(|why| Stop::Harness(format!("`{}` {why}", self.reset)))
     }
 }
 

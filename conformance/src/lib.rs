@@ -10,7 +10,7 @@
 //! | [`subject`], [`launch`], [`adapter`] | the server: how it is started and reached, and how its tools map to the contract's |
 //! | [`target`], [`http`], [`talk`], [`official`] | the wire: raw messages in lines or over HTTP, arbitrary conversations, MCP's official schemas |
 //! | [`client`], [`person`], [`reply`] | calls of the contract's tools in either era, and the person who approves them |
-//! | [`scene`], [`ledger`], [`own`] | the disk: a temporary library and its surroundings, and its content, read from its files and git, without the server's own state |
+//! | [`scene`], [`setup`], [`ledger`], [`own`] | the disk: a temporary library, what the server needs in it, its surroundings, and its content, read from its files and git, without the server's own state |
 //! | [`stepper`] | kills a program, or fails a system call, at a chosen point |
 //! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`], [`attacks`], [`traps`] | the checks, and the data of their cases |
 //! | [`judgement`], [`semantics`], [`markdown`], [`moment`], [`settled`] | what must hold: after a call, and when no call is in progress |
@@ -55,6 +55,7 @@ pub mod run;
 pub mod scene;
 pub mod semantics;
 pub mod settled;
+pub mod setup;
 pub mod stepper;
 pub mod subject;
 pub mod talk;

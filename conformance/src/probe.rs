@@ -23,8 +23,8 @@ use crate::{
 
 /// Timeout for the answer to `server/discover` after the answer to the `initialize` that was sent with it.
 const DISCOVER_TIMEOUT: Duration = Duration::from_secs(3);
-/// Number of lines of a server's output to show.
-const MAX_LINES: usize = 8;
+/// Number of lines of a server's output to show: as many from the beginning as from the end.
+const MAX_LINES: usize = 48;
 /// Length to which a shown line is cut, in characters.
 const MAX_WIDTH: usize = 160;
 
@@ -377,11 +377,13 @@ impl Server {
             }
             let _ = write!(text, "\n  on standard {name}:");
             let skipped = lines.len().saturating_sub(MAX_LINES);
-            if skipped > 0 {
-                let _ = write!(text, "\n    … {skipped} lines …");
-            }
-            for line in &lines[skipped..] {
-                let _ = write!(text, "\n    {}", visible::cut(line, MAX_WIDTH));
+            for (number, line) in lines.iter().enumerate() {
+                if skipped > 0 && number == MAX_LINES / 2 {
+                    let _ = write!(text, "\n    … {skipped} lines …");
+                }
+                if number < MAX_LINES / 2 || number >= MAX_LINES / 2 + skipped {
+                    let _ = write!(text, "\n    {}", visible::cut(line, MAX_WIDTH));
+                }
             }
         }
         text

@@ -87,6 +87,12 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
     };
     let subject = &probe::observed(&subject);
     for (era, check) in plan(subject, options) {
+        let is_over = options
+            .time_budget
+            .is_some_and(|budget| since.elapsed() >= budget);
+        if options.profile == Profile::Smoke && is_over {
+            break;
+        }
         let subject = Subject {
             era,
             ..subject.clone()
@@ -96,7 +102,11 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
             options,
             check,
             observer,
-            deadline: options.time_budget.map(|budget| since + budget),
+            // A smoke run ends between two checks, so that no check is half done.
+            deadline: options
+                .time_budget
+                .filter(|_| options.profile != Profile::Smoke)
+                .map(|budget| since + budget),
         }
         .run();
         observer.ends(&report);
@@ -113,7 +123,13 @@ pub fn plan(subject: &Subject, options: &Options) -> Vec<(Era, &'static Check)> 
     };
     let eras = options.eras.iter();
     let all = eras.flat_map(|era| selected(subject, options).map(|check| (*era, check)));
-    all.filter(is_asked_for).collect()
+    let mut all: Vec<_> = all.filter(is_asked_for).collect();
+    if options.profile == Profile::Smoke {
+        let rank = |check: &Check| checks::SMOKE.iter().position(|id| *id == check.id);
+        all.retain(|(_, check)| rank(check).is_some() || !options.only.is_empty());
+        all.sort_by_key(|(_, check)| rank(check).unwrap_or(usize::MAX));
+    }
+    all
 }
 
 /// Returns the checks that `options` select.
@@ -219,6 +235,10 @@ impl Runner<'_> {
                 return self.report(0, stopped, since.elapsed());
             }
         };
+        let cases = match profile {
+            Profile::Smoke => sample(cases),
+            _ => cases,
+        };
         self.observer.begins(self.check, self.subject.era, cases.len());
         let stopped = self.try_all(&cases);
         self.report(cases.len(), stopped, since.elapsed())
@@ -228,11 +248,7 @@ impl Runner<'_> {
     fn try_all(&self, cases: &[Case]) -> Vec<UnpassedCase> {
         let (next, failures) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let stopped = Mutex::new(Vec::new());
-        let most = if self.options.verdicts_alone {
-            1
-        } else {
-            MAX_FAILURES
-        };
+        let most = if self.is_brief() { 1 } else { MAX_FAILURES };
         let work = || {
             while failures.load(Ordering::Relaxed) < most {
                 let number = next.fetch_add(1, Ordering::Relaxed);
@@ -262,6 +278,11 @@ impl Runner<'_> {
         let mut stopped = stopped.into_inner().unwrap_or_else(PoisonError::into_inner);
         stopped.sort_by_key(|(number, ..)| *number);
         stopped
+    }
+
+    /// Returns true if one failing case is enough, as it is.
+    fn is_brief(&self) -> bool {
+        self.options.verdicts_alone || self.options.profile == Profile::Smoke
     }
 
     fn is_late(&self) -> bool {
@@ -302,7 +323,7 @@ impl Runner<'_> {
             .collect();
         // A failure that breaks the guarantees is the one to shrink and to show first.
         witnesses.sort_by_key(|witness| !witness.failure.breaks);
-        if let Some(first) = witnesses.first_mut().filter(|_| !self.options.verdicts_alone) {
+        if let Some(first) = witnesses.first_mut().filter(|_| !self.is_brief()) {
             self.make_smaller(first);
         }
         let known = self
@@ -346,6 +367,15 @@ impl Runner<'_> {
             return;
         }
     }
+}
+
+/// Returns the first, the middle and the last case: the kinds of cases of a check lie apart.
+fn sample(cases: Vec<Case>) -> Vec<Case> {
+    let last = cases.len().saturating_sub(1);
+    let wanted = [0, last / 2, last];
+    let cases = cases.into_iter().enumerate();
+    let cases = cases.filter(|(number, _)| wanted.contains(number));
+    cases.map(|(_, case)| case).collect()
 }
 
 /// A case that did not pass: number, case, reason, trace.

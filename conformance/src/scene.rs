@@ -19,7 +19,7 @@ use crate::{
     client::Client,
     era::Era,
     judgement::{Cause, Judgement, Stop, ensure, fail},
-    launch::{OperatorFolder, not_ours},
+    launch::{Launch, OperatorFolder, not_ours},
     layout::{AROUND, INNER_ROOT},
     ledger::{self, git},
     person::Person,
@@ -164,11 +164,29 @@ impl<'a> Scene<'a> {
             fs::write(outside.join("secret.md"), SECRET)?;
         }
         git(&scene.library(), &["init", "--quiet", "--initial-branch=main"])?;
+        scene.set_up(documents.iter().any(|(path, _)| path.starts_with(INNER_ROOT)))?;
         for (path, content) in documents {
             scene.put(path, content)?;
         }
+        let Launch {
+            environment,
+            patience,
+            ..
+        } = &subject.launch;
+        let run = subject.setup.run(&scene.library(), environment, *patience);
+        run.map_err(Stop::Harness)?;
         scene.commit_all("documents")?;
         Ok(scene)
+    }
+
+    /// Creates what the server needs in its root: the library, and in one check a folder of it.
+    fn set_up(&self, has_inner_root: bool) -> io::Result<()> {
+        let setup = &self.subject.setup;
+        setup.put(&self.library())?;
+        if has_inner_root {
+            setup.put(&self.path(INNER_ROOT))?;
+        }
+        Ok(())
     }
 
     /// Returns the path of the library.

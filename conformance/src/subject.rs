@@ -11,6 +11,7 @@ use crate::{
     era::Era,
     launch::Launch,
     request::{self, Call, With},
+    setup::Setup,
 };
 
 /// A server under test.
@@ -30,6 +31,8 @@ pub struct Subject {
     pub own: Own,
     /// What it creates in the library by starting alone. `pure/start-changes-nothing` reports it; the other checks disregard it.
     pub made_at_start: Own,
+    /// What it needs in a library before it starts.
+    pub setup: Setup,
     /// Whether it commits its changes. If the contract promises commits and this is false, the checks about commits fail, and
     /// the others judge by documents alone.
     pub commits: bool,
@@ -47,6 +50,7 @@ impl Subject {
             era: Era::Session,
             own: Own::default(),
             made_at_start: Own::default(),
+            setup: Setup::default(),
             commits: true,
         }
     }

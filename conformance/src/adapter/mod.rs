@@ -16,7 +16,7 @@ mod template;
 mod tests;
 mod values;
 
-use std::{path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc};
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
@@ -28,8 +28,15 @@ pub use parse::AdapterError;
 
 use crate::{
     Own,
+    judgement::{Stop, fail},
     reply::{Refusal, Reply, Success},
+    setup::Setup,
 };
+
+/// Number of pages after which an answer is taken for endless.
+const MAX_PAGES: usize = 1000;
+/// How often pages are read from the first one again, because the document has changed meanwhile.
+const MAX_READINGS: usize = 20;
 
 /// Translation of a contract's calls to a server's, and of the responses back.
 #[derive(Debug, Clone, Default)]
@@ -64,8 +71,12 @@ pub struct Server {
     pub command: Vec<String>,
     /// Variables added to the server's environment.
     pub environment: Vec<(String, String)>,
+    /// Working directory, if not the suite's own; with the same placeholder.
+    pub directory: Option<String>,
     /// Its own state in the library, which the suite disregards.
     pub own: Own,
+    /// What it needs in a library before it starts.
+    pub setup: Setup,
 }
 
 /// A tool of the contract, and the server's calls for it.
@@ -77,7 +88,12 @@ struct MappedTool {
     /// Effects that `plain` covers; all if absent.
     when: Option<Vec<EffectKind>>,
     effects: Vec<(EffectKind, Call)>,
+    /// Call for a document that does not exist.
+    new: Option<Call>,
+    /// Call for a document that exists.
+    existing: Option<Call>,
     response: response::Mapping,
+    paging: Option<response::Paging>,
 }
 
 /// A call of a server's tool.
@@ -85,6 +101,14 @@ struct MappedTool {
 struct Call {
     name: String,
     arguments: template::Template,
+    before: Option<Box<Before>>,
+}
+
+/// A call that must precede another one, and the values that it gives.
+#[derive(Debug)]
+struct Before {
+    call: Call,
+    take: Vec<(String, response::Source)>,
 }
 
 impl Adapter {
@@ -102,7 +126,7 @@ impl Adapter {
             Self::Native => true,
             Self::Mapped(mapping) => mapping
                 .tool(tool)
-                .is_some_and(|mapped| effect.is_none_or(|effect| mapped.call(Some(effect.kind)).is_some())),
+                .is_some_and(|mapped| effect.is_none_or(|effect| mapped.has(effect.kind))),
         }
     }
 
@@ -112,10 +136,13 @@ impl Adapter {
         match self {
             Self::Native => false,
             Self::Mapped(mapping) => {
-                let call = mapping
-                    .tool(tool)
-                    .and_then(|mapped| mapped.call(Some(effect.kind)));
-                call.is_some_and(|call| call.arguments.holes().contains(&&template::Hole::Content))
+                let mapped = mapping.tool(tool);
+                let calls = [true, false].map(|exists| mapped?.call(Some(effect.kind), || exists).ok());
+                let mut holes = calls
+                    .into_iter()
+                    .flatten()
+                    .flat_map(|call| call.arguments.holes());
+                holes.any(|hole| *hole == template::Hole::Content)
             }
         }
     }
@@ -123,11 +150,55 @@ impl Adapter {
     /// Returns the parameters of `tools/call` for this call; the library is at `root`.
     ///
     /// # Errors
-    /// If the server has no such tool, or the call cannot be derived from the disk.
+    /// If the server has no such tool, the call cannot be derived from the disk, or another call must precede it.
     pub fn call(&self, tool: &ToolSpec, arguments: &Value, root: &Path) -> Result<Value, String> {
+        let alone =
+            |_| Err("the adapter needs an answer of the server first, for which this check has no time");
+        let called = self.call_after(tool, arguments, root, |params| {
+            alone(params).map_err(not_applicable)
+        });
+        called.map_err(|stop| match stop {
+            Stop::NotApplicable(why) => why,
+            stop => stop.to_string(),
+        })
+    }
+
+    /// As [`call`](Self::call), but `ask` sends the call that must precede it, if there is one, and returns the response
+    /// message.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call), as "not applicable", and those of `ask`.
+    pub fn call_after(
+        &self,
+        tool: &ToolSpec,
+        arguments: &Value,
+        root: &Path,
+        ask: impl FnOnce(Value) -> Result<Value, Stop>,
+    ) -> Result<Value, Stop> {
         match self {
             Self::Native => Ok(json!({ "name": tool.name, "arguments": arguments })),
-            Self::Mapped(mapping) => mapping.params(tool, arguments, root),
+            Self::Mapped(mapping) => mapping.params(tool, arguments, root, ask),
+        }
+    }
+
+    /// Completes the response message of a call: adds what its translation needs, and gets the further pages by `ask`.
+    ///
+    /// # Errors
+    /// If the pages do not end, or differ again and again; those of `ask`.
+    pub fn finish(
+        &self,
+        tool: &ToolSpec,
+        arguments: &Value,
+        root: &Path,
+        message: Value,
+        ask: impl FnMut(Value) -> Result<Value, Stop>,
+    ) -> Result<Value, Stop> {
+        match self {
+            Self::Native => Ok(message),
+            Self::Mapped(mapping) => match mapping.tool(tool) {
+                Some(mapped) => mapping.finish(mapped, arguments, root, message, ask),
+                None => Ok(message),
+            },
         }
     }
 
@@ -136,7 +207,7 @@ impl Adapter {
         match self {
             Self::Native => native(message),
             Self::Mapped(mapping) => match mapping.tool(tool) {
-                Some(mapped) => mapped.response.reply(message),
+                Some(mapped) => mapped.response.paged_reply(mapped.paging.as_ref(), message),
                 None => native(message),
             },
         }
@@ -169,34 +240,160 @@ impl Mapping {
         self.tools.iter().find(|mapped| mapped.tool.name == tool.name)
     }
 
-    fn params(&self, tool: &ToolSpec, arguments: &Value, root: &Path) -> Result<Value, String> {
+    fn params(
+        &self,
+        tool: &ToolSpec,
+        arguments: &Value,
+        root: &Path,
+        ask: impl FnOnce(Value) -> Result<Value, Stop>,
+    ) -> Result<Value, Stop> {
         let not_mapped = || format!("the adapter does not map `{}`", tool.name);
-        let mapped = self.tool(tool).ok_or_else(not_mapped)?;
+        let mapped = self.tool(tool).ok_or_else(|| not_applicable(not_mapped()))?;
+        let (values, call) = self.values(mapped, arguments, root);
+        let call = call.map_err(|of| not_applicable(not_mapped() + &of))?;
+        let mut taken = Map::new();
+        if let Some(before) = &call.before {
+            let mut message = ask(before.call.params(&values)?)?;
+            for (name, source) in &before.take {
+                source.note(&mut message, &values);
+                // A refusal gives no values: the document may not exist yet.
+                if mapped.response.refusal(&message).is_none() {
+                    taken.extend(source.value(&message).map(|value| (name.clone(), value)));
+                }
+            }
+        }
+        call.params(&values.with_taken(taken))
+    }
+
+    /// Returns the values of a request, and the call for it, or why there is none.
+    fn values<'a>(
+        &self,
+        mapped: &'a MappedTool,
+        arguments: &'a Value,
+        root: &'a Path,
+    ) -> (values::Values<'a>, Result<&'a Call, String>) {
         let doing = doing(self.contract, mapped.tool);
-        let effect = doing.effect(arguments).map(|effect| effect.kind);
-        let call = mapped.call(effect).ok_or_else(|| {
-            let of = effect.map_or_else(String::new, |kind| format!(" with the effect `{kind}`"));
-            not_mapped() + &of
-        })?;
         let values = values::Values::new(doing, arguments, root);
-        let arguments = call.arguments.fill(&values)?.unwrap_or_else(|| json!({}));
-        Ok(json!({ "name": call.name, "arguments": arguments }))
+        let effect = doing.effect(arguments).map(|effect| effect.kind);
+        let exists = || fs::symlink_metadata(values.document()).is_ok();
+        let call = mapped.call(effect, exists);
+        (values, call)
+    }
+
+    fn finish(
+        &self,
+        mapped: &MappedTool,
+        arguments: &Value,
+        root: &Path,
+        first: Value,
+        mut ask: impl FnMut(Value) -> Result<Value, Stop>,
+    ) -> Result<Value, Stop> {
+        let (mut values, call) = self.values(mapped, arguments, root);
+        let mut message = first;
+        mapped.response.note(&mut message, &values);
+        let (Some(paging), Ok(call)) = (&mapped.paging, call) else {
+            return Ok(message);
+        };
+        let (mut pages, mut readings) = (1, 1);
+        let same = |message: &Value| paging.same.as_ref().and_then(|same| same.value(message));
+        let mut of = same(&message);
+        while mapped.response.refusal(&message).is_none()
+            && let Some(next) = mapped.response.next(paging, &message)
+        {
+            values = values.with_next(next);
+            let mut page = ask(call.params(&values)?)?;
+            mapped.response.note(&mut page, &values);
+            let is_other = mapped.response.refusal(&page).is_some() || same(&page) != of;
+            if is_other {
+                // The document has changed between two pages.
+                values = self.values(mapped, arguments, root).0;
+                message = ask(call.params(&values)?)?;
+                mapped.response.note(&mut message, &values);
+                of = same(&message);
+                (pages, readings) = (1, readings + 1);
+            } else {
+                response::note_page(&mut page, message);
+                message = page;
+                pages += 1;
+            }
+            if pages > MAX_PAGES || readings > MAX_READINGS {
+                let why = if pages > MAX_PAGES {
+                    "does not end"
+                } else {
+                    "can't be read to its end"
+                };
+                return Err(fail(format!(
+                    "the answer of `{}` {why}: {pages} pages, {readings} readings",
+                    call.name
+                )));
+            }
+        }
+        Ok(message)
+    }
+}
+
+fn not_applicable(why: impl Into<String>) -> Stop {
+    Stop::NotApplicable(why.into())
+}
+
+impl Call {
+    /// Returns the parameters of `tools/call`.
+    fn params(&self, values: &values::Values<'_>) -> Result<Value, Stop> {
+        let filled = self.arguments.fill(values).map_err(not_applicable)?;
+        Ok(json!({ "name": self.name, "arguments": filled.unwrap_or_else(|| json!({})) }))
+    }
+
+    /// Returns the names of the server's tools.
+    fn names(&self) -> Vec<String> {
+        let before = self.before.as_ref().map(|before| before.call.name.clone());
+        [self.name.clone()].into_iter().chain(before).collect()
     }
 }
 
 impl MappedTool {
     fn names(&self) -> impl Iterator<Item = String> + '_ {
         let effects = self.effects.iter().map(|(_, call)| call);
-        self.plain.iter().chain(effects).map(|call| call.name.clone())
+        let by_state = self.new.iter().chain(&self.existing);
+        self.plain
+            .iter()
+            .chain(effects)
+            .chain(by_state)
+            .flat_map(Call::names)
     }
 
-    fn call(&self, effect: Option<EffectKind>) -> Option<&Call> {
+    /// Returns true if there is a call for this effect, on a new document or on one that exists.
+    fn has(&self, effect: EffectKind) -> bool {
+        [true, false]
+            .into_iter()
+            .any(|exists| self.call(Some(effect), || exists).is_ok())
+    }
+
+    /// Returns the call for this effect on a document that `exists` or not.
+    ///
+    /// # Errors
+    /// What the adapter does not map: the end of a sentence.
+    fn call(&self, effect: Option<EffectKind>, exists: impl FnOnce() -> bool) -> Result<&Call, String> {
         let own = self.effects.iter().find(|(kind, _)| Some(*kind) == effect);
+        if let Some((_, call)) = own {
+            return Ok(call);
+        }
         let is_for = |when: &Vec<EffectKind>| effect.is_some_and(|kind| when.contains(&kind));
-        own.map(|(_, call)| call).or_else(|| {
+        let of = effect.map_or_else(String::new, |kind| format!(" with the effect `{kind}`"));
+        let plain = || {
             let all = self.when.as_ref().is_none_or(is_for);
             self.plain.as_ref().filter(|_| all)
-        })
+        };
+        if self.new.is_none() && self.existing.is_none() {
+            return plain().ok_or(of);
+        }
+        let (state, call) = if exists() {
+            ("exists", &self.existing)
+        } else {
+            ("does not exist", &self.new)
+        };
+        call.as_ref()
+            .or_else(plain)
+            .ok_or_else(|| format!("{of} for a document that {state}"))
     }
 }
 

@@ -11,14 +11,34 @@ use toml::{
 };
 
 use super::{
-    Call, MappedTool, Mapping, Server, doing,
-    response::{self, From, Source},
+    Before, Call, MappedTool, Mapping, Server, doing,
+    response::{self, From, Paging, Pointer, Source},
     schema,
-    template::{Hole, Template},
+    template::{Hole, Part, Template},
 };
-use crate::{Own, contracts};
+use crate::{
+    Own, contracts,
+    setup::{self, Setup},
+};
 
-/// An error in an adapter's file.
+/// What `template` writes where it knows no value.
+pub(super) const FILL_IN: &str = "FILL IN";
+
+const SERVER_KEYS: &[&str] = &[
+    "name",
+    "version",
+    "package",
+    "contract",
+    "command",
+    "environment",
+    "directory",
+    "own",
+    "folders",
+    "files",
+    "prepare",
+];
+
+/// An error in an adapter's file, or what the file still lacks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct AdapterError {
@@ -52,9 +72,27 @@ pub(super) fn parse(text: &str) -> Result<Mapping, AdapterError> {
 
 fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
     let file = Table::of(file.span(), file.get_ref());
+    file.only(&["server", "tools"])?;
     let (server, contract) = server(&file.table("server")?)?;
-    let tools = file.table("tools")?;
-    let tools = tools.members().map(|(name, at, item)| {
+    unfinished(&file, "")?;
+    let tools = file.find("tools").map(table).transpose()?;
+    let mut tools = tools.iter().flat_map(Table::members).peekable();
+    if tools.peek().is_none() {
+        let tables: Vec<_> = contract
+            .tools
+            .iter()
+            .map(|tool| format!("`[tools.{}]`", tool.name))
+            .collect();
+        let message = format!(
+            "no tool is mapped yet: fill in one of the tables {}",
+            tables.join(", ")
+        );
+        return Err(wrong_at(
+            file.find("tools").map_or(file.at.clone(), Spanned::span),
+            message,
+        ));
+    }
+    let tools = tools.map(|(name, at, item)| {
         let known = contract.tool(name).ok_or_else(|| {
             let known: Vec<_> = contract.tools.iter().map(|tool| tool.name).collect();
             let message = format!("{} has no tool `{name}`, but {}", contract.id, known.join(", "));
@@ -63,7 +101,6 @@ fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
         tool(contract, known, &table(item)?)
     });
     let tools = tools.collect::<Result<_, _>>()?;
-    file.only(&["server", "tools"])?;
     Ok(Mapping {
         server,
         contract,
@@ -71,32 +108,39 @@ fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
     })
 }
 
+/// Fails at the first text that still says to fill it in.
+fn unfinished(table: &Table<'_>, within: &str) -> Result<(), Problem> {
+    table.members().try_for_each(|(name, at, item)| {
+        let field = format!("{within}{name}");
+        if name.starts_with(FILL_IN) {
+            return Err(to_fill_in(at, &field));
+        }
+        unfinished_item(item, &field)
+    })
+}
+
+fn unfinished_item(item: &Item<'_>, field: &str) -> Result<(), Problem> {
+    match item.get_ref() {
+        DeValue::String(text) if text.contains(FILL_IN) => Err(to_fill_in(item.span(), field)),
+        DeValue::Table(_) => unfinished(&table(item)?, &format!("{field}.")),
+        DeValue::Array(items) => items.iter().try_for_each(|item| unfinished_item(item, field)),
+        _ => Ok(()),
+    }
+}
+
+fn to_fill_in(at: Range<usize>, field: &str) -> Problem {
+    wrong_at(at, format!("the adapter is unfinished: fill in `{field}`"))
+}
+
 fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Problem> {
-    table.only(&[
-        "name",
-        "version",
-        "package",
-        "contract",
-        "command",
-        "environment",
-        "own",
-    ])?;
+    table.only(SERVER_KEYS)?;
     let id = table.get("contract")?;
     let contract = contracts::find(text(id)?).map_err(|message| wrong(id, message))?;
     let command = match table.find("command") {
         Some(item) => texts(item)?,
         None => Vec::new(),
     };
-    let environment = match table.find("environment") {
-        Some(item) => {
-            let variables = self::table(item)?;
-            let variables = variables.members();
-            variables
-                .map(|(name, _, item)| Ok((name.to_owned(), text(item)?.to_owned())))
-                .collect::<Result<_, _>>()?
-        }
-        None => Vec::new(),
-    };
+    let environment = pairs(table.find("environment"))?;
     let own = match table.find("own") {
         Some(item) => Own::parse(texts(item)?).map_err(|message| wrong(item, message))?,
         None => Own::default(),
@@ -113,24 +157,71 @@ fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Problem>
         package: optional("package")?,
         command,
         environment,
+        directory: optional("directory")?,
         own,
+        setup: setup(table)?,
     };
     Ok((server, contract))
+}
+
+/// Parses what the server needs in a library.
+fn setup(table: &Table<'_>) -> Result<Setup, Problem> {
+    let list_of = |name| table.find(name).map_or(Ok(Vec::new()), texts);
+    let setup = Setup {
+        folders: list_of("folders")?,
+        files: pairs(table.find("files"))?,
+        command: list_of("prepare")?,
+    };
+    let folders = setup.folders.iter().map(|path| ("folders", path));
+    let mut paths = folders.chain(setup.files.iter().map(|(path, _)| ("files", path)));
+    match paths.find(|(_, path)| !setup::is_inside(path)) {
+        None => Ok(setup),
+        Some((key, path)) => {
+            let message =
+                format!("`{path}` is not a path in the library; an example is `.obsidian/app.json`");
+            Err(wrong(table.get(key)?, message))
+        }
+    }
+}
+
+/// Parses a table of texts.
+fn pairs(item: Option<&Item<'_>>) -> Result<Vec<(String, String)>, Problem> {
+    let Some(item) = item else {
+        return Ok(Vec::new());
+    };
+    let members = table(item)?;
+    let members = members.members();
+    members
+        .map(|(name, _, item)| Ok((name.to_owned(), text(item)?.to_owned())))
+        .collect()
 }
 
 fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> Result<MappedTool, Problem> {
     let declared = doing(contract, tool).effects;
     let kinds: Vec<_> = declared.iter().map(|effect| effect.kind).collect();
     let names: Vec<_> = kinds.iter().map(|kind| kind.to_string()).collect();
-    let mut keys = vec!["name", "arguments", "when", "response", "refused"];
+    let mut keys = vec![
+        "name",
+        "arguments",
+        "before",
+        "when",
+        "response",
+        "refused",
+        "next",
+        "same",
+    ];
     keys.extend(names.iter().map(String::as_str));
+    if tool.path.is_some() {
+        keys.extend(["new", "existing"]);
+    }
     table.only(&keys)?;
     let kind_of = |name: &str| kinds.iter().copied().find(|kind| kind.to_string() == name);
     let edits = !kinds.is_empty() && kinds != [EffectKind::Read] && kinds != [EffectKind::Delete];
     let plain = match table.find("name") {
         Some(_) => Some(call(tool, edits, table)?),
         None => {
-            let stray = table.find("arguments").or(table.find("when"));
+            let stray = ["arguments", "when", "before"];
+            let stray = stray.into_iter().find_map(|name| table.find(name));
             if let Some(stray) = stray {
                 return Err(wrong(
                     stray,
@@ -147,15 +238,20 @@ fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> 
         };
         list(item)?.into_iter().map(each).collect::<Result<Vec<_>, _>>()
     });
+    let own = |item| {
+        let own = self::table(item)?;
+        own.only(&["name", "arguments", "before"])?;
+        call(tool, edits, &own)
+    };
     let mut effects = Vec::new();
     for (name, _, item) in table.members() {
         if let Some(kind) = kind_of(name) {
-            let own = self::table(item)?;
-            own.only(&["name", "arguments"])?;
-            effects.push((kind, call(tool, edits, &own)?));
+            effects.push((kind, own(item)?));
         }
     }
-    if plain.is_none() && effects.is_empty() {
+    let by_state = |name| table.find(name).map(own).transpose();
+    let (new, existing) = (by_state("new")?, by_state("existing")?);
+    if plain.is_none() && effects.is_empty() && new.is_none() && existing.is_none() {
         return Err(wrong_at(
             table.at.clone(),
             format!("`{}` lacks `name`: the name of the server's tool", tool.name),
@@ -166,7 +262,10 @@ fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> 
         plain,
         when: when.transpose()?,
         effects,
+        new,
+        existing,
         response: response(tool, table)?,
+        paging: paging(tool, table)?,
     })
 }
 
@@ -179,32 +278,78 @@ fn no_effect(tool: &ToolSpec, name: &str, known: &[String]) -> String {
     format!("`{}` has no effect `{name}`; it has {known}", tool.name)
 }
 
+/// Parses how to get the rest of an answer.
+fn paging(tool: &'static ToolSpec, table: &Table<'_>) -> Result<Option<Paging>, Problem> {
+    let source_of = |name| table.find(name).map(|item| source(tool, None, item)).transpose();
+    let (next, same) = (source_of("next")?, source_of("same")?);
+    let Some(next) = next else {
+        return match table.find("same") {
+            Some(item) => Err(wrong(item, "`same` is for pages; `next` is missing".to_owned())),
+            None => Ok(None),
+        };
+    };
+    let mut effects = tool.effects.iter();
+    let read = effects.find(|effect| effect.kind == EffectKind::Read);
+    Ok(Some(Paging {
+        next,
+        same,
+        content: read.and_then(|effect| effect.content),
+    }))
+}
+
 fn call(tool: &'static ToolSpec, edits: bool, table: &Table<'_>) -> Result<Call, Problem> {
     let name = text(table.get("name")?)?.to_owned();
+    let before = table.find("before").map(|item| before(tool, item)).transpose()?;
+    let taken = before.iter().flat_map(|before| &before.take);
+    let taken: Vec<_> = taken.map(|(name, _)| name.clone()).collect();
     let arguments = match table.find("arguments") {
         Some(item) => {
             self::table(item)?;
-            template(tool, edits, item)?
+            template(tool, edits, &taken, item)?
         }
         None => Template::Object(Vec::new()),
     };
-    Ok(Call { name, arguments })
+    Ok(Call {
+        name,
+        arguments,
+        before: before.map(Box::new),
+    })
 }
 
-fn template(tool: &ToolSpec, edits: bool, item: &Item<'_>) -> Result<Template, Problem> {
+/// Parses the call that precedes a call, and what to take from its response.
+fn before(tool: &'static ToolSpec, item: &Item<'_>) -> Result<Before, Problem> {
+    let table = table(item)?;
+    table.only(&["name", "arguments", "take"])?;
+    let mut take = Vec::new();
+    for (name, at, item) in self::table(table.get("take")?)?.members() {
+        if name.contains(['{', '}']) || Template::of_text(&format!("{{{name}}}"), &[]).is_ok() {
+            let message = format!("`{{{name}}}` already means something else; choose another name");
+            return Err(wrong_at(at, message));
+        }
+        take.push((name.to_owned(), source(tool, None, item)?));
+    }
+    Ok(Before {
+        call: call(tool, false, &table)?,
+        take,
+    })
+}
+
+fn template(tool: &ToolSpec, edits: bool, taken: &[String], item: &Item<'_>) -> Result<Template, Problem> {
     Ok(match item.get_ref() {
         DeValue::String(text) => {
-            let template = Template::of_text(text).map_err(|message| wrong(item, message))?;
+            let template = Template::of_text(text, taken).map_err(|message| wrong(item, message))?;
             for hole in template.holes() {
                 let complaint = match hole {
                     Hole::Request(pointer) => schema::below(&tool.input.wire(), pointer)
                         .err()
                         .map(|complaint| format!("in the request of `{}`, {complaint}", tool.name)),
-                    Hole::Old | Hole::New | Hole::Content if !edits => Some(format!(
+                    hole if hole.is_of_edit() && !edits => Some(format!(
                         "`{}` does not edit a document, so {text} has no value",
                         tool.name
                     )),
-                    Hole::Absolute if tool.path.is_none() => Some(format!("`{}` has no path", tool.name)),
+                    hole if hole.is_of_document() && tool.path.is_none() => {
+                        Some(format!("`{}` has no path", tool.name))
+                    }
                     _ => None,
                 };
                 if let Some(complaint) = complaint {
@@ -214,13 +359,14 @@ fn template(tool: &ToolSpec, edits: bool, item: &Item<'_>) -> Result<Template, P
             template
         }
         DeValue::Array(items) => {
-            let items = items.iter().map(|item| template(tool, edits, item));
+            let items = items.iter().map(|item| template(tool, edits, taken, item));
             Template::List(items.collect::<Result<_, _>>()?)
         }
         DeValue::Table(_) => {
             let members = table(item)?;
             let members = members.members();
-            let members = members.map(|(name, _, item)| Ok((name.to_owned(), template(tool, edits, item)?)));
+            let members =
+                members.map(|(name, _, item)| Ok((name.to_owned(), template(tool, edits, taken, item)?)));
             Template::Object(members.collect::<Result<_, Problem>>()?)
         }
         _ => Template::Value(value(item)?),
@@ -238,7 +384,7 @@ fn response(tool: &ToolSpec, of: &Table<'_>) -> Result<response::Mapping, Proble
             })?;
             mapping
                 .members
-                .push((pointer.to_owned(), source(below.get("items"), item)?));
+                .push((pointer.to_owned(), source(tool, below.get("items"), item)?));
         }
     }
     mapping.refused = of.find("refused").map(pattern).transpose()?;
@@ -246,14 +392,14 @@ fn response(tool: &ToolSpec, of: &Table<'_>) -> Result<response::Mapping, Proble
 }
 
 /// Parses the source of a value of the response; `below` is the schema of its items if it is a list.
-fn source(below: Option<&Value>, item: &Item<'_>) -> Result<Source, Problem> {
+fn source(tool: &ToolSpec, below: Option<&Value>, item: &Item<'_>) -> Result<Source, Problem> {
     let table = table(item)?;
     table.only(&["at", "json", "text", "lines", "is", "each", "reversed"])?;
     let mut ways = Vec::new();
     for (key, _, item) in table.members() {
         ways.push(match key {
-            "at" => From::Result(pointer(item)?),
-            "json" => From::Json(pointer(item)?),
+            "at" => From::Result(pointer_with_holes(tool, item)?),
+            "json" => From::Json(pointer_with_holes(tool, item)?),
             "lines" => From::Lines(group(item)?),
             "is" => From::Is(value(item)?),
             "text" => match item.get_ref() {
@@ -292,6 +438,20 @@ fn pointer(item: &Item<'_>) -> Result<String, Problem> {
     }
     let message = format!("`{pointer}` is not a JSON pointer; an example is `/a/b`");
     Err(wrong(item, message))
+}
+
+/// Parses a pointer whose holes the request fills.
+fn pointer_with_holes(tool: &ToolSpec, item: &Item<'_>) -> Result<Pointer, Problem> {
+    let Template::Text(parts) = template(tool, false, &[], item)? else {
+        return pointer(item).map(Pointer::Plain);
+    };
+    match &parts[0] {
+        Part::Text(start) if schema::is_pointer(start) => Ok(Pointer::WithHoles {
+            text: text(item)?.to_owned(),
+            parts,
+        }),
+        _ => pointer(item).map(Pointer::Plain),
+    }
 }
 
 fn pattern(item: &Item<'_>) -> Result<Regex, Problem> {

@@ -1,10 +1,17 @@
 //! Translates a server's response to the contract's.
+//!
+//! A client notes in a message what the translation needs besides it: the pages before it, and the pointers whose holes the
+//! request fills.
 
 use regex::Regex;
 use serde_json::{Map, Value};
 use tabellion_runtime::pointer;
 
+use super::{template::Part, values::Values};
 use crate::reply::{self, Refusal, Reply, Success};
+
+/// Member of a message for the client's notes.
+const NOTES: &str = "tabellion/notes";
 
 /// Sources of the contract's response in a server's, and the pattern of refusals.
 #[derive(Debug, Default)]
@@ -28,9 +35,9 @@ pub(super) struct Source {
 #[derive(Debug)]
 pub(super) enum From {
     /// `at`: a pointer into the result.
-    Result(String),
+    Result(Pointer),
     /// `json`: a pointer into the JSON that the result's text is.
-    Json(String),
+    Json(Pointer),
     /// `text`: the result's text, or the first group of a pattern in it.
     Text(Option<Regex>),
     /// `lines`: the first group of a pattern, for each matching line of the text.
@@ -39,25 +46,111 @@ pub(super) enum From {
     Is(Value),
 }
 
+/// A JSON pointer, perhaps with holes.
+#[derive(Debug)]
+pub(super) enum Pointer {
+    Plain(String),
+    WithHoles {
+        /// As in the file.
+        text: String,
+        parts: Vec<Part>,
+    },
+}
+
+impl Pointer {
+    /// Returns the pointer; `None` if it has holes that the client did not fill.
+    fn resolved<'a>(&'a self, message: &'a Value) -> Option<&'a str> {
+        match self {
+            Self::Plain(pointer) => Some(pointer),
+            Self::WithHoles { text, .. } => message[NOTES]["pointers"][text].as_str(),
+        }
+    }
+
+    /// Fills the holes, and notes the pointer in `message`.
+    fn note(&self, message: &mut Value, values: &Values<'_>) {
+        let Self::WithHoles { text, parts } = self else {
+            return;
+        };
+        let mut pointer = String::new();
+        for part in parts {
+            match (part, part.text(values)) {
+                (Part::Text(plain), _) => pointer.push_str(plain),
+                (Part::Hole(_), Ok(value)) => pointer.push_str(&value.replace('~', "~0").replace('/', "~1")),
+                // Without the value, nothing is there.
+                (Part::Hole(_), Err(_)) => return,
+            }
+        }
+        message[NOTES]["pointers"][text] = pointer.into();
+    }
+}
+
+/// How to get the rest of an answer in pages.
+#[derive(Debug)]
+pub(super) struct Paging {
+    /// Where the next page begins: the value for `{next}`, or `true` for as many characters or items as have come.
+    pub(super) next: Source,
+    /// What must be equal in all pages.
+    pub(super) same: Option<Source>,
+    /// Pointer to the text in the contract's response, which the pages continue.
+    pub(super) content: Option<&'static str>,
+}
+
 impl Mapping {
-    pub(super) fn reply(&self, message: &Value) -> Reply {
+    /// Fills the holes of pointers.
+    pub(super) fn note(&self, message: &mut Value, values: &Values<'_>) {
+        for (_, source) in &self.members {
+            source.note(message, values);
+        }
+    }
+
+    /// Returns the value for `{next}` of the page after `message`; `None` after the last page.
+    pub(super) fn next(&self, paging: &Paging, message: &Value) -> Option<Value> {
+        match paging.next.value(message)? {
+            Value::Null | Value::Bool(false) => None,
+            Value::String(text) if text.is_empty() => None,
+            Value::Bool(true) => Some(self.received(paging, message).into()),
+            next => Some(next),
+        }
+    }
+
+    /// Returns how many characters of the text, or items of the first list, have come.
+    fn received(&self, paging: &Paging, message: &Value) -> usize {
+        let Reply::Done(Success { response, .. }) = self.paged_reply(Some(paging), message) else {
+            return 0;
+        };
+        let text = paging
+            .content
+            .and_then(|pointer| response.pointer(pointer)?.as_str());
+        let lists = self.members.iter().map(|(pointer, _)| response.pointer(pointer));
+        let mut lists = lists.filter_map(|list| list?.as_array());
+        text.map_or_else(|| lists.next().map_or(0, Vec::len), |text| text.chars().count())
+    }
+
+    /// Returns the answer in the contract's shape: of all pages, if the client noted several.
+    pub(super) fn paged_reply(&self, paging: Option<&Paging>, message: &Value) -> Reply {
         if let Some(refusal) = self.refusal(message) {
             return Reply::Refused(refusal);
         }
-        let result = &message["result"];
+        let content = paging.and_then(|paging| paging.content);
         let mut response = Value::Object(Map::new());
         for (pointer, source) in &self.members {
-            if let Some(value) = source.value(result) {
+            let continues = content == Some(pointer);
+            let pages = pages(message).iter().chain([message]);
+            let values = pages.filter_map(|page| source.value(page));
+            if let Some(value) = values.reduce(|all, page| match source.reversed {
+                true => joined(page, all, continues),
+                false => joined(all, page, continues),
+            }) {
                 put(&mut response, pointer, value);
             }
         }
         Reply::Done(Success {
             response,
-            meta: super::meta(result),
+            meta: super::meta(&message["result"]),
         })
     }
 
-    fn refusal(&self, message: &Value) -> Option<Refusal> {
+    pub(super) fn refusal(&self, message: &Value) -> Option<Refusal> {
         let marked = Refusal::of(message);
         let by_text = || {
             let text = reply::text(&message["result"]);
@@ -72,22 +165,30 @@ impl Mapping {
 
     /// Returns the pointers for which a response has no value.
     pub(super) fn missing(&self, message: &Value) -> Vec<String> {
-        let result = &message["result"];
         let nowhere = self
             .members
             .iter()
-            .filter(|(_, source)| source.value(result).is_none());
+            .filter(|(_, source)| source.value(message).is_none());
         nowhere.map(|(pointer, _)| pointer.clone()).collect()
     }
 }
 
 impl Source {
-    fn value(&self, result: &Value) -> Option<Value> {
+    pub(super) fn note(&self, message: &mut Value, values: &Values<'_>) {
+        if let From::Result(pointer) | From::Json(pointer) = &self.from {
+            pointer.note(message, values);
+        }
+    }
+
+    /// Returns the value in a response message.
+    pub(super) fn value(&self, message: &Value) -> Option<Value> {
+        let result = &message["result"];
         let value = match &self.from {
-            From::Result(pointer) => result.pointer(pointer)?.clone(),
+            From::Result(pointer) => result.pointer(pointer.resolved(message)?)?.clone(),
             From::Json(pointer) => {
-                let json: Value = serde_json::from_str(&reply::text(result)).ok()?;
-                json.pointer(pointer)?.clone()
+                let text = reply::text(result);
+                let json: Value = serde_json::from_str(&text).ok()?;
+                json.pointer(pointer.resolved(message)?)?.clone()
             }
             From::Text(pattern) => {
                 result["content"].as_array()?;
@@ -124,6 +225,36 @@ impl Source {
             put(&mut made, pointer, item.pointer(from)?.clone());
         }
         Some(made)
+    }
+}
+
+/// Returns the pages before a message.
+fn pages(message: &Value) -> &[Value] {
+    message[NOTES]["pages"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+}
+
+/// Notes the page before a message, and the pages before that one.
+pub(super) fn note_page(message: &mut Value, mut before: Value) {
+    let mut all = match before[NOTES]["pages"].take() {
+        Value::Array(pages) => pages,
+        _ => Vec::new(),
+    };
+    all.push(before);
+    message[NOTES]["pages"] = all.into();
+}
+
+/// Joins a value of two pages: lists, and the text that `continues`. Of other values, the first stays.
+fn joined(all: Value, page: Value, continues: bool) -> Value {
+    match (all, page) {
+        (Value::Array(mut all), Value::Array(page)) => {
+            all.extend(page);
+            all.into()
+        }
+        (Value::String(all), Value::String(page)) if continues => (all + &page).into(),
+        (all, _) => all,
     }
 }
 

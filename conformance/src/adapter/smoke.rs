@@ -141,16 +141,19 @@ fn attempt(
         .call
         .as_ref()
         .ok_or_else(|| wrong("the contract has no example of it".to_owned()))?;
-    let params = subject
-        .adapter
-        .call(it.tool, &call.arguments, &scene.library())
-        .map_err(wrong)?;
+    let (root, arguments) = (scene.library(), &call.arguments);
+    let mut ask = |params: Value| Ok(client.request("tools/call", params)?);
+    let params = subject.adapter.call_after(it.tool, arguments, &root, &mut ask);
+    let params = params.map_err(|stop| match stop {
+        Stop::NotApplicable(why) => wrong(why),
+        stop => Outcome::NotDone(stop.to_string()),
+    })?;
     let name = params["name"].as_str().unwrap_or_default();
     *called = Some(name.to_owned());
     fits(offer, name, &params["arguments"]).map_err(wrong)?;
-    let message = client
-        .request("tools/call", params)
-        .map_err(|error| Outcome::NotDone(error.to_string()))?;
+    let message =
+        ask(params).and_then(|first| subject.adapter.finish(it.tool, arguments, &root, first, &mut ask));
+    let message = message.map_err(|stop| Outcome::NotDone(stop.to_string()))?;
     let done = match subject.adapter.reply(it.tool, &message) {
         Reply::Done(done) => done,
         Reply::Refused(refusal) => {

@@ -39,23 +39,66 @@ pub(super) enum Hole {
     New,
     /// `{content}`: the whole new content of the document.
     Content,
+    /// `{old_start_line}`: the first line of `{old}`, from 1.
+    OldStartLine,
+    /// `{old_end_line}`: the last line of `{old}`, from 1.
+    OldEndLine,
+    /// `{old_sha256}`: SHA-256 of `{old}`, in hexadecimal.
+    OldSha256,
+    /// `{sha256}`: SHA-256 of the document, in hexadecimal.
+    Sha256,
+    /// `{git_blob}`: id of the document as a blob of git.
+    GitBlob,
+    /// `{size}`: the document's bytes.
+    Size,
+    /// `{mtime}`: when the document was last modified, in seconds since 1970.
+    Mtime,
+    /// `{mtime_ms}`: the same in milliseconds.
+    MtimeMs,
+    /// `{next}`: where the next page begins.
+    Next,
+    /// A value that the call's `before` takes.
+    Taken(String),
 }
 
 /// Holes with names.
-pub(super) const NAMED: [(&str, Hole); 5] = [
+pub(super) const NAMED: [(&str, Hole); 14] = [
     ("library", Hole::Library),
     ("absolute", Hole::Absolute),
     ("old", Hole::Old),
     ("new", Hole::New),
     ("content", Hole::Content),
+    ("old_start_line", Hole::OldStartLine),
+    ("old_end_line", Hole::OldEndLine),
+    ("old_sha256", Hole::OldSha256),
+    ("sha256", Hole::Sha256),
+    ("git_blob", Hole::GitBlob),
+    ("size", Hole::Size),
+    ("mtime", Hole::Mtime),
+    ("mtime_ms", Hole::MtimeMs),
+    ("next", Hole::Next),
 ];
 
+impl Hole {
+    /// Returns true if the value is derived from a change of the document.
+    pub(super) fn is_of_edit(&self) -> bool {
+        use Hole::{Content, New, Old, OldEndLine, OldSha256, OldStartLine};
+        matches!(self, Old | New | Content | OldStartLine | OldEndLine | OldSha256)
+    }
+
+    /// Returns true if the value is derived from the document's path.
+    pub(super) fn is_of_document(&self) -> bool {
+        use Hole::{Absolute, GitBlob, Mtime, MtimeMs, Sha256, Size};
+        matches!(self, Absolute | Sha256 | GitBlob | Size | Mtime | MtimeMs)
+    }
+}
+
 impl Template {
-    /// Parses a string as a template. `{{` and `}}` stand for braces.
+    /// Parses a string as a template. `{{` and `}}` stand for braces; `taken` are the names of further holes.
     ///
     /// # Errors
     /// A description of the first error.
-    pub(super) fn of_text(text: &str) -> Result<Self, String> {
+    pub(super) fn of_text(text: &str, taken: &[String]) -> Result<Self, String> {
         let (mut parts, mut plain) = (Vec::new(), String::new());
         let mut rest = text;
         while let Some(at) = rest.find(['{', '}']) {
@@ -74,7 +117,7 @@ impl Template {
             if !plain.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut plain)));
             }
-            parts.push(Part::Hole(hole(&rest[..end])?));
+            parts.push(Part::Hole(hole(&rest[..end], taken)?));
             rest = &rest[end + 1..];
         }
         plain.push_str(rest);
@@ -131,13 +174,19 @@ impl Template {
     }
 }
 
-fn hole(name: &str) -> Result<Hole, String> {
+fn hole(name: &str, taken: &[String]) -> Result<Hole, String> {
     if name.starts_with('/') {
         return Ok(Hole::Request(name.to_owned()));
     }
+    if taken.iter().any(|known| known == name) {
+        return Ok(Hole::Taken(name.to_owned()));
+    }
     let named = NAMED.into_iter().find(|(known, _)| *known == name);
     named.map(|(_, hole)| hole).ok_or_else(|| {
-        let known = NAMED.map(|(known, _)| format!("`{{{known}}}`")).join(", ");
+        let names = NAMED.iter().map(|(known, _)| *known);
+        let known: Vec<_> = names.chain(taken.iter().map(String::as_str)).collect();
+        let known: Vec<_> = known.iter().map(|known| format!("`{{{known}}}`")).collect();
+        let known = known.join(", ");
         format!(
             "there is no value `{{{name}}}`; the values are {known}, and `{{/a/pointer}}` into the request"
         )
@@ -145,16 +194,25 @@ fn hole(name: &str) -> Result<Hole, String> {
 }
 
 fn text(parts: &[Part], values: &Values<'_>) -> Result<String, String> {
-    let mut text = String::new();
-    for part in parts {
-        match part {
-            Part::Text(plain) => text.push_str(plain),
-            Part::Hole(hole) => match values.of(hole)? {
-                Some(Value::String(value)) => text.push_str(&value),
-                Some(value) => text.push_str(&value.to_string()),
-                None => return Err("the request lacks a value that the adapter uses".to_owned()),
+    parts
+        .iter()
+        .map(|part| part.text(values))
+        .collect::<Result<_, _>>()
+}
+
+impl Part {
+    /// Returns the part's text.
+    ///
+    /// # Errors
+    /// If its value is missing or cannot be derived.
+    pub(super) fn text(&self, values: &Values<'_>) -> Result<String, String> {
+        match self {
+            Self::Text(plain) => Ok(plain.clone()),
+            Self::Hole(hole) => match values.of(hole)? {
+                Some(Value::String(value)) => Ok(value),
+                Some(value) => Ok(value.to_string()),
+                None => Err("there is no value for a part of a text".to_owned()),
             },
         }
     }
-    Ok(text)
 }

@@ -30,7 +30,54 @@ fn errors_have_a_line_and_a_description() {
     let read = |rest: &str| format!("[tools.read_markdown]\nname = \"r\"\n{rest}");
     let edit = |rest: &str| format!("[tools.edit_markdown]\nname = \"e\"\n{rest}");
     let cases = [
-        (String::new(), 1, "`tools` is missing"),
+        (
+            String::new(),
+            1,
+            "no tool is mapped yet: fill in one of the tables `[tools.",
+        ),
+        ("[tools]".into(), 4, "no tool is mapped yet"),
+        ("own = [\"**\"]\n[tools]".into(), 4, "covers documents such as"),
+        (
+            "files = { \"../x\" = \"\" }".into(),
+            4,
+            "is not a path in the library",
+        ),
+        ("folders = [\".git/x\"]".into(), 4, "is not a path in the library"),
+        (
+            read("arguments = { a = [{ b = \"FILL IN: string\" }] }"),
+            6,
+            "the adapter is unfinished: fill in `tools.read_markdown.arguments.a.b`",
+        ),
+        (
+            "[tools.\"FILL IN\"]\nname = \"r\"".into(),
+            4,
+            "the adapter is unfinished",
+        ),
+        (read("new = { nam = \"x\" }"), 6, "unknown key `nam`"),
+        (read("same = { at = \"\" }"), 6, "`next` is missing"),
+        (read("before = { name = \"x\" }"), 6, "`take` is missing"),
+        (
+            read("before = { name = \"x\", take = { new = { at = \"\" } } }"),
+            6,
+            "`{new}` already means something else",
+        ),
+        (
+            read(
+                "arguments = { etag = \"{etag}\" }\nbefore = { name = \"x\", take = { tag = { at = \"\" } } }",
+            ),
+            6,
+            "there is no value `{etag}`; the values are",
+        ),
+        (
+            read("response = { \"/content\" = { json = \"/{/pth}/content\" } }"),
+            6,
+            "there is no `pth`, but `path`",
+        ),
+        (
+            read("response = { \"/content\" = { json = \"{absolute}\" } }"),
+            6,
+            "is not a JSON pointer",
+        ),
         ("[tools.raed]\nname = \"r\"".into(), 4, "has no tool `raed`"),
         (
             "[tools.read_markdown]\nnaem = \"r\"".into(),
@@ -160,6 +207,13 @@ fn arguments_are_filled_from_the_request_and_the_disk() {
     let dir = tempfile::tempdir().expect("a folder");
     let root = dir.path();
     fs::write(root.join("a.md"), "# A\n\na\n\n# B\n").expect("written");
+    let file = fs::File::options()
+        .write(true)
+        .open(root.join("a.md"))
+        .expect("a file");
+    let modified = std::time::UNIX_EPOCH + std::time::Duration::from_millis(1_000_000_000_500);
+    file.set_modified(modified).expect("a time");
+    crate::ledger::git(root, &["init", "--quiet"]).expect("a repository");
     let shown = root.to_string_lossy();
     let request = |kind: &str| json!({ "path": "a.md", "operation": { "type": kind, "target": "# A", "content": "new\n" } });
     let cases = [
@@ -198,6 +252,30 @@ fn arguments_are_filled_from_the_request_and_the_disk() {
             json!(["a\n\n", "a\n\nnew\n"]),
         ),
         ("\"{content}\"", "append", json!("# A\n\na\n\n# B\nnew\n")),
+        ("\"{old_start_line}\"", "append", json!(5)),
+        (
+            "[\"{old_start_line}\", \"{old_end_line}\"]",
+            "replace_section",
+            json!([1, 4]),
+        ),
+        (
+            "\"{old_sha256}\"",
+            "append",
+            json!("a81d3fbddd441e2d690b9c03c18251323a295c8eb8ebbfb81ca45b63bf8d5a06"),
+        ),
+        (
+            "\"{sha256}\"",
+            "append",
+            json!("cacee4196085b8d5d4105f05aae6736e07f79412793583bda8c69ecf6d8dae4c"),
+        ),
+        (
+            "\"{git_blob}\"",
+            "append",
+            json!("ecc89e363461e108450b0b2efc9b9a00bbf36b13"),
+        ),
+        ("\"{size}\"", "append", json!(12)),
+        ("\"at {mtime}\"", "append", json!("at 1000000000.5")),
+        ("\"{mtime_ms}\"", "append", json!(1_000_000_000_500.0)),
     ];
     for (template, kind, expected) in cases {
         let adapter = adapter(&format!(
@@ -210,6 +288,147 @@ fn arguments_are_filled_from_the_request_and_the_disk() {
             params,
             json!({ "name": "e", "arguments": { "x": expected } }),
             "{template}"
+        );
+    }
+}
+
+#[test]
+fn the_state_of_the_document_chooses_the_call() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(dir.path().join("a.md"), "a\n").expect("written");
+    let both =
+        "[tools.write_markdown.new]\nname = \"create\"\n[tools.write_markdown.existing]\nname = \"edit\"\n";
+    let cases = [
+        (both, "new.md", Ok("create")),
+        (both, "a.md", Ok("edit")),
+        (
+            "[tools.write_markdown.new]\nname = \"create\"\n",
+            "a.md",
+            Err("for a document that exists"),
+        ),
+        (
+            "[tools.write_markdown]\nname = \"w\"\nnew.name = \"create\"\n",
+            "a.md",
+            Ok("w"),
+        ),
+        (
+            "[tools.write_markdown]\nname = \"w\"\nnew.name = \"create\"\n",
+            "b.md",
+            Ok("create"),
+        ),
+    ];
+    for (tools, path, expected) in cases {
+        let adapter = adapter(tools);
+        let write = tool("write_markdown");
+        assert!(adapter.has(write, write.effects.first()));
+        let called = adapter.call(write, &json!({ "path": path, "content": "x" }), dir.path());
+        match expected {
+            Ok(name) => assert_eq!(called.expect("a call")["name"], name, "{tools}{path}"),
+            Err(why) => assert!(called.expect_err("no call").contains(why), "{tools}{path}"),
+        }
+    }
+}
+
+/// A server that reads in pages, and the calls that it got.
+struct PagingServer {
+    pages: Vec<Value>,
+    calls: Vec<Value>,
+}
+
+impl PagingServer {
+    /// Reads the document through an adapter of these lines.
+    fn read(pages: &[Value], lines: &str) -> (Result<Reply, Stop>, Vec<Value>) {
+        let adapter = adapter(&format!("[tools.read_markdown]\nname = \"r\"\n{lines}"));
+        let (tool, arguments, root) = (tool("read_markdown"), json!({ "path": "a.md" }), Path::new("/l"));
+        let mut server = Self {
+            pages: pages.iter().rev().cloned().collect(),
+            calls: Vec::new(),
+        };
+        let mut ask = |params: Value| {
+            server.calls.push(params["arguments"].clone());
+            let page = server.pages.pop().expect("another page");
+            Ok(json!({ "result": page }))
+        };
+        let first = adapter
+            .call_after(tool, &arguments, root, &mut ask)
+            .and_then(&mut ask)
+            .expect("a page");
+        let message = adapter.finish(tool, &arguments, root, first, &mut ask);
+        (message.map(|message| adapter.reply(tool, &message)), server.calls)
+    }
+}
+
+#[test]
+fn an_answer_in_pages_is_read_to_its_end() {
+    let page = |content: &str, next: Value, tag: &str| json!({ "structuredContent": { "c": content, "next": next, "tag": tag } });
+    let lines = "arguments = { at = \"{next}\" }\nnext = { at = \"/structuredContent/next\" }\n\
+                 same = { at = \"/structuredContent/tag\" }\nresponse = { \"/content\" = { at = \"/structuredContent/c\" } }";
+    let none = Value::Null;
+    let refused = json!({ "isError": true, "content": [] });
+    let cases = [
+        (vec![page("é", none.clone(), "1")], vec![json!({})]),
+        (
+            vec![page("é", json!("x"), "1"), page("b", json!(""), "1")],
+            vec![json!({}), json!({ "at": "x" })],
+        ),
+        // `true` says that there is more, but not where.
+        (
+            vec![page("é", json!(true), "1"), page("b", json!(false), "1")],
+            vec![json!({}), json!({ "at": 1 })],
+        ),
+        // The document has changed: from the beginning again.
+        (
+            vec![
+                page("old", json!("x"), "1"),
+                page("b", none.clone(), "2"),
+                page("é", json!("y"), "2"),
+                page("b", none.clone(), "2"),
+            ],
+            vec![json!({}), json!({ "at": "x" }), json!({}), json!({ "at": "y" })],
+        ),
+        (
+            vec![
+                page("old", json!("x"), "1"),
+                refused,
+                page("éb", none.clone(), "2"),
+            ],
+            vec![json!({}), json!({ "at": "x" }), json!({})],
+        ),
+    ];
+    for (pages, calls) in cases {
+        let expected = if pages.len() == 1 { "é" } else { "éb" };
+        let (reply, called) = PagingServer::read(&pages, lines);
+        let reply = reply.expect("an answer");
+        assert_eq!(called, calls);
+        assert_eq!(
+            reply.done().map(|done| &done.response["content"]),
+            Some(&json!(expected))
+        );
+    }
+    let endless = vec![page("a", json!("x"), "1"); 1100];
+    let (reply, _) = PagingServer::read(&endless, lines);
+    assert!(reply.expect_err("no end").to_string().contains("does not end"));
+}
+
+#[test]
+fn a_call_takes_values_from_the_call_before_it() {
+    let lines = "arguments = { tag = \"{tag}\" }\n\
+                 before = { name = \"stat\", arguments = { p = \"{/path}\" }, take = { tag = { json = \"/{absolute}/t\" } } }\n\
+                 response = { \"/content\" = { json = \"/{absolute}/c\" } }";
+    let text = |text: Value| json!({ "content": [{ "type": "text", "text": text.to_string() }] });
+    let answer = text(json!({ "/l/a.md": { "c": "é" } }));
+    let cases = [
+        (text(json!({ "/l/a.md": { "t": 7 } })), json!({ "tag": 7 })),
+        (text(json!({ "/l/b.md": { "t": 7 } })), json!({})),
+        (json!({ "isError": true, "content": [] }), json!({})),
+    ];
+    for (stat, arguments) in cases {
+        let (reply, calls) = PagingServer::read(&[stat, answer.clone()], lines);
+        let reply = reply.expect("an answer");
+        assert_eq!(calls, [json!({ "p": "a.md" }), arguments]);
+        assert_eq!(
+            reply.done().map(|done| &done.response["content"]),
+            Some(&json!("é"))
         );
     }
 }

@@ -1,8 +1,16 @@
 //! Values for templates, from the request and derived from the document on the disk.
 
-use std::{ops::Range, path::Path};
+use std::{
+    fs,
+    ops::Range,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
-use serde_json::Value;
+use data_encoding::HEXLOWER;
+use sha2::{Digest, Sha256};
+
+use serde_json::{Map, Value};
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use super::template::Hole;
@@ -18,6 +26,10 @@ pub(super) struct Values<'a> {
     tool: &'static ToolSpec,
     request: &'a Value,
     root: &'a Path,
+    /// Values that a reading before the call gave.
+    taken: Map<String, Value>,
+    /// Where the next page begins.
+    next: Option<Value>,
 }
 
 /// A document's change: a text, its replacement, and the whole new content.
@@ -26,12 +38,33 @@ struct Edit {
     old: String,
     new: String,
     content: String,
+    /// First and last line of `old`, from 1.
+    lines: [usize; 2],
 }
 
 impl<'a> Values<'a> {
     /// Creates the values of a request of `tool`, for the library at `root`.
     pub(super) fn new(tool: &'static ToolSpec, request: &'a Value, root: &'a Path) -> Self {
-        Self { tool, request, root }
+        Self {
+            tool,
+            request,
+            root,
+            taken: Map::new(),
+            next: None,
+        }
+    }
+
+    /// Adds what a reading before the call gave.
+    pub(super) fn with_taken(self, taken: Map<String, Value>) -> Self {
+        Self { taken, ..self }
+    }
+
+    /// Adds where the next page begins.
+    pub(super) fn with_next(self, next: Value) -> Self {
+        Self {
+            next: Some(next),
+            ..self
+        }
     }
 
     /// Returns the value for a hole; `None` if the request has none.
@@ -51,7 +84,35 @@ impl<'a> Values<'a> {
             Hole::Old => self.edit()?.old.into(),
             Hole::New => self.edit()?.new.into(),
             Hole::Content => self.edit()?.content.into(),
+            Hole::OldStartLine => self.edit()?.lines[0].into(),
+            Hole::OldEndLine => self.edit()?.lines[1].into(),
+            Hole::OldSha256 => sha256(self.edit()?.old.as_bytes()).into(),
+            Hole::Sha256 => return Ok(ledger::bytes(&self.document()).map(|bytes| sha256(&bytes).into())),
+            Hole::GitBlob => {
+                let document = self.document();
+                if ledger::bytes(&document).is_none() {
+                    return Ok(None);
+                }
+                let arguments = ["hash-object", "--no-filters", "--", &document.to_string_lossy()];
+                let id = ledger::git(self.root, &arguments).map_err(|error| error.to_string())?;
+                id.trim().into()
+            }
+            Hole::Size => return Ok(self.metadata().map(|it| it.len().into())),
+            Hole::Mtime => return Ok(self.metadata().map(|it| python_mtime(&it).into())),
+            Hole::MtimeMs => return Ok(self.metadata().map(|it| node_mtime_ms(&it).into())),
+            Hole::Next => return Ok(self.next.clone()),
+            Hole::Taken(name) => return Ok(self.taken.get(name).cloned()),
         }))
+    }
+
+    /// Returns the path of the request's document on the disk.
+    pub(super) fn document(&self) -> PathBuf {
+        self.root
+            .join(self.tool.path_of(self.request).unwrap_or_default())
+    }
+
+    fn metadata(&self) -> Option<fs::Metadata> {
+        fs::metadata(self.document()).ok()
     }
 
     fn edit(&self) -> Result<Edit, String> {
@@ -59,10 +120,7 @@ impl<'a> Values<'a> {
             tool: self.tool,
             arguments: self.request.clone(),
         };
-        let path = self
-            .root
-            .join(self.tool.path_of(self.request).unwrap_or_default());
-        let before = ledger::bytes(&path);
+        let before = ledger::bytes(&self.document());
         let change = semantics::change(&call, before.as_deref()).map_err(|impossible| match impossible {
             Impossible::NoDocument => "the edit cannot be derived: the document does not exist",
             Impossible::NoText => "the edit cannot be derived: the document is not UTF-8",
@@ -77,6 +135,31 @@ impl<'a> Values<'a> {
         let from_end = !matches!(kind, Some(EffectKind::Prepend | EffectKind::InsertBefore));
         edit(&before.unwrap_or_default(), &change, from_end)
     }
+}
+
+/// Returns the time of the last modification in seconds, rounded as Python's `st_mtime`.
+fn python_mtime(metadata: &fs::Metadata) -> f64 {
+    let (seconds, nanoseconds) = mtime(metadata);
+    seconds + 1e-9 * nanoseconds
+}
+
+/// Returns the time of the last modification in milliseconds, rounded as `mtimeMs` of Node.js.
+fn node_mtime_ms(metadata: &fs::Metadata) -> f64 {
+    let (seconds, nanoseconds) = mtime(metadata);
+    seconds * 1e3 + nanoseconds / 1e6
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    HEXLOWER.encode(&Sha256::digest(bytes))
+}
+
+/// Returns the time of the last modification in whole seconds and nanoseconds.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "the times that Python and Node.js report have this precision too"
+)]
+fn mtime(metadata: &fs::Metadata) -> (f64, f64) {
+    (metadata.mtime() as f64, metadata.mtime_nsec() as f64)
 }
 
 /// Returns a change as an edit. If the change only inserts text, `old` is the text before it if `from_end`, else the
@@ -99,10 +182,13 @@ fn edit(before: &[u8], change: &Change, from_end: bool) -> Result<Edit, String> 
     let content = [&before[..at.start], &comes, &before[at.end..]].concat();
     let old = unique(&before, &at, from_end).ok_or("the document has no text to put the edit at")?;
     let new = [&before[old.start..at.start], &comes, &before[at.end..old.end]].concat();
+    let first = before[..old.start].matches('\n').count() + 1;
+    let old = &before[old];
     Ok(Edit {
-        old: before[old].to_owned(),
+        old: old.to_owned(),
         new,
         content,
+        lines: [first, first + old.lines().count().saturating_sub(1)],
     })
 }
 

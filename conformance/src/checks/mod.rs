@@ -52,6 +52,46 @@ pub const FAMILIES: &[&[Check]] = &[
     budget::CHECKS,
 ];
 
+/// The checks of the smoke profile, the most telling first.
+pub const SMOKE: &[&str] = &[
+    "wire/handshake",
+    "pure/start-changes-nothing",
+    "bytes/read-exact",
+    "mutation/content",
+    "mutation/one-commit",
+    "bytes/untouched",
+    "paths/escape",
+    "preview/equals-result",
+    "append/content",
+    "outline/get-update",
+    "undo/inverts",
+    "approval/declined",
+    "mutation/only-its-document",
+    "concurrent/clients",
+    "pure/reads-change-nothing",
+    "atomic/kill",
+    "mutation/returned-id",
+    "mutation/log-entry",
+    "mutation/recorded",
+    "pure/refusals-change-nothing",
+    "paths/links",
+    "policy/paths",
+    "concurrent/editor",
+    "mutation/person-uncommitted",
+    "append/all-arrive",
+    "append/other-files",
+    "outline/inside",
+    "outline/ids",
+    "undo/redo-inverts-undo",
+    "undo/hand-edit",
+    "bytes/write-exact",
+    "wire/official-schema",
+    "concurrent/reads-whole",
+    "mutation/no-implicit-edits",
+    "bytes/invalid-utf8",
+    "paths/special-files",
+];
+
 /// Returns all checks, in the order in which they run.
 pub fn all() -> impl Iterator<Item = &'static Check> {
     FAMILIES.iter().copied().flatten()
@@ -134,6 +174,17 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn the_smoke_profile_has_checks_of_every_contract() {
+        for id in SMOKE {
+            assert!(find(id).is_some(), "{id}");
+        }
+        for contract in CONTRACTS {
+            let many = of(contract).filter(|check| SMOKE.contains(&check.id)).count();
+            assert!(many >= 10, "{}: {many}", contract.id);
+        }
+    }
 
     #[test]
     fn ids_are_unique_and_begin_with_a_family() {

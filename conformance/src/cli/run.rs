@@ -23,10 +23,15 @@ use crate::{
     run::{self, Options},
 };
 
+/// Time after which a smoke run starts no check.
+const SMOKE_BUDGET: Duration = Duration::from_secs(45);
+/// How long a smoke run waits for an answer.
+const SMOKE_PATIENCE: Duration = Duration::from_secs(10);
+
 /// Which checks to run, and how.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// How many cases to run
+    /// How many checks and cases to run; `smoke` runs some of the most telling ones for about a minute
     #[arg(long, value_enum, default_value = "quick")]
     profile: Profile,
     /// Run only these checks or families
@@ -45,7 +50,8 @@ pub(super) struct Arguments {
     /// How many cases to run in parallel; by default one per core
     #[arg(long)]
     jobs: Option<NonZero<usize>>,
-    /// Start no case after this time; checks not reached count as not shown
+    /// Start no case after this time; checks not reached count as not shown, or in the smoke profile, where 45 is the default,
+    /// as not run
     #[arg(long, value_name = "SECONDS")]
     time_budget: Option<u64>,
     /// A TOML file of known failures: `[[known]]` with `check`, `reason` and optionally `revision`
@@ -68,6 +74,9 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     let mut subject = arguments.server.subject(None)?;
+    if arguments.profile == Profile::Smoke && arguments.server.patience.is_none() {
+        subject.launch.patience = SMOKE_PATIENCE;
+    }
     let mut options = arguments.options()?;
     if run::selected(&subject, &options).next().is_none() {
         return Err(Trouble::Usage("no check is selected".to_owned()));
@@ -75,7 +84,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     let ServerInfo { eras, identity } = probe::probe(&subject).map_err(Trouble::Harness)?;
     if options.eras.is_empty() {
         options.rest_in_last_era = options.profile == Profile::Quick;
-        options.eras = eras;
+        options.eras = match (options.profile, eras.last()) {
+            (Profile::Smoke, Some(last)) => vec![*last],
+            _ => eras,
+        };
     }
     if let Some(identity) = identity.as_ref().filter(|_| !arguments.server.is_named()) {
         subject.name.clone_from(&identity.name);
@@ -120,6 +132,7 @@ impl Arguments {
             Some(file) => Known::parse(&file.to_string_lossy(), &super::read(file)?)?,
             None => Known::default(),
         };
+        let budget = (self.profile == Profile::Smoke).then_some(SMOKE_BUDGET);
         Ok(Options {
             profile: self.profile,
             seed: self.seed,
@@ -129,7 +142,7 @@ impl Arguments {
             eras: self.era.iter().map(era).collect::<Result<_, _>>()?,
             rest_in_last_era: false,
             verdicts_alone: false,
-            time_budget: self.time_budget.map(Duration::from_secs),
+            time_budget: self.time_budget.map(Duration::from_secs).or(budget),
             known,
         })
     }
@@ -137,8 +150,8 @@ impl Arguments {
     /// Returns the command line that repeats the run.
     fn again(&self) -> RerunCommand {
         let mut what = Vec::new();
-        if self.profile == Profile::Full {
-            what.push("--profile full".to_owned());
+        if self.profile != Profile::Quick {
+            what.push(format!("--profile {}", self.profile.name()));
         }
         if !self.era.is_empty() {
             what.push(format!("--era {}", self.era.join(",")));

@@ -7,14 +7,16 @@ use tabellion_runtime::ContractSpec;
 use super::Trouble;
 use crate::{
     Own,
-    adapter::{Adapter, Mapping, offer},
+    adapter::{self, Adapter, Mapping, offer},
     contracts::{self, CONTRACTS},
     era::Era,
     http::Url,
     judgement::Stop,
     launch::{ExternalServer, Launch, Reach},
     probe::{self, Identity, ServerInfo},
+    setup::Setup,
     subject::Subject,
+    target::ANSWER_TIMEOUT,
 };
 
 /// The server under test, and how to start it.
@@ -40,6 +42,9 @@ pub(super) struct Server {
     /// adapter
     #[arg(long, value_name = "GLOB")]
     own: Vec<String>,
+    /// A shell command that runs in each library before the server starts, such as `mkdir .obsidian`; by default the adapter's
+    #[arg(long, value_name = "COMMAND")]
+    prepare: Option<String>,
     /// Test over Streamable HTTP at this URL. In the URL, the command and `--env`, `{port}` is replaced by a free port; without
     /// a command, the server must already run
     #[arg(long, value_name = "URL")]
@@ -50,9 +55,9 @@ pub(super) struct Server {
     /// A shell command that restarts that server on the folder (`$TABELLION_LIBRARY`); runs before each case
     #[arg(long, value_name = "COMMAND", requires = "library")]
     reset: Option<String>,
-    /// How long to wait for an answer, including the first
-    #[arg(long, value_name = "SECONDS", default_value_t = crate::target::ANSWER_TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..))]
-    patience: u64,
+    /// How long to wait for an answer, including the first; by default 60, in the smoke profile 10
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) patience: Option<u64>,
     /// Show the server's standard error
     #[arg(long, short)]
     verbose: bool,
@@ -74,9 +79,9 @@ impl Server {
         let variables = theirs.map(|server| server.environment.clone());
         let launch = Launch {
             environment: [variables.unwrap_or_default(), self.env.clone()].concat(),
-            directory: self.dir.clone(),
+            directory: self.directory(theirs),
             verbose: self.verbose,
-            patience: Duration::from_secs(self.patience),
+            patience: self.patience.map_or(ANSWER_TIMEOUT, Duration::from_secs),
             reach: self.reach()?,
             ..Launch::of(command)
         };
@@ -96,6 +101,10 @@ impl Server {
         check_placeholders(&launch, contract)?;
         let globs = theirs.map_or(&[][..], |server| server.own.globs());
         let own = Own::parse(globs.iter().chain(&self.own)).map_err(|why| format!("--own: {why}"))?;
+        let mut setup = theirs.map_or_else(Setup::default, |server| server.setup.clone());
+        if let Some(prepare) = &self.prepare {
+            setup.command = ["sh", "-c", prepare].map(str::to_owned).to_vec();
+        }
         let named = theirs.map_or(program, |server| server.name.clone());
         Ok(Subject {
             name: self.name.clone().unwrap_or(named),
@@ -105,8 +114,15 @@ impl Server {
             era: Era::Session,
             own,
             made_at_start: Own::default(),
+            setup,
             commits: true,
         })
+    }
+
+    /// Returns the working directory.
+    fn directory(&self, adapted: Option<&adapter::Server>) -> Option<PathBuf> {
+        let theirs = adapted.and_then(|server| server.directory.as_ref());
+        self.dir.clone().or_else(|| theirs.map(PathBuf::from))
     }
 
     /// Returns the transport.
@@ -243,6 +259,9 @@ impl Server {
         }
         if let Some(dir) = &self.dir {
             options.push(format!("--dir {}", quoted(&dir.to_string_lossy())));
+        }
+        if let Some(prepare) = &self.prepare {
+            options.push(format!("--prepare {}", quoted(prepare)));
         }
         for glob in &self.own {
             options.push(format!("--own {}", quoted(glob)));

@@ -2,7 +2,7 @@
 
 use crate::{
     check::Severity,
-    report::{CheckReport, Report, Standing},
+    report::{CheckReport, GuaranteeReport, Report, Standing},
 };
 
 /// Reports of one contract, as rows of a table.
@@ -27,8 +27,8 @@ pub struct GuaranteeRow<'a> {
     pub id: &'a str,
     /// Text.
     pub text: &'a str,
-    /// For each server, the standing and the number of checks; `None` if the report lacks the guarantee.
-    pub cells: Vec<(Option<Standing>, usize)>,
+    /// For each server, the standing and the guarantee's result; `None` if the report lacks the guarantee.
+    pub cells: Vec<(Option<Standing>, Option<&'a GuaranteeReport>)>,
 }
 
 /// Checks of a family.
@@ -93,7 +93,7 @@ fn guarantees(reports: &[Report]) -> Vec<GuaranteeRow<'_>> {
         }
         let cells = reports.iter().map(|report| {
             let it = report.guarantees.iter().find(|it| it.id == guarantee.id);
-            it.map_or((None, 0), |it| (report.standing(it), it.checks))
+            (it.and_then(|it| report.standing(it)), it)
         });
         rows.push(GuaranteeRow {
             id: &guarantee.id,

@@ -33,12 +33,13 @@ pub fn markdown(comparison: &Comparison<'_>) -> String {
     for report in comparison.reports {
         let sign = if report.is_passed() { "✅" } else { "❌" };
         let (name, summary) = (plain(&report.server.name), report.summary());
-        let (profile, seed) = (format!("{:?}", report.profile).to_lowercase(), report.seed);
+        let (profile, seed) = (report.profile.name(), report.seed);
         let _ = writeln!(
             text,
             "{sign} **{name}**: {summary} ({profile}, seed {seed}, {})\n",
             time(report.seconds)
         );
+        remarks(&mut text, report);
     }
     guarantees(&mut text, comparison);
     if comparison.reports.len() > 1 {
@@ -50,6 +51,28 @@ pub fn markdown(comparison: &Comparison<'_>) -> String {
         failures(&mut text, report, is_one);
     }
     text
+}
+
+/// Appends what a report's reader must know of the run: what was disregarded, and what was not run.
+fn remarks(text: &mut String, report: &Report) {
+    if !report.server.own.is_empty() {
+        let globs: Vec<_> = report.server.own.iter().map(|glob| code(glob)).collect();
+        let _ = writeln!(
+            text,
+            "Disregarded as the server's own state: {}.\n",
+            globs.join(", ")
+        );
+    }
+    let left_out = report.left_out();
+    if !left_out.is_empty() {
+        let ids: Vec<_> = report.not_run.iter().map(|id| code(id)).collect();
+        let _ = writeln!(
+            text,
+            "<details><summary>{}</summary>\n\n{}\n\n</details>\n",
+            plain(&left_out),
+            ids.join(", ")
+        );
+    }
 }
 
 fn sign(standing: Option<Standing>) -> &'static str {
@@ -82,13 +105,10 @@ fn guarantees(text: &mut String, comparison: &Comparison<'_>) {
     head(text, "guarantee", comparison);
     for row in &comparison.guarantees {
         let _ = write!(text, "| {} <sub>{}</sub> |", plain(row.text), plain(row.id));
-        for (standing, _) in &row.cells {
-            let _ = write!(
-                text,
-                " {} {} |",
-                sign(*standing),
-                Standing::of_guarantee(*standing)
-            );
+        for (report, (standing, guarantee)) in comparison.reports.iter().zip(&row.cells) {
+            let (sign, word) = (sign(*standing), Standing::of_guarantee(*standing));
+            let effort = guarantee.map(|it| format!(" <sub>{}</sub>", report.effort(it)));
+            let _ = write!(text, " {sign} {word}{} |", effort.unwrap_or_default());
         }
         text.push('\n');
     }

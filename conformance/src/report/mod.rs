@@ -25,6 +25,7 @@ use tabellion_runtime::spec::{Guarantee, GuaranteeKind};
 use crate::{
     Subject,
     check::{Case, Check, Profile, Severity},
+    checks,
     era::Era,
     judgement::{Cause, Failure, Stop},
     settled,
@@ -92,6 +93,8 @@ pub struct Report {
     pub guarantees: Vec<GuaranteeReport>,
     /// Results of the checks, in the order in which they ran.
     pub checks: Vec<CheckReport>,
+    /// Ids of the contract's checks that did not run, because the profile or the options leave them out.
+    pub not_run: Vec<String>,
     /// Duration in seconds.
     pub seconds: f64,
 }
@@ -105,6 +108,8 @@ pub struct Server {
     pub identity: Option<String>,
     /// Command that started it.
     pub command: Vec<String>,
+    /// Globs of its own state in the library, which was disregarded.
+    pub own: Vec<String>,
 }
 
 /// The result of one guarantee.
@@ -276,11 +281,13 @@ impl Report {
                 name: subject.name.clone(),
                 identity: None,
                 command: subject.launch.words(),
+                own: subject.own.globs().to_vec(),
             },
             contract: format!("{} {}", subject.contract.id, subject.contract.version),
             profile,
             seed,
             guarantees: guarantees.collect(),
+            not_run: not_run(subject, &checks),
             checks,
             seconds: took.as_secs_f64(),
         }
@@ -303,6 +310,14 @@ impl Report {
             format!("not a report of `tabellion-conformance run --json`, or of another version: {error}")
         })
     }
+}
+
+/// Returns the checks of the subject's contract and transport without a result.
+fn not_run(subject: &Subject, done: &[CheckReport]) -> Vec<String> {
+    let all = checks::of(subject.contract);
+    let all = all.filter(|check| subject.launch.is_http() || check.family() != checks::http::FAMILY);
+    let left = all.filter(|check| !done.iter().any(|it| it.id == check.id));
+    left.map(|check| check.id.to_owned()).collect()
 }
 
 /// Formats a duration for people.

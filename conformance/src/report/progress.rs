@@ -36,13 +36,13 @@ struct State {
 }
 
 impl Progress {
-    /// Creates an observer of `all` checks. Shows nothing if `quiet`, and no progress line if standard error is not a
-    /// terminal.
+    /// Creates an observer of `all` checks. Shows no completed checks if `quiet`, and no progress line if standard error is
+    /// not a terminal.
     pub fn new(quiet: bool, all: usize) -> Self {
         Self {
             quiet,
             all,
-            moves: !quiet && std::io::stderr().is_terminal(),
+            moves: std::io::stderr().is_terminal(),
             state: Mutex::new(State {
                 since: Instant::now(),
                 drawn: None,

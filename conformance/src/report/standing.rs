@@ -1,7 +1,7 @@
 //! Standings: which verdicts fail a run, which are known failures, and the words for them.
 
 use super::{CheckReport, GuaranteeReport, Report, Verdict};
-use crate::check::Severity;
+use crate::check::{Profile, Severity};
 
 /// Meaning of a verdict for the run; a greater one is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -166,6 +166,42 @@ impl Report {
         }
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.check.standing()));
         findings
+    }
+
+    /// Returns how many checks of a guarantee there are, and how many of them break it or tried it at all.
+    pub fn effort(&self, guarantee: &GuaranteeReport) -> String {
+        let s = if guarantee.checks == 1 { "" } else { "s" };
+        match guarantee.broken {
+            0 if guarantee.tried < guarantee.checks => {
+                format!("{} of {} check{s} tried it", guarantee.tried, guarantee.checks)
+            }
+            0 => format!("{} check{s}", guarantee.checks),
+            1 if guarantee.checks == 1 => "its only check fails".to_owned(),
+            1 => format!("1 of {} checks fails", guarantee.checks),
+            failing => format!("{failing} of {} checks fail", guarantee.checks),
+        }
+    }
+
+    /// Returns the required checks that break a guarantee, in any revision.
+    pub fn failing(&self, guarantee: &GuaranteeReport) -> impl Iterator<Item = &CheckReport> {
+        let about = self
+            .checks
+            .iter()
+            .filter(|check| check.severity == Severity::Must);
+        about.filter(|check| check.breaks && check.guarantees.contains(&guarantee.id))
+    }
+
+    /// Returns the note on what a run has left out; empty if it is whole.
+    pub fn left_out(&self) -> String {
+        let many = self.not_run.len();
+        let s = if many == 1 { "" } else { "s" };
+        match (many, self.profile) {
+            (0, _) => String::new(),
+            (_, Profile::Smoke) => format!(
+                "a first impression: {many} check{s} and most cases were not run; `--profile quick` runs them"
+            ),
+            _ => format!("{many} check{s} were not run"),
+        }
     }
 
     /// Returns the number of guarantees with this standing.

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, path::Path};
 use anstyle::{AnsiColor, Style};
 
 use crate::{
-    check::Severity,
+    check::{Profile, Severity},
     judgement::Difference,
     replay,
     report::{
@@ -157,6 +157,10 @@ pub fn rest(report: &Report, with: Extras<'_>) -> String {
         report.summary(),
         time(report.seconds)
     );
+    if report.profile == Profile::Smoke && !report.not_run.is_empty() {
+        let _ = writeln!(text, "{} {}", paint(ODD, "smoke:"), report.left_out());
+        let _ = writeln!(text, "{} {}", paint(DIM, "not run:"), report.not_run.join(", "));
+    }
     if let (Some(again), Some(ids)) = (with.again, ids(&findings)) {
         let _ = writeln!(text, "{} {}", paint(DIM, "again:"), again.run(&ids));
     }
@@ -342,8 +346,7 @@ fn guarantees(text: &mut String, report: &Report) {
             style(standing),
             &format!("{:14}", Standing::of_guarantee(standing)),
         );
-        let checks = if guarantee.checks == 1 { "check" } else { "checks" };
-        let checks = paint(DIM, &format!("{:2} {checks}", guarantee.checks));
+        let checks = paint(DIM, &report.effort(guarantee));
         let (id, says) = (visible::line(&guarantee.id), visible::line(&guarantee.text));
         let _ = writeln!(text, "{verdict} {id:ids$}  {says:words$}  {checks}");
     }

@@ -55,6 +55,7 @@ pub(crate) fn failing() -> Report {
     let mut report = passing();
     "quill".clone_into(&mut report.server.name);
     report.server.identity = Some("quill 2.1.0".into());
+    report.server.own = vec![".quill/**".into()];
     report.server.command = ["node", "dist/quill server.js", "{library}"]
         .map(String::from)
         .to_vec();
@@ -100,6 +101,8 @@ pub(crate) fn unshown() -> Report {
     let mut report = passing();
     "reader".clone_into(&mut report.server.name);
     report.server.identity = None;
+    report.profile = Profile::Smoke;
+    report.not_run = ["atomic/kill", "model/one-client"].map(String::from).to_vec();
     let checks = &mut report.checks;
     stop(
         &mut checks[4],
@@ -186,12 +189,14 @@ fn report(name: &str, checks: Vec<CheckReport>) -> Report {
             command: [name, "serve", "--library", "{library}"]
                 .map(String::from)
                 .to_vec(),
+            own: Vec::new(),
         },
         contract: "braindrive-markdown 0.3.1".into(),
         profile: Profile::Quick,
         seed: 1,
         guarantees: guarantees.to_vec(),
         checks,
+        not_run: Vec::new(),
         seconds: 83.4,
     }
 }

@@ -117,7 +117,7 @@ pub(super) fn make_concurrently(bench: &Bench<'_>, client: &mut Client<'_>, edit
         sent.insert(client.post(edit.call.tool, &edit.call.arguments)?, number);
     }
     while !sent.is_empty() {
-        let message = client.target.receive()?;
+        let message = client.receive()?;
         if let Some(number) = message["id"].as_i64().and_then(|id| sent.remove(&id)) {
             let edit = &mut edits[number];
             edit.reply = Some(bench.subject.adapter.reply(edit.call.tool, &message));

@@ -142,11 +142,12 @@ fn judge_same_server(
         }
     }
     while !sent.is_empty() {
-        let message = client.target.receive()?;
+        let message = client.receive()?;
         let Some(at) = sent.iter().position(|(id, _)| message["id"] == *id) else {
             continue;
         };
         let (_, call) = sent.swap_remove(at);
+        let message = client.finish(call.tool, &call.arguments, message)?;
         let reply = bench.subject.adapter.reply(call.tool, &message);
         if std::ptr::eq(call, read) {
             ensure_whole(read, &reply, texts)?

@@ -1,13 +1,14 @@
 //! Renders the checks that did not pass: the failure, and in details the steps, the bytes and the messages.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use super::{escape, mark, prose};
 use crate::{
+    check::Severity,
     judgement::Difference,
     report::{
         CheckReport, Report, Standing, Witness,
-        compare::Comparison,
+        compare::{Comparison, GuaranteeRow},
         diff::{self, Line},
         steps,
         visible::{self, Piece},
@@ -37,7 +38,13 @@ pub(super) fn failures(html: &mut String, comparison: &Comparison<'_>) {
         causes(html, server, report);
         for finding in shown {
             let id = id(server, finding.number);
-            failure(html, &id, finding.check, &finding.revisions());
+            failure(
+                html,
+                &id,
+                finding.check,
+                &finding.revisions(),
+                &comparison.guarantees,
+            );
         }
     }
     html.push_str("</section>\n");
@@ -71,7 +78,40 @@ fn causes(html: &mut String, server: usize, report: &Report) {
     html.push_str("</ul>\n");
 }
 
-fn failure(html: &mut String, id: &str, check: &CheckReport, revisions: &str) {
+/// Returns the contract's guarantees that a check is about, with links to their rows.
+fn about(check: &CheckReport, guarantees: &[GuaranteeRow<'_>]) -> String {
+    let word = if check.breaks && check.severity == Severity::Must {
+        "Breaks"
+    } else {
+        "About"
+    };
+    let rows = guarantees
+        .iter()
+        .filter(|row| check.guarantees.iter().any(|id| id == row.id));
+    let links = rows.map(|row| format!("<a href=\"#g-{}\">{}</a>", escape(row.id), prose(row.text)));
+    let links: Vec<_> = links.collect();
+    format!("{word}: {}", links.join("; "))
+}
+
+/// Returns the documents whose bytes differ, for people.
+fn files(check: &CheckReport) -> Option<String> {
+    let witness = check.witnesses.first()?;
+    let paths = witness.failure.differences.iter().map(|it| it.path.as_str());
+    let paths: BTreeSet<_> = paths.collect();
+    let paths: Vec<_> = paths
+        .into_iter()
+        .map(|path| format!("<code>{}</code>", escape(&visible::line(path))))
+        .collect();
+    (!paths.is_empty()).then(|| paths.join(", "))
+}
+
+fn failure(
+    html: &mut String,
+    id: &str,
+    check: &CheckReport,
+    revisions: &str,
+    guarantees: &[GuaranteeRow<'_>],
+) {
     let standing = check.standing();
     let minor = if standing == Standing::NotApplicable {
         " minor"
@@ -94,6 +134,9 @@ fn failure(html: &mut String, id: &str, check: &CheckReport, revisions: &str) {
         return;
     }
     let _ = writeln!(html, "<p class=\"states\">{}</p>", escape(&check.states));
+    if !check.guarantees.is_empty() {
+        let _ = writeln!(html, "<p class=\"quiet\">{}</p>", about(check, guarantees));
+    }
     match (standing, &check.known) {
         (Standing::Known, Some(why)) => {
             let _ = writeln!(html, "<p class=\"note\">Known to fail: {}</p>", escape(why));
@@ -106,6 +149,9 @@ fn failure(html: &mut String, id: &str, check: &CheckReport, revisions: &str) {
     }
     if let Some(reason) = &check.reason {
         let _ = writeln!(html, "<p class=\"what\">{}</p>", prose(reason));
+    }
+    if let Some(files) = files(check) {
+        let _ = writeln!(html, "<p class=\"quiet\">File: {files}</p>");
     }
     if let Some(first) = check.witnesses.first() {
         witness(html, first);

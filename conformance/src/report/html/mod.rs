@@ -82,7 +82,10 @@ fn servers(html: &mut String, comparison: &Comparison<'_>) {
     for report in comparison.reports {
         let server = &report.server;
         let identity = server.identity.as_deref().unwrap_or_default();
-        let version = identity.strip_prefix(&server.name).unwrap_or(identity).trim();
+        // The name again is not needed; a longer name that begins with it is.
+        let rest = identity.strip_prefix(&server.name);
+        let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with(' '));
+        let version = rest.unwrap_or(identity).trim();
         let _ = writeln!(
             html,
             "<article><h3>{} <small>{}</small></h3>\n<p>{}.</p>",
@@ -91,6 +94,7 @@ fn servers(html: &mut String, comparison: &Comparison<'_>) {
             escape(&report.summary())
         );
         let profile = match report.profile {
+            Profile::Smoke => "Smoke",
             Profile::Quick => "Quick",
             Profile::Full => "Full",
         };
@@ -104,9 +108,36 @@ fn servers(html: &mut String, comparison: &Comparison<'_>) {
         );
         let _ = writeln!(
             html,
-            "<p class=\"quiet\"><code>{}</code></p></article>",
+            "<p class=\"quiet\"><code>{}</code></p>",
             escape(&server.command.join(" "))
         );
+        if !server.own.is_empty() {
+            let globs: Vec<_> = server
+                .own
+                .iter()
+                .map(|glob| format!("<code>{}</code>", escape(glob)))
+                .collect();
+            let _ = writeln!(
+                html,
+                "<p class=\"quiet\">Disregarded as its own state: {}</p>",
+                globs.join(", ")
+            );
+        }
+        let left_out = report.left_out();
+        if !left_out.is_empty() {
+            let ids: Vec<_> = report
+                .not_run
+                .iter()
+                .map(|id| format!("<code>{}</code>", escape(id)))
+                .collect();
+            let _ = writeln!(
+                html,
+                "<details><summary>{}</summary><p class=\"quiet\">{}</p></details>",
+                prose(&left_out),
+                ids.join(", ")
+            );
+        }
+        html.push_str("</article>\n");
     }
     html.push_str("</div>\n</section>\n");
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{escape, failure, mark, prose};
 use crate::{
     check::Severity,
-    report::{CheckReport, Standing, compare::Comparison},
+    report::{CheckReport, Finding, GuaranteeReport, Report, Standing, compare::Comparison},
 };
 
 /// Number of servers above which the table scrolls sideways on a phone.
@@ -18,20 +18,45 @@ pub(super) fn guarantees(html: &mut String, comparison: &Comparison<'_>) {
     for row in &comparison.guarantees {
         let _ = write!(
             html,
-            "<tr><th scope=\"row\">{}<small>{}</small></th>",
-            prose(row.text),
-            escape(row.id)
+            "<tr id=\"g-{0}\"><th scope=\"row\">{1}<small>{0}</small></th>",
+            escape(row.id),
+            prose(row.text)
         );
-        for (standing, checks) in &row.cells {
-            let s = if *checks == 1 { "" } else { "s" };
+        for (server, (standing, guarantee)) in row.cells.iter().enumerate() {
             let mark = mark(*standing, Standing::of_guarantee(*standing));
-            let _ = write!(html, "<td>{mark}<small>{checks} check{s}</small></td>");
+            let cell = match guarantee {
+                Some(guarantee) => effort(&mark, &comparison.reports[server], server, guarantee),
+                None => mark,
+            };
+            let _ = write!(html, "<td>{cell}</td>");
         }
         html.push_str("</tr>\n");
     }
     html.push_str("</tbody></table></div>\n");
     legend(html, comparison);
     html.push_str("</section>\n");
+}
+
+/// Returns the standing of a guarantee and how many of its checks fail, with links to them.
+fn effort(mark: &str, report: &Report, server: usize, guarantee: &GuaranteeReport) -> String {
+    let words = escape(&report.effort(guarantee)).into_owned();
+    let is_failing = |finding: &Finding<'_>| {
+        report
+            .failing(guarantee)
+            .any(|check| std::ptr::eq(check, finding.check))
+    };
+    let mut findings = report.findings(true);
+    findings.retain(is_failing);
+    let Some(first) = findings.first() else {
+        return format!("{mark}<small>{words}</small>");
+    };
+    let links = findings.iter().map(|finding| {
+        let (id, name) = (failure::id(server, finding.number), escape(&finding.check.id));
+        format!("<a href=\"#{id}\"><code>{name}</code></a>")
+    });
+    let first = failure::id(server, first.number);
+    let links = links.collect::<Vec<_>>().join(" ");
+    format!("<a href=\"#{first}\">{mark}</a><details><summary>{words}</summary>{links}</details>")
 }
 
 /// Appends the legend of the icons, for narrow screens.

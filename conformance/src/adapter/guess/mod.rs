@@ -1,0 +1,295 @@
+//! Drafts an adapter: matches a server's tools to the contract's by their names and arguments.
+//!
+//! Calls only the tool that is guessed to read documents, on a temporary library, to find the form of paths and the
+//! location of the text.
+
+mod listing;
+mod reading;
+mod role;
+
+use std::{collections::BTreeSet, fmt::Write, path::Path};
+
+use serde_json::{Value, json};
+use tabellion_runtime::{ToolSpec, spec::EffectKind};
+
+use self::{
+    listing::{key, toml},
+    reading::ReadProbe,
+    role::{NOUNS, WantedEffect, words},
+};
+use super::{
+    doing,
+    offer::{self, Offer},
+    smoke::DOCUMENT,
+};
+use crate::{
+    Subject,
+    client::Client,
+    judgement::Stop,
+    launch::Reach,
+    official,
+    probe::Identity,
+    report::visible,
+    scene::{Scene, View},
+    trace::Trace,
+};
+
+/// A call of the server's tool.
+#[derive(PartialEq)]
+struct Entry {
+    name: String,
+    /// Arguments as TOML.
+    arguments: String,
+    /// Comment about what to verify, for people.
+    comment: Option<&'static str>,
+}
+
+impl Entry {
+    fn lines(&self) -> String {
+        let comment = self
+            .comment
+            .map_or_else(String::new, |comment| format!("# {comment}\n"));
+        format!(
+            "{comment}name = {}\narguments = {}\n",
+            toml(&self.name.as_str().into()),
+            self.arguments
+        )
+    }
+}
+/// Returns the TOML of an adapter for the subject's server.
+///
+/// # Errors
+/// If the server does not start or list its tools, or the disk or git fails.
+pub fn draft(subject: &Subject, identity: Option<&Identity>) -> Result<String, Stop> {
+    let trace = Trace::default();
+    let scene = Scene::new(subject, &trace, &[("notes/plan.md", DOCUMENT)])?;
+    let before = scene.view()?;
+    let mut client = scene.start()?;
+    let offer = offer::ask(&mut client).map_err(crate::judgement::fail)?;
+    let complaint = complaint(subject, &mut client)?;
+    let reading = reading::reading(subject, &offer, &scene, &mut client)?;
+    let path = reading.as_ref().map_or("{path}", |reading| reading.path);
+    let mut toml = complaint + &head(subject, identity, &own(&before, &scene.view()?));
+    for tool in subject.contract.tools {
+        let section = section(subject, tool, &offer, path, reading.as_ref());
+        toml.push_str(&section);
+    }
+    Ok(toml + &listing::tools(&offer))
+}
+
+/// Returns a comment if the list of tools is not what MCP prescribes.
+fn complaint(subject: &Subject, client: &mut Client<'_>) -> Result<String, Stop> {
+    let list = client.request("tools/list", json!({}))?;
+    let revision = subject.era.revision();
+    Ok(match official::check(revision, Some("tools/list"), &list) {
+        Ok(()) => String::new(),
+        Err(why) => format!(
+            "# Warning: `tools/list` does not satisfy MCP's schema of {revision}, so that some clients reject the server:\n# {}\n\n",
+            visible::cut(&why, 300)
+        ),
+    })
+}
+
+/// Returns globs of what the server has made in the library although nothing was to change.
+fn own(before: &View, after: &View) -> Vec<String> {
+    let (before, after) = (&before.library, &after.library);
+    let first = |path: &Path| path.iter().next().map(|name| name.to_string_lossy().into_owned());
+    let folders: BTreeSet<_> = after
+        .folders_since(before)
+        .iter()
+        .filter_map(|path| first(path))
+        .collect();
+    let files = after.changed_since(before);
+    let files = files
+        .iter()
+        .filter(|path| path.extension().is_none_or(|it| it != "md"));
+    let names: BTreeSet<_> = files
+        .filter_map(|path| first(path))
+        .chain(folders.iter().cloned())
+        .collect();
+    let is_folder = |name: &String| after.folders.contains(Path::new(name));
+    names
+        .into_iter()
+        .map(|name| {
+            if is_folder(&name) {
+                format!("{name}/**")
+            } else {
+                name
+            }
+        })
+        .collect()
+}
+
+fn head(subject: &Subject, identity: Option<&Identity>, made: &[String]) -> String {
+    let launch = &subject.launch;
+    let name = identity.map_or(&subject.name, |identity| &identity.name);
+    let mut head = "# A draft: look at each entry, then try it with `tabellion-conformance smoke --adapter FILE`.\n\
+        # Values: {/a/b} from the request, {library}, {absolute} path, {old} text and {new} text of an edit, {content}: the\n\
+        # whole document after it.\n\n[server]\n"
+        .to_owned();
+    let mut say = |key: &str, value: Value| {
+        let _ = writeln!(head, "{key} = {}", toml(&value));
+    };
+    say("name", name.as_str().into());
+    if let Some(version) = identity
+        .map(|identity| &identity.version)
+        .filter(|version| !version.is_empty())
+    {
+        say("version", version.as_str().into());
+    }
+    say("contract", subject.contract.id.into());
+    say("command", launch.command.clone().into());
+    for (name, value) in &launch.environment {
+        say(&format!("environment.{}", key(name)), value.as_str().into());
+    }
+    if let Some(directory) = &launch.directory {
+        say("directory", directory.to_string_lossy().into());
+    }
+    if !subject.setup.command.is_empty() {
+        say("prepare", subject.setup.command.clone().into());
+    }
+    let own: Vec<_> = subject.own.globs().iter().chain(made).cloned().collect();
+    if !own.is_empty() {
+        say("own", own.into());
+    }
+    if !made.is_empty() {
+        head.push_str("# `own`: the server made this when it started; is it its own state?\n");
+    }
+    if let Reach::Http(url) = &launch.reach {
+        let _ = writeln!(head, "# Give `--url {url}` on the command line, too.");
+    }
+    head
+}
+
+/// Returns the entry of a tool as TOML; a comment if nothing is guessed.
+fn section(
+    subject: &Subject,
+    tool: &'static ToolSpec,
+    offer: &Offer,
+    path: &str,
+    reading: Option<&ReadProbe>,
+) -> String {
+    if offer.contains_key(tool.name) {
+        return same(tool);
+    }
+    let does = doing(subject.contract, tool);
+    let path = path.replace("{path}", &format!("{{{}}}", tool.path.unwrap_or_default()));
+    let mut by_state = None;
+    let guesses = does.effects.iter().map(|effect| {
+        let wanted = WantedEffect {
+            kind: effect.kind,
+            content: effect.content.unwrap_or_default(),
+            target: effect.target,
+            path: &path,
+            previews: does.name != tool.name,
+        };
+        let both = wanted.entries_by_state(offer);
+        by_state = by_state.take().or(both);
+        (effect.kind, wanted.entry(offer))
+    });
+    let guesses: Vec<_> = guesses.collect();
+    if let Some([new, existing]) = by_state {
+        let response = response(subject, tool, reading);
+        return format!(
+            "\n[tools.{0}]\n{response}\n[tools.{0}.new]\n{1}\n[tools.{0}.existing]\n{2}",
+            tool.name,
+            new.lines(),
+            existing.lines()
+        );
+    }
+    let Some(first) = guesses.iter().find_map(|(_, entry)| entry.as_ref()) else {
+        return nothing(tool, offer);
+    };
+    let mut lines = format!("\n[tools.{}]\n", tool.name);
+    let response = response(subject, tool, reading);
+    if guesses.iter().all(|(_, entry)| entry.as_ref() == Some(first)) {
+        return lines + &first.lines() + &response;
+    }
+    lines.push_str(&response);
+    for (name, entry) in &guesses {
+        match entry {
+            Some(entry) => {
+                let _ = write!(lines, "\n[tools.{}.{name}]\n{}", tool.name, entry.lines());
+            }
+            None => {
+                let _ = write!(lines, "\n# Nothing is guessed for `{name}`.\n");
+            }
+        }
+    }
+    lines
+}
+
+/// Returns the entry of a tool that the server has under the contract's name.
+fn same(tool: &ToolSpec) -> String {
+    let members = |schema: &Value, each: &dyn Fn(&str) -> String| {
+        let names = schema["properties"]
+            .as_object()
+            .into_iter()
+            .flat_map(|all| all.keys());
+        let members: Vec<_> = names.map(|name| each(name)).collect();
+        members.join(", ")
+    };
+    let arguments = members(&tool.input.wire(), &|name| {
+        format!("{} = \"{{/{name}}}\"", key(name))
+    });
+    let response = members(&tool.output.wire(), &|name| {
+        format!("\"/{name}\" = {{ at = \"/structuredContent/{name}\" }}")
+    });
+    format!(
+        "\n[tools.{0}]\nname = \"{0}\"\narguments = {{ {arguments} }}\nresponse = {{ {response} }}\n",
+        tool.name
+    )
+}
+
+/// Returns the comment for a tool for which nothing is guessed.
+fn nothing(tool: &ToolSpec, offer: &Offer) -> String {
+    let wanted = words(tool.name);
+    let wanted: Vec<_> = wanted
+        .iter()
+        .filter(|word| !NOUNS.contains(&word.as_str()) && *word != "get")
+        .collect();
+    let close = offer
+        .keys()
+        .filter(|name| words(name).iter().any(|word| wanted.contains(&word)));
+    let close: Vec<_> = close.map(String::as_str).collect();
+    let close = if close.is_empty() {
+        "…".to_owned()
+    } else {
+        close.join(" or ")
+    };
+    format!(
+        "\n# Nothing is guessed for `{0}`: {1}\n# [tools.{0}]\n# name = \"{close}\"\n# arguments = {{}}\n# response = {{}}\n",
+        tool.name, tool.description
+    )
+}
+
+/// Returns the lines that map the response.
+fn response(subject: &Subject, tool: &ToolSpec, reading: Option<&ReadProbe>) -> String {
+    let mut members = Vec::new();
+    let schema = tool.output.wire();
+    let required = schema["required"].as_array().into_iter().flatten();
+    for name in required.filter_map(Value::as_str) {
+        let pointer = format!("/{name}");
+        let mut effects = tool.effects.iter();
+        let mut previews = subject.contract.previews.iter();
+        let source =
+            if effects.any(|effect| effect.kind == EffectKind::Read && effect.content == Some(&pointer)) {
+                reading.map_or("{ text = true }", |reading| &reading.source)
+            } else if previews.any(|pair| pair.preview == tool.name && pair.diff == pointer) {
+                "{ text = true }"
+            } else if schema["properties"][name]["type"] == "boolean" {
+                "{ is = true }"
+            } else {
+                continue;
+            };
+        members.push(format!("{} = {source}", toml(&pointer.into())));
+    }
+    let mut lines = format!("response = {{ {} }}\n", members.join(", "));
+    if let Some(commit) = tool.commit {
+        let _ = writeln!(
+            lines,
+            "# If it tells the commit, add to the response: \"{commit}\" = {{ at = \"/structuredContent/…\" }}"
+        );
+    }
+    lines
+}
