@@ -113,10 +113,14 @@ impl<'a> Scene<'a> {
             Some(running) => Folder::Given(running.take()?),
             None => Folder::Own(TempDir::with_prefix_in("conformance-", parent)?),
         };
+        let has_inner_root = documents.iter().any(|(path, _)| path.starts_with(INNER_ROOT));
         let scene = Self {
             subject,
             folder,
-            own: subject.own.clone().and_below(INNER_ROOT),
+            own: match has_inner_root {
+                true => subject.own.clone().and_below(INNER_ROOT),
+                false => subject.own.clone(),
+            },
             is_reset: AtomicBool::new(false),
             trace: trace.clone(),
         };
@@ -127,7 +131,7 @@ impl<'a> Scene<'a> {
             fs::write(outside.join("secret.md"), SECRET)?;
         }
         git(&scene.library(), &["init", "--quiet", "--initial-branch=main"])?;
-        scene.set_up(documents.iter().any(|(path, _)| path.starts_with(INNER_ROOT)))?;
+        scene.set_up(has_inner_root)?;
         for (path, content) in documents {
             scene.put(path, content)?;
         }
@@ -188,7 +192,8 @@ impl<'a> Scene<'a> {
     /// # Errors
     /// If git fails.
     pub fn commit_all(&self, message: &str) -> Result<(), Stop> {
-        self.git(&self.own.except(&["add", "--all"]))?;
+        self.trace.did("a person runs `git add --all`");
+        git(&self.library(), &self.own.except(&["add", "--all"]))?;
         self.git(&["commit", "--quiet", "--allow-empty", "-m", message])?;
         Ok(())
     }
