@@ -369,13 +369,12 @@ impl Runner<'_> {
     }
 }
 
-/// Returns the first, the middle and the last case: the kinds of cases of a check lie apart.
-fn sample(cases: Vec<Case>) -> Vec<Case> {
-    let last = cases.len().saturating_sub(1);
-    let wanted = [0, last / 2, last];
-    let cases = cases.into_iter().enumerate();
-    let cases = cases.filter(|(number, _)| wanted.contains(number));
-    cases.map(|(_, case)| case).collect()
+/// Returns the first and the last case: the kinds of cases of a check lie apart.
+fn sample(mut cases: Vec<Case>) -> Vec<Case> {
+    if cases.len() > 2 {
+        cases.drain(1..cases.len() - 1);
+    }
+    cases
 }
 
 /// A case that did not pass: number, case, reason, trace.

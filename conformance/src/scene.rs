@@ -146,14 +146,16 @@ impl<'a> Scene<'a> {
             Some(running) => Folder::Given(running.take()?),
             None => Folder::Own(TempDir::with_prefix_in("conformance-", parent)?),
         };
+        let has_inner_root = documents.iter().any(|(path, _)| path.starts_with(INNER_ROOT));
+        let own = subject.own.clone().and(&subject.made_at_start);
         let scene = Self {
             subject,
             folder,
-            own: subject
-                .own
-                .clone()
-                .and(&subject.made_at_start)
-                .and_below(INNER_ROOT),
+            own: if has_inner_root {
+                own.and_below(INNER_ROOT)
+            } else {
+                own
+            },
             is_reset: AtomicBool::new(false),
             trace: trace.clone(),
         };
@@ -164,7 +166,7 @@ impl<'a> Scene<'a> {
             fs::write(outside.join("secret.md"), SECRET)?;
         }
         git(&scene.library(), &["init", "--quiet", "--initial-branch=main"])?;
-        scene.set_up(documents.iter().any(|(path, _)| path.starts_with(INNER_ROOT)))?;
+        scene.set_up(has_inner_root)?;
         for (path, content) in documents {
             scene.put(path, content)?;
         }
@@ -225,7 +227,8 @@ impl<'a> Scene<'a> {
     /// # Errors
     /// If git fails.
     pub fn commit_all(&self, message: &str) -> Result<(), Stop> {
-        self.git(&self.own.except(&["add", "--all"]))?;
+        self.trace.did("a person runs `git add --all`");
+        git(&self.library(), &self.own.except(&["add", "--all"]))?;
         self.git(&["commit", "--quiet", "--allow-empty", "-m", message])?;
         Ok(())
     }

@@ -213,6 +213,16 @@ impl Adapter {
         }
     }
 
+    /// Returns true if the server has another call for a document that does not exist than for one that exists.
+    pub fn depends_on_existence(&self, tool: &ToolSpec) -> bool {
+        match self {
+            Self::Native => false,
+            Self::Mapped(mapping) => mapping
+                .tool(tool)
+                .is_some_and(|mapped| mapped.new.is_some() || mapped.existing.is_some()),
+        }
+    }
+
     /// Returns the names of the server's tools that the adapter calls.
     pub fn names(&self, contract: &ContractSpec) -> Vec<String> {
         let mut names: Vec<_> = match self {

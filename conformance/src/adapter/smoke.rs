@@ -33,6 +33,8 @@ pub struct SmokeResult {
     pub tool: &'static ToolSpec,
     /// Effect, if the tool has any.
     pub effect: Option<EffectKind>,
+    /// Whether the document did not exist before.
+    pub is_new: bool,
     /// Tool of the server that was called.
     pub called: Option<String>,
     /// Outcome.
@@ -59,6 +61,14 @@ struct SmokeCall {
     /// `None` if the contract has no example for the call.
     call: Option<Call>,
     path: String,
+    /// Whether the document does not exist.
+    is_new: bool,
+}
+
+impl SmokeCall {
+    fn before(&self) -> Option<&'static [u8]> {
+        (!self.is_new).then_some(DOCUMENT.as_bytes())
+    }
 }
 
 /// Calls every tool and effect of the contract once, each on a document of its own.
@@ -67,7 +77,8 @@ struct SmokeCall {
 /// If the server does not start, or the disk or git fails.
 pub fn smoke(subject: &Subject) -> Result<Vec<SmokeResult>, Stop> {
     let tries = tries(subject);
-    let documents: Vec<_> = tries.iter().map(|it| (it.path.as_str(), DOCUMENT)).collect();
+    let documents = tries.iter().filter(|it| !it.is_new);
+    let documents: Vec<_> = documents.map(|it| (it.path.as_str(), DOCUMENT)).collect();
     let trace = Trace::default();
     let scene = Scene::new(subject, &trace, &documents)?;
     let mut client = scene.start()?;
@@ -76,6 +87,7 @@ pub fn smoke(subject: &Subject) -> Result<Vec<SmokeResult>, Stop> {
         let mut tried = SmokeResult {
             tool: it.tool,
             effect: it.effect.map(|effect| effect.kind),
+            is_new: it.is_new,
             called: None,
             outcome: Outcome::NotMapped,
         };
@@ -96,11 +108,12 @@ fn tries(subject: &Subject) -> Vec<SmokeCall> {
     let mut tries = Vec::new();
     for tool in subject.contract.tools {
         let doing = doing(subject.contract, tool);
-        let mut add = |effect: Option<&'static Effect>| {
+        let mut add = |effect: Option<&'static Effect>, is_new: bool| {
             let path = format!(
-                "notes/{}-{}.md",
+                "notes/{}-{}{}.md",
                 tool.name,
-                effect.map_or("call".into(), |effect| effect.kind.to_string())
+                effect.map_or("call".into(), |effect| effect.kind.to_string()),
+                if is_new { "-new" } else { "" }
             );
             let with = With {
                 path: &path,
@@ -118,11 +131,19 @@ fn tries(subject: &Subject) -> Vec<SmokeCall> {
                 effect,
                 call,
                 path,
+                is_new,
             });
         };
         match doing.effects {
-            [] => add(None),
-            effects => effects.iter().for_each(|effect| add(Some(effect))),
+            [] => add(None, false),
+            effects => effects.iter().for_each(|effect| add(Some(effect), false)),
+        }
+        let write = doing
+            .effects
+            .iter()
+            .find(|effect| effect.kind == EffectKind::Write);
+        if write.is_some() && subject.adapter.depends_on_existence(tool) {
+            add(write, true);
         }
     }
     tries
@@ -171,14 +192,14 @@ fn attempt(
     }
     let after = scene.read(&it.path);
     if it.tool.effects.is_empty() {
-        let changed = after.as_deref() != Some(DOCUMENT.as_bytes());
+        let changed = after.as_deref() != it.before();
         return if changed {
             Err(Outcome::NotDone("it changed the document".to_owned()))
         } else {
             Ok(())
         };
     }
-    judge(call, it.effect, &done.response, after.as_deref())
+    judge(call, it, &done.response, after.as_deref())
 }
 
 /// Checks that the server offers the tool and that the tool's schema accepts the arguments.
@@ -202,14 +223,9 @@ fn fits(offer: &Offer, name: &str, arguments: &Value) -> Result<(), String> {
 }
 
 /// Judges from the document whether the server had the declared effect.
-fn judge(
-    call: &Call,
-    effect: Option<&'static Effect>,
-    response: &Value,
-    after: Option<&[u8]>,
-) -> Result<(), Outcome> {
-    let before = Some(DOCUMENT.as_bytes());
-    if let Some(effect) = effect.filter(|effect| effect.kind == EffectKind::Read) {
+fn judge(call: &Call, it: &SmokeCall, response: &Value, after: Option<&[u8]>) -> Result<(), Outcome> {
+    let before = it.before();
+    if let Some(effect) = it.effect.filter(|effect| effect.kind == EffectKind::Read) {
         let read = semantics::content_read(effect, response)
             .map_err(|stop| Outcome::AdapterWrong(stop.to_string()))?;
         if read != DOCUMENT {
@@ -231,6 +247,7 @@ fn judge(
 impl fmt::Display for SmokeResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.effect {
+            Some(kind) if self.is_new => format!("{} {kind} (new)", self.tool.name),
             Some(kind) => format!("{} {kind}", self.tool.name),
             None => self.tool.name.to_owned(),
         };

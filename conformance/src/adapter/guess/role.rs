@@ -29,6 +29,8 @@ pub(super) const NOUNS: &[&str] = &[
     "text",
     "content",
 ];
+const HASHES: &[&str] = &["hash", "sha256", "checksum", "etag"];
+const STARTS: &[&str] = &["start", "from", "first"];
 const PAGES: &[&str] = &["cursor", "offset", "page"];
 const DRY_RUNS: &[&str] = &["dry", "preview", "simulate"];
 
@@ -215,6 +217,9 @@ impl WantedEffect<'_> {
             };
             return Some(toml(&value.into()));
         }
+        if text && required && has(HASHES) {
+            return Some(toml(&"{sha256}".into()));
+        }
         if text && has(PATHS) && (required || !seen.path) {
             seen.path = true;
             return Some(toml(&self.path.into()));
@@ -227,11 +232,14 @@ impl WantedEffect<'_> {
             return Some("true".to_owned());
         }
         if kind == Some("array")
-            && way.old_and_new
+            && (way.old_and_new || required)
             && resolved(&property["items"], root).get("properties").is_some()
         {
             let item = self.object(resolved(&property["items"], root), root, way, seen)?;
             return Some(format!("[{item}]"));
+        }
+        if kind == Some("integer") && required && has(STARTS) {
+            return Some("1".to_owned());
         }
         required.then(|| toml(&format!("{FILL_IN}: {}", kind.unwrap_or("a value")).into()))
     }
