@@ -16,7 +16,6 @@ use crate::pointer;
 const MAX_VIOLATIONS: usize = 8;
 
 /// The two views of a schema, as JSON texts, and its validator.
-#[derive(Debug)]
 pub struct Schema {
     /// The schema that clients see.
     pub wire: &'static str,
@@ -25,6 +24,17 @@ pub struct Schema {
     /// The contract's rules, and their locations in `enforced`.
     pub rules: &'static [Rule],
     validator: OnceLock<Validator>,
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The validator follows from `enforced`.
+        f.debug_struct("Schema")
+            .field("wire", &self.wire)
+            .field("enforced", &self.enforced)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A rule of `x-enforce`.
