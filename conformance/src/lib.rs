@@ -63,6 +63,7 @@ pub mod traps;
 
 pub use assert::check;
 pub use bytes::Bytes;
+pub use contracts::IntoContract;
 pub use ledger::Ledger;
 pub use stepper::Stepper;
 pub use subject::Subject;

@@ -276,6 +276,7 @@ impl Runner<'_> {
             known: known.map(str::to_owned),
             ..CheckReport::new(
                 self.check,
+                self.subject.contract,
                 self.subject.era,
                 verdict,
                 cases,

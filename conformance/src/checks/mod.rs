@@ -24,11 +24,11 @@ mod table;
 mod undo;
 mod wire;
 
-use tabellion_runtime::ContractSpec;
+use tabellion_runtime::{ContractSpec, Guarantee};
 
 use crate::{
     check::{Check, Severity},
-    contracts::CONTRACTS,
+    contracts::{self, CONTRACTS},
 };
 
 /// The families of checks, in the order in which they run.
@@ -59,9 +59,16 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
 
 /// Returns the checks for a contract: those of its guarantees, and those of no guarantee.
 pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Check> {
-    all().filter(move |check| {
-        let mut guarantees = contract.guarantees.iter();
-        check.guarantees.is_empty() || guarantees.any(|guarantee| check.guarantees.contains(&guarantee.id))
+    all().filter(move |check| check.guarantees.is_empty() || judged(check, contract).next().is_some())
+}
+
+/// Returns the guarantees of a contract that a check judges: those with an id that the check names, and those with an id that no
+/// check names, of a kind that it judges in the suite's own contracts.
+pub fn judged(check: &Check, contract: &ContractSpec) -> impl Iterator<Item = &'static Guarantee> {
+    let names = check.guarantees;
+    contract.guarantees.iter().filter(move |guarantee| {
+        let mut ids = guarantee.kind.into_iter().flat_map(contracts::ids_of);
+        names.contains(&guarantee.id) || (!is_checked(guarantee.id) && ids.any(|id| names.contains(&id)))
     })
 }
 
@@ -134,6 +141,45 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn guarantees_of_other_contracts_are_judged_by_their_kind() {
+        use tabellion_runtime::spec::GuaranteeKind::{Approval, Commit, Log};
+        static OTHER: ContractSpec = ContractSpec {
+            guarantees: &[
+                Guarantee {
+                    id: "one-commit",
+                    kind: Some(Commit),
+                    text: "",
+                },
+                Guarantee {
+                    id: "requires-approval",
+                    kind: Some(Log),
+                    text: "",
+                },
+                Guarantee {
+                    id: "asks-first",
+                    kind: Some(Approval),
+                    text: "",
+                },
+                Guarantee {
+                    id: "is-nice",
+                    kind: None,
+                    text: "",
+                },
+            ],
+            ..ContractSpec::EMPTY
+        };
+        for (check, expected) in [
+            ("mutation/one-commit", &["one-commit"][..]),
+            ("mutation/recorded", &[]),
+            ("approval/declined", &["requires-approval", "asks-first"]),
+            ("bytes/read-exact", &[]),
+        ] {
+            let judged: Vec<_> = judged(find(check).unwrap(), &OTHER).map(|it| it.id).collect();
+            assert_eq!(judged, expected, "{check}");
+        }
+    }
 
     #[test]
     fn ids_are_unique_and_begin_with_a_family() {

@@ -19,10 +19,12 @@ pub use standing::{Finding, Standing};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tabellion_runtime::ContractSpec;
 
 use crate::{
     Subject,
     check::{Case, Check, Profile, Severity},
+    checks,
     era::Era,
     judgement::{Failure, Stop},
     trace::Event,
@@ -155,6 +157,7 @@ pub struct Witness {
 impl CheckReport {
     pub(crate) fn new(
         check: &Check,
+        contract: &ContractSpec,
         era: Era,
         verdict: Verdict,
         cases: usize,
@@ -167,7 +170,9 @@ impl CheckReport {
             family: check.family().to_owned(),
             severity: check.severity,
             states: check.states.to_owned(),
-            guarantees: check.guarantees.iter().map(|id| (*id).to_owned()).collect(),
+            guarantees: checks::judged(check, contract)
+                .map(|guarantee| guarantee.id.to_owned())
+                .collect(),
             revision: era.revision().to_owned(),
             verdict,
             cases,
