@@ -70,6 +70,11 @@ fn loaded(is: impl Fn(&Path, &ContractSpec) -> bool) -> Option<&'static Contract
     found.map(|(_, contract)| *contract)
 }
 
+/// Returns true if the contract is one of the suite's own.
+pub(crate) fn is_own(contract: &ContractSpec) -> bool {
+    CONTRACTS.iter().any(|own| own.id == contract.id)
+}
+
 /// Returns the ids under which the suite's own contracts promise what guarantees of this kind promise: those of the first
 /// contract that has any.
 pub(crate) fn ids_of(kind: GuaranteeKind) -> impl Iterator<Item = &'static str> {
