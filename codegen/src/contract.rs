@@ -49,13 +49,26 @@ impl Contract {
         }
     }
 
-    /// Returns the name of the error for failures of `kind`.
+    /// Returns the name of the error that the contract gives failures of `kind`. Those that can't happen need none.
     pub fn error_for(&self, kind: FailureKind) -> Option<&str> {
         self.spec
             .errors
             .iter()
             .find(|(_, error)| error.failures.contains(&kind))
             .map(|(name, _)| name.as_str())
+    }
+
+    /// Returns the name of the error for failures of `kind`: its own, or that of the nearest kind that has one, since an
+    /// implementation may still make such a failure.
+    pub(crate) fn error_or_nearest(&self, kind: FailureKind) -> Option<&str> {
+        let nearest = match kind {
+            FailureKind::AccessDenied => FailureKind::PathNotAllowed,
+            FailureKind::PathNotAllowed => FailureKind::Invalid,
+            FailureKind::RateLimited => FailureKind::Busy,
+            FailureKind::Conflict | FailureKind::Declined => FailureKind::Refused,
+            _ => return self.error_for(kind),
+        };
+        self.error_for(kind).or_else(|| self.error_or_nearest(nearest))
     }
 }
 

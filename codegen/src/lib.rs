@@ -1,15 +1,17 @@
 //! From contracts in JSON to Rust: load → lint → views → types → emit.
 //!
-//! [`generate`] turns a folder of contracts into the text of Rust modules, or returns all problems. [`compat`]
-//! reports whether a changed contract is compatible. `README.md` has the format, the
-//! passes and a worked example.
+//! [`generate`] turns a folder of contracts into the text of Rust modules, or returns all problems; [`build`] is a build
+//! script that keeps them on disk. [`compat`] reports whether a changed contract is compatible. [`table`] is a contract for a
+//! program that takes any. `README.md` has the format, the passes and a worked example.
 //!
-//! Nothing here writes a file, asks for the time or knows a contract by name: the same files give the same text.
+//! Nothing but [`build`] and [`write`] writes a file, and nothing asks for the time or knows a contract by name: the same files
+//! give the same text.
 
 mod algebra;
 pub mod compat;
 pub mod contract;
 pub mod document;
+mod files;
 pub mod keys;
 mod lint;
 mod load;
@@ -22,6 +24,7 @@ mod rust;
 mod sample;
 mod schema;
 mod sources;
+mod table;
 mod types;
 mod union;
 pub mod views;
@@ -29,6 +32,7 @@ pub mod views;
 use std::{collections::BTreeMap, path::Path};
 
 pub use contract::Contract;
+pub use files::{Stale, build, stale, write};
 pub use problem::{Place, Problem, Problems};
 pub use sources::Sources;
 
@@ -50,24 +54,61 @@ pub fn load(sources: &Sources) -> Result<Vec<Contract>, Problems> {
     Ok(contracts)
 }
 
+/// Returns the table of the contract in `folder`, which has its `contract.json`: what a generated `CONTRACT` is, for a program
+/// that takes any contract. The table is leaked; keep it instead of calling this again.
+///
+/// # Errors
+/// All problems of the contract.
+pub fn table(folder: &Path) -> Result<&'static tabellion_runtime::ContractSpec, Problems> {
+    let sources = Sources::from_contract(folder)?;
+    let (contracts, problems) = load::contracts(&sources);
+    Problems::none_of(problems)?;
+    let contract = &contracts[0];
+    lint::contract(contract)?;
+    Ok(table::of(contract))
+}
+
+/// Returns all problems of the contracts in `sources`.
+///
+/// # Errors
+/// The problems, if there are any.
+pub fn lint(sources: &Sources) -> Result<Vec<Contract>, Problems> {
+    let (contracts, mut problems) = load::contracts(sources);
+    problems.extend(lint::together(&contracts));
+    for contract in &contracts {
+        problems.extend(lint::contract(contract).err().into_iter().flatten());
+    }
+    Problems::none_of(problems)?;
+    Ok(contracts)
+}
+
 /// Returns the files of `src/generated` for the contracts below `schemas`, by name.
+///
+/// `command` is what writes them, for the line at their top: `cargo build`.
 ///
 /// # Errors
 /// All problems of all contracts.
-pub fn generate(schemas: &Path) -> Result<BTreeMap<String, String>, Problems> {
-    generate_from(&Sources::from_dir(schemas)?)
+pub fn generate(schemas: &Path, command: &str) -> Result<BTreeMap<String, String>, Problems> {
+    generate_from(&Sources::from_dir(schemas)?, command)
 }
 
 /// Like [`generate`], for contracts from any source.
 ///
 /// # Errors
 /// All problems of all contracts.
-pub fn generate_from(sources: &Sources) -> Result<BTreeMap<String, String>, Problems> {
+pub fn generate_from(sources: &Sources, command: &str) -> Result<BTreeMap<String, String>, Problems> {
     let (contracts, mut problems) = load::contracts(sources);
     problems.extend(lint::together(&contracts));
     let mut files = BTreeMap::new();
     for contract in &contracts {
-        match lint::contract(contract).and_then(|types| Ok(rust::module(contract, &types)?)) {
+        match lint::contract(contract).and_then(|types| {
+            Ok(rust::module(
+                contract,
+                &types,
+                &sources.shown(&contract.folder),
+                command,
+            )?)
+        }) {
             Ok(text) => {
                 files.insert(format!("{}.rs", contract.spec.rust.module), text);
             }
@@ -75,6 +116,6 @@ pub fn generate_from(sources: &Sources) -> Result<BTreeMap<String, String>, Prob
         }
     }
     Problems::none_of(problems)?;
-    files.insert("mod.rs".into(), rust::index(&contracts));
+    files.insert("mod.rs".into(), rust::index(&contracts, command));
     Ok(files)
 }

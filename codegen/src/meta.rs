@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
-use tabellion_runtime::schema::compile;
+use tabellion_runtime::schema::{compile, explain};
 
 use crate::{document::Document, pointer, problem::Problem};
 
@@ -50,12 +50,8 @@ fn said(error: &ValidationError<'_>) -> Vec<(String, String)> {
             .iter()
             .map(|name| (pointer::push(at, name), "this key is not known here".into()))
             .collect(),
-        ValidationErrorKind::Required { property } => {
-            let name = property.as_str().unwrap_or_default();
-            vec![(at.into(), format!("`{name}` is missing"))]
-        }
         ValidationErrorKind::FalseSchema => vec![(at.into(), "this key is not allowed here".into())],
-        _ => vec![(at.into(), error.masked_with("this value").to_string())],
+        _ => vec![(at.into(), explain(error, "this value"))],
     }
 }
 

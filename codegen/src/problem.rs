@@ -40,7 +40,9 @@ impl fmt::Display for Problem {
 }
 
 /// All problems, ordered by file and position. Never empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// `Debug` is the text of `Display`, so that a `main` that returns them prints it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
@@ -95,6 +97,13 @@ impl fmt::Display for Problems {
             write!(f, "{separator}{problem}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Debug for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = if self.0.len() == 1 { "" } else { "\n" };
+        write!(f, "{separator}{self}")
     }
 }
 

@@ -28,21 +28,47 @@ impl Sources {
             files: BTreeMap::new(),
         };
         for folder in list(schemas).map_err(|error| sources.unreadable("", &error))? {
-            let path = schemas.join(&folder).join("contract.json");
-            if !path.is_file() {
-                continue;
-            }
-            sources.read(&path, format!("{folder}/contract.json"))?;
-            let tools = schemas.join(&folder).join("tools");
-            for file in
-                list(&tools).map_err(|error| sources.unreadable(&format!("{folder}/tools"), &error))?
-            {
-                if file.ends_with(".json") {
-                    sources.read(&tools.join(&file), format!("{folder}/tools/{file}"))?;
-                }
+            if schemas.join(&folder).join("contract.json").is_file() {
+                sources.read_contract(schemas, &folder)?;
             }
         }
         Ok(sources)
+    }
+
+    /// Returns the one contract in `folder`. Problems name the folder as it is given.
+    ///
+    /// # Errors
+    /// If it has no `contract.json`, or a file can't be read.
+    pub fn from_contract(folder: &Path) -> Result<Self, Problems> {
+        let mut sources = Self {
+            root: folder.parent().unwrap_or(Path::new("")).to_path_buf(),
+            files: BTreeMap::new(),
+        };
+        let name = match folder.file_name() {
+            Some(name) => name.to_owned(),
+            // Such as `.` and `..`.
+            None => {
+                let whole = folder.canonicalize();
+                let whole = whole.map_err(|error| sources.unreadable(&folder.to_string_lossy(), &error))?;
+                sources.root = whole.parent().unwrap_or(&whole).to_path_buf();
+                whole.file_name().unwrap_or_default().to_owned()
+            }
+        };
+        let root = sources.root.clone();
+        sources.read_contract(&root, &name.to_string_lossy())?;
+        Ok(sources)
+    }
+
+    fn read_contract(&mut self, schemas: &Path, folder: &str) -> Result<(), Problems> {
+        let path = schemas.join(folder);
+        self.read(&path.join("contract.json"), format!("{folder}/contract.json"))?;
+        let tools = path.join("tools");
+        for file in list(&tools).map_err(|error| self.unreadable(&format!("{folder}/tools"), &error))? {
+            if file.ends_with(".json") {
+                self.read(&tools.join(&file), format!("{folder}/tools/{file}"))?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the contracts in `files`, whose keys are as in [`Sources`]; other files are ignored. Problems name files
@@ -79,6 +105,11 @@ impl Sources {
     /// Returns the path of `file` in problems.
     pub(crate) fn label(&self, file: &str) -> PathBuf {
         self.root.join(file)
+    }
+
+    /// Returns the path of a contract's folder in the head of its module, with `/` on every system.
+    pub(crate) fn shown(&self, folder: &str) -> String {
+        self.label(folder).display().to_string().replace('\\', "/")
     }
 
     fn read(&mut self, path: &Path, file: String) -> Result<(), Problems> {

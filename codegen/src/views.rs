@@ -55,6 +55,11 @@ fn enforce(schema: &mut Value) {
     }
 }
 
+/// Returns whether the enforced view rejects anything that the wire view accepts.
+pub(crate) fn enforces_more(schema: &Value) -> bool {
+    enforced(schema) != bare(&wire(schema))
+}
+
 /// Returns `schema` without annotation keywords.
 pub(crate) fn bare(schema: &Value) -> Value {
     schema::map(schema, &|members| {

@@ -2,14 +2,19 @@
 
 // Compiled here, so that a golden file that is no Rust can't be accepted.
 mod golden;
+#[path = "../examples/notes/generated/mod.rs"]
+mod notes_module;
 mod support;
 
 use std::{collections::BTreeMap, fs};
 
-use golden::kitchen_sink::{Colour, Everything, KitchenEveryShapeRequest, TOOLS};
+use golden::kitchen_sink::{CONTRACT, Colour, Everything, KitchenEveryShapeRequest, TOOLS};
 use serde_json::{Value, json};
 use support::{files, notes, root};
-use tabellion_codegen::{Sources, generate, generate_from};
+use tabellion_codegen::{Sources, generate, generate_from, table};
+
+/// How the checked-in modules are written.
+const BY: &str = "UPDATE_GOLDEN=1 cargo test -p tabellion-codegen";
 
 #[test]
 fn the_checked_in_modules_are_what_the_contracts_say() {
@@ -17,7 +22,7 @@ fn the_checked_in_modules_are_what_the_contracts_say() {
         (notes(), "examples/notes/generated"),
         (root().join("tests/contracts"), "tests/golden"),
     ] {
-        let generated = generate(&schemas).unwrap_or_else(|problems| panic!("{problems}"));
+        let generated = generate(&schemas, BY).unwrap_or_else(|problems| panic!("{problems}"));
         for (name, text) in generated {
             support::golden(&format!("{folder}/{name}"), &text);
         }
@@ -26,7 +31,7 @@ fn the_checked_in_modules_are_what_the_contracts_say() {
 
 #[test]
 fn the_output_depends_on_nothing_but_the_files() {
-    let expected = generate(&notes()).unwrap();
+    let expected = generate(&notes(), BY).unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
     let schemas = elsewhere.path().join("some where").join("schemas");
     for (name, text) in files(&notes()).into_iter().rev() {
@@ -36,18 +41,32 @@ fn the_output_depends_on_nothing_but_the_files() {
     }
     fs::write(schemas.join("notes/source.md"), "not a contract's file").unwrap();
     fs::write(schemas.join("notes/tools/read_note.json~"), "an editor's").unwrap();
-    assert_eq!(generate(&schemas).unwrap(), expected);
-    assert_eq!(generate(&schemas).unwrap(), expected);
-    let in_memory = Sources::from_map("other", files(&notes()));
-    assert_eq!(generate_from(&in_memory).unwrap(), expected);
+    assert_eq!(generate(&schemas, BY).unwrap(), expected);
+    assert_eq!(generate(&schemas, BY).unwrap(), expected);
+    let in_memory = Sources::from_map("schemas", files(&notes()));
+    assert_eq!(generate_from(&in_memory, BY).unwrap(), expected);
+}
+
+#[test]
+fn the_table_at_run_time_is_the_generated_one() {
+    for (folder, generated) in [
+        ("tests/contracts/kitchen-sink", &CONTRACT),
+        ("examples/notes/schemas/notes", &notes_module::notes::CONTRACT),
+    ] {
+        let table = table(&root().join(folder)).unwrap_or_else(|problems| panic!("{problems}"));
+        let [table, generated] = [table, generated].map(|table| format!("{table:#?}"));
+        let differs = table.lines().zip(generated.lines()).find(|(a, b)| a != b);
+        assert_eq!(differs, None, "{folder}");
+        assert_eq!(table.len(), generated.len(), "{folder}");
+    }
 }
 
 #[test]
 fn contracts_of_one_run_do_not_touch_each_other() {
     let mut both = files(&notes());
     both.extend(files(&root().join("tests/contracts")));
-    let both = generate_from(&Sources::from_map("schemas", both)).unwrap();
-    let alone = generate(&notes()).unwrap();
+    let both = generate_from(&Sources::from_map("schemas", both), BY).unwrap();
+    let alone = generate(&notes(), BY).unwrap();
     assert_eq!(both["notes.rs"], alone["notes.rs"]);
     assert_eq!(
         both.keys().collect::<Vec<_>>(),

@@ -7,16 +7,18 @@ use tabellion_codegen::{Sources, generate, generate_from};
 
 #[test]
 fn each_pitfall_is_said_with_its_place_and_what_to_do() {
-    check_cases("tests/problems", |change| match generate_from(&changed(change)) {
-        Ok(_) => "fine\n".into(),
-        Err(problems) => format!("{problems}\n"),
+    check_cases("tests/problems", |change| {
+        match generate_from(&changed(change), "cargo build") {
+            Ok(_) => "fine\n".into(),
+            Err(problems) => format!("{problems}\n"),
+        }
     });
 }
 
 #[test]
 fn a_problem_has_the_line_and_column_of_what_it_means() {
     let change = serde_json::json!({ "replace": { "$/read_note.json": ["\"lines\": {", "\"lines\": { \"min\": 1,"] } });
-    let problems = generate_from(&changed(&change)).unwrap_err();
+    let problems = generate_from(&changed(&change), "cargo build").unwrap_err();
     let places: Vec<_> = problems
         .iter()
         .map(|problem| {
@@ -36,7 +38,7 @@ fn contracts_must_not_share_a_module() {
         let text = text.replace("\"contract\": \"notes\"", "\"contract\": \"jottings\"");
         files.insert(name.replace("notes/", "jottings/"), text);
     }
-    let problems = generate_from(&Sources::from_map("schemas", files)).unwrap_err();
+    let problems = generate_from(&Sources::from_map("schemas", files), "cargo build").unwrap_err();
     assert_eq!(
         problems.to_string(),
         "schemas/notes/contract.json#/rust/module: `notes` is also the module of contract `jottings`\n  \
@@ -46,9 +48,22 @@ fn contracts_must_not_share_a_module() {
 
 #[test]
 fn a_folder_that_is_not_there_is_a_problem_and_no_panic() {
-    let problems = generate(std::path::Path::new("/nowhere/schemas")).unwrap_err();
+    let problems = generate(std::path::Path::new("/nowhere/schemas"), "cargo build").unwrap_err();
     assert!(
         problems.to_string().starts_with("schemas/: can't be read"),
         "{problems}"
     );
+}
+
+#[test]
+fn a_main_that_returns_problems_prints_them_as_text() {
+    let change = serde_json::json!({ "set": {
+        "notes/contract.json#/tools/-": "absent",
+        "$/read_note.json#/path": "/nowhere",
+    } });
+    let problems = generate_from(&changed(&change), "cargo build").unwrap_err();
+    let one = problems.iter().next().unwrap();
+    assert!(format!("{problems:?}").contains(&one.to_string()), "{problems:?}");
+    let boxed: Box<dyn std::error::Error> = problems.clone().into();
+    assert_eq!(format!("{boxed:?}").trim_start(), problems.to_string());
 }

@@ -1,7 +1,8 @@
 //! Runs the suite in a server's own tests, in one line, and panics with the report if a check fails.
 
 use crate::{
-    Subject, contracts,
+    Subject,
+    contracts::IntoContract,
     probe::{self, ServerInfo},
     report::{
         Report,
@@ -14,7 +15,8 @@ use crate::{
 /// Runs the quick profile against a server: every check in the newest era that the server speaks, and the wire checks
 /// in every era.
 ///
-/// `{library}` in the command is replaced by the path of the library.
+/// The contract is a generated `CONTRACT`, the id of one of the suite's own, or a contract's folder. `{library}` in the command
+/// is replaced by the path of the library.
 ///
 /// ```no_run
 /// # macro_rules! env { ($name:literal) => { "my-server" } }
@@ -31,7 +33,7 @@ use crate::{
 /// If a check with severity `Must` fails, with the report; if the contract does not exist or the server does not speak
 /// MCP.
 #[track_caller]
-pub fn check(contract: &str, command: impl IntoIterator<Item = impl Into<String>>) {
+pub fn check(contract: impl IntoContract, command: impl IntoIterator<Item = impl Into<String>>) {
     let command = command.into_iter().map(Into::into).collect();
     match judge(contract, command) {
         Ok(report) if report.is_passed() => {}
@@ -43,11 +45,11 @@ pub fn check(contract: &str, command: impl IntoIterator<Item = impl Into<String>
     }
 }
 
-fn judge(contract: &str, command: Vec<String>) -> Result<Report, String> {
+fn judge(contract: impl IntoContract, command: Vec<String>) -> Result<Report, String> {
     if command.is_empty() {
         return Err("the command is empty".to_owned());
     }
-    let subject = Subject::new(contracts::find(contract)?, command);
+    let subject = Subject::new(contract.into_contract()?, command);
     let ServerInfo { eras, identity } = probe::probe(&subject)?;
     let options = Options {
         jobs: run::available_jobs(),

@@ -1,9 +1,9 @@
 //! A client of the server under test: calls the contract's tools in either era, through the adapter.
 
-use std::{collections::VecDeque, path::PathBuf};
+use std::{collections::VecDeque, path::PathBuf, thread, time::Duration};
 
 use serde_json::{Map, Value, json};
-use tabellion_runtime::ToolSpec;
+use tabellion_runtime::{ToolSpec, rates::RETRY_AFTER};
 
 use crate::{
     Subject, Target, WireError,
@@ -19,6 +19,9 @@ pub(crate) const ONE_CLIENT: &str = "a server that speaks over standard input an
 
 /// How often a call is repeated because the server asks again.
 const MAX_QUESTIONS: usize = 50;
+
+/// Maximum time to wait for a rate limit, in seconds.
+const MAX_WAIT: u64 = 60;
 
 /// A client. In the era with sessions, its session is open.
 #[derive(Debug)]
@@ -153,6 +156,10 @@ impl<'a> Client<'a> {
         let mut params = self.params_after(tool, arguments, meta)?;
         for _ in 0..MAX_QUESTIONS {
             let message = self.ask("tools/call", params.clone())?;
+            if let Some(wait) = retry_after(tool, &message) {
+                thread::sleep(wait);
+                continue;
+            }
             let Some(pending) = Pending::of(&message).filter(|_| self.person != Person::Absent) else {
                 return self.finish(tool, arguments, message);
             };
@@ -258,6 +265,15 @@ impl<'a> Client<'a> {
         prepare(self.subject.era, &mut params, &self.person.capabilities());
         params
     }
+}
+
+/// Returns how long to wait before a call is repeated, if the contract limits the tool's rate and the server says so.
+fn retry_after(tool: &ToolSpec, message: &Value) -> Option<Duration> {
+    tool.rate_limit?;
+    let data = message.pointer("/error/data");
+    let data = data.or_else(|| message.pointer("/result/_meta/tabellion~1error/data"))?;
+    let seconds = data.get(RETRY_AFTER)?.as_u64()?;
+    Some(Duration::from_secs(seconds.min(MAX_WAIT)))
 }
 
 /// Adds the `_meta` that the era requires in every request.

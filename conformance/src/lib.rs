@@ -65,6 +65,7 @@ pub mod traps;
 
 pub use assert::check;
 pub use bytes::Bytes;
+pub use contracts::IntoContract;
 pub use ledger::Ledger;
 pub use own::Own;
 pub use stepper::Stepper;

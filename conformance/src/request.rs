@@ -51,9 +51,7 @@ pub fn with_effect(tool: &'static ToolSpec, effect: &Effect, with: With<'_>) -> 
     };
     let alike = |it: &Effect| (it.content, it.target) == (effect.content, effect.target);
     let mut arguments = example(&|it| it == effect).or_else(|| example(&alike))?;
-    tool.path
-        .into_iter()
-        .for_each(|at| set(&mut arguments, at, with.path));
+    set_path(&mut arguments, tool, with.path);
     effect
         .when
         .into_iter()
@@ -76,8 +74,55 @@ pub fn with_effect(tool: &'static ToolSpec, effect: &Effect, with: With<'_>) -> 
 /// Returns a valid request of `tool` about the document at `path`; `None` if the tool takes no path.
 pub fn about(tool: &'static ToolSpec, path: &str) -> Option<Call> {
     let mut arguments = examples(tool).next()?;
-    set(&mut arguments, tool.path?, path);
+    tool.path?;
+    set_path(&mut arguments, tool, path);
     Some(Call { tool, arguments })
+}
+
+/// Sets the path of the document, which is relative to the library's root.
+fn set_path(arguments: &mut Value, tool: &ToolSpec, path: &str) {
+    let named = tool.path_in.and_then(|folder| path.strip_prefix(folder));
+    tool.path
+        .into_iter()
+        .for_each(|at| set(arguments, at, named.unwrap_or(path)));
+}
+
+/// Returns true if the contract lets the call name its path: by the schema, its rules and the tool's policy.
+pub fn may_name(call: &Call) -> bool {
+    let Call { tool, arguments } = call;
+    let Some(at) = tool.path else { return true };
+    let violations = tool.input.check(arguments).err().unwrap_or_default();
+    let path = call.path();
+    violations.iter().all(|violation| violation.pointer != at)
+        && tool.paths.is_none_or(|policy| policy.judge(&path).is_ok())
+}
+
+/// Returns the path of a document that the contract lets `tool` name: `wanted` if possible, otherwise one in the folder and with
+/// the extension of a valid example's path. `None` if the contract has no example of such a path.
+pub fn place(tool: &'static ToolSpec, wanted: &str) -> Option<String> {
+    let name = wanted.rsplit_once('/').map_or(wanted, |(_, name)| name);
+    let stem = name
+        .rsplit_once('.')
+        .map_or(name, |(stem, _)| stem)
+        .to_lowercase();
+    let keep = |kept: fn(&char) -> bool| stem.chars().filter(kept).collect::<String>();
+    let stems = [
+        keep(|_| true),
+        keep(char::is_ascii_alphanumeric),
+        keep(char::is_ascii_lowercase),
+    ];
+    let paths = examples(tool).filter_map(|request| tool.path_of(&request));
+    let shapes = paths.map(|path| {
+        let name = path.rfind('/').map_or(0, |slash| slash + 1);
+        let extension = path[name..].rfind('.').map_or(path.len(), |dot| name + dot);
+        (path[..name].to_owned(), path[extension..].to_owned())
+    });
+    let alike = shapes.flat_map(|(folder, extension)| {
+        let alike = |stem: &String| format!("{folder}{stem}{extension}");
+        stems.each_ref().map(alike)
+    });
+    let fits = |path: &String| about(tool, path).is_some_and(|call| call.path() == *path && may_name(&call));
+    std::iter::once(wanted.to_owned()).chain(alike).find(fits)
 }
 
 /// Returns the contract's valid examples of requests.

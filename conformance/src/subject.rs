@@ -80,10 +80,21 @@ impl Subject {
     }
 
     /// Returns a request that has an effect of this kind on the document that `with` names; `None` if the server has no such
-    /// tool, or only one for other documents.
+    /// tool, or only one for other documents, or the contract does not let it name this one.
     pub fn request(&self, kind: EffectKind, with: With<'_>) -> Option<Call> {
         let (tool, effect) = self.tool_with(kind)?;
-        request::with_effect(tool, effect, with).filter(|call| call.path() == with.path)
+        let call = request::with_effect(tool, effect, with)?;
+        (call.path() == with.path && request::may_name(&call)).then_some(call)
+    }
+
+    /// Returns the path for a document that a tool with an effect of this kind can name: `wanted` if the contract permits it,
+    /// otherwise one like its examples'. Without such a tool or example, it is `wanted`.
+    pub fn place(&self, kind: EffectKind, wanted: &str) -> String {
+        let tool = self.tool_with(kind).map(|(tool, _)| tool);
+        let place = tool
+            .filter(|tool| tool.path.is_some())
+            .and_then(|tool| request::place(tool, wanted));
+        place.unwrap_or_else(|| wanted.to_owned())
     }
 
     /// Returns requests about the document that `with` names: for each tool, one per effect, or its example if it has none.
@@ -101,6 +112,7 @@ impl Subject {
             let known = effects.filter(|effect| self.adapter.has(tool, Some(effect)));
             calls.extend(known.filter_map(|effect| request::with_effect(tool, effect, with)));
         }
+        calls.retain(request::may_name);
         calls
     }
 }

@@ -1,6 +1,7 @@
 //! Tabellion: a server for Markdown libraries in git that AI agents and people edit together.
 //!
-//! This crate names the contracts, implements them, and has the command line. Everything else is in these crates, lowest
+//! This crate names the contracts, implements them, and has the command line; [`Server`] serves contracts of anyone's own in the
+//! same way. Everything else is in these crates, lowest
 //! first:
 //!
 //! | crate | is for |
@@ -19,3 +20,5 @@ mod console;
 pub mod contracts;
 mod demo;
 mod serve;
+
+pub use serve::Server;

@@ -82,7 +82,7 @@ fn stale() -> Outcome<BTreeMap<PathBuf, Option<String>>> {
 fn expected() -> Outcome<BTreeMap<PathBuf, String>> {
     let mut files = BTreeMap::new();
     for (contracts, generated) in places() {
-        let code = tabellion_codegen::generate(&contracts)?;
+        let code = tabellion_codegen::generate(&contracts, "cargo xtask codegen")?;
         files.extend(code.into_iter().map(|(name, text)| (generated.join(name), text)));
     }
     for contract in tabellion_codegen::load_all(&schemas())? {

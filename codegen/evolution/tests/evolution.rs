@@ -26,6 +26,8 @@ fn compiles() -> Vec<(&'static str, Value)> {
         (
             "policies_declared",
             json!({ "set": {
+                "notes/contract.json#/errors/CONFLICT/failures":
+                    ["conflict", "refused", "busy", "access_denied", "path_not_allowed", "declined"],
                 "$/read_note.json#/paths": { "allow": ["notes/**"], "deny": ["**/.env*"] },
                 "$/read_note.json#/pathIn": "notes/",
                 "$/read_note.json#/errors/-": "CONFLICT",
@@ -153,7 +155,8 @@ fn breaks() -> Vec<(&'static str, Value)> {
 
 /// Writes the module that the changed contract becomes to where the case includes it.
 fn prepare(name: &str, change: &Value) -> String {
-    let files = generate_from(&changed(change)).unwrap_or_else(|problems| panic!("{name}: {problems}"));
+    let files = generate_from(&changed(change), "cargo build")
+        .unwrap_or_else(|problems| panic!("{name}: {problems}"));
     let generated = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui/generated");
     fs::create_dir_all(&generated).unwrap();
     fs::write(generated.join(name).with_extension("rs"), &files["notes.rs"]).unwrap();

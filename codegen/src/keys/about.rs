@@ -2,11 +2,13 @@
 
 use quote::quote;
 use serde::Deserialize;
+use tabellion_runtime::spec;
 
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
     compat::Changes,
     contract::{Contract, Tool},
+    table::leaked,
 };
 
 /// The document that a contract was taken from.
@@ -60,5 +62,17 @@ impl Key for About {
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
         let (name, description) = (&tool.spec.name, &tool.spec.description);
         EmittedTool::fields(quote!(name: #name, description: #description,))
+    }
+
+    fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
+        let spec = &contract.spec;
+        table.id = leaked(&spec.contract);
+        table.version = leaked(&spec.version);
+        table.title = leaked(&spec.title);
+    }
+
+    fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
+        entry.name = leaked(&tool.spec.name);
+        entry.description = leaked(&tool.spec.description);
     }
 }

@@ -1,7 +1,7 @@
 //! `annotations` and `mutating`: hints for clients and for the runtime.
 
 use quote::quote;
-use tabellion_runtime::FailureKind;
+use tabellion_runtime::{FailureKind, spec};
 
 use super::{EmittedTool, Key, ToolOf};
 use crate::{
@@ -70,5 +70,10 @@ impl Key for Annotated {
             },
             mutating: #mutating,
         })
+    }
+
+    fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
+        entry.annotations = tool.spec.annotations;
+        entry.mutating = tool.spec.mutating;
     }
 }

@@ -1,7 +1,7 @@
 //! `approval`: a person must approve a call's change.
 
 use quote::quote;
-use tabellion_runtime::spec::{EffectKind, Shows};
+use tabellion_runtime::spec::{self, EffectKind, Shows};
 
 use super::{EmittedTool, Key, ToolOf};
 use crate::{
@@ -36,6 +36,10 @@ impl Key for Approvals {
             quote!(approval: Some(spec::Approval { shows: spec::Shows::#shows }),)
         });
         EmittedTool::fields(approval.collect())
+    }
+
+    fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
+        entry.approval = tool.spec.approval;
     }
 }
 

@@ -1,6 +1,7 @@
 //! `commit`: the location of the commit id in a response.
 
 use quote::quote;
+use tabellion_runtime::spec;
 
 use super::{EmittedTool, Key, ToolOf};
 use crate::{
@@ -8,6 +9,7 @@ use crate::{
     contract::{Contract, Side, Tool},
     lint::pointers::always_leads_to,
     problem::Problem,
+    table::leaked,
 };
 
 pub(super) struct Commit;
@@ -36,6 +38,10 @@ impl Key for Commit {
             .iter()
             .map(|commit| quote!(commit: Some(#commit),));
         EmittedTool::fields(commit.collect())
+    }
+
+    fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
+        entry.commit = tool.spec.commit.as_deref().map(leaked);
     }
 }
 

@@ -1,6 +1,7 @@
 //! `document`: the contract is about one document, which the operator names.
 
 use quote::quote;
+use tabellion_runtime::spec;
 
 use super::{Emitted, Key};
 use crate::{compat::Changes, contract::Contract, problem::Problem};
@@ -41,5 +42,9 @@ impl Key for OneDocument {
             fields: quote!(document: true,),
             ..Emitted::default()
         }
+    }
+
+    fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
+        table.document = contract.spec.document;
     }
 }

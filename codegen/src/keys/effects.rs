@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 
 use quote::quote;
 use serde::Deserialize;
-use tabellion_runtime::{schema::compile, spec::EffectKind};
+use tabellion_runtime::{
+    schema::compile,
+    spec::{self, EffectKind},
+};
 
 use super::{EmittedTool, Key, ToolOf};
 use crate::{
@@ -15,6 +18,7 @@ use crate::{
     lint::pointers::{always_leads_to, leads_to},
     problem::Problem,
     rust::text,
+    table::{leaked, list},
     views,
 };
 
@@ -92,6 +96,25 @@ impl Key for Effects {
             }
         });
         EmittedTool::fields(quote!(effects: &[#(#effects),*],))
+    }
+
+    fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
+        entry.effects = list(tool.spec.effects.iter().map(|effect| {
+            let [content, target, section, position] =
+                [&effect.content, &effect.target, &effect.section, &effect.position]
+                    .map(|pointer| pointer.as_deref().map(leaked));
+            spec::Effect {
+                kind: effect.kind,
+                when: effect.when.as_ref().map(|When { at, is }| spec::When {
+                    at: leaked(at),
+                    is: leaked(is),
+                }),
+                content,
+                target,
+                section,
+                position,
+            }
+        }));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use quote::quote;
 use serde::Deserialize;
-use tabellion_runtime::FailureKind;
+use tabellion_runtime::{FailureKind, spec};
 
 use super::{Emitted, EmittedTool, KEYS, Key, ToolOf};
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     pointer,
     problem::Problem,
     rust::text,
+    table::{leaked, list},
 };
 
 /// One row of the error table.
@@ -106,14 +107,36 @@ impl Key for Errors {
         let errors = &tool.spec.errors;
         EmittedTool::fields(quote!(errors: &[#(#errors),*],))
     }
+
+    fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
+        table.error_channel = contract.spec.error_channel;
+        table.error_details = contract.spec.error_details.as_deref().map(leaked);
+        table.errors = list(contract.spec.errors.iter().map(|(name, error)| spec::ErrorSpec {
+            name: leaked(name),
+            code: error.code,
+            message: leaked(&error.message),
+        }));
+    }
+
+    fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
+        entry.errors = list(tool.spec.errors.iter().map(|name| leaked(name)));
+    }
 }
 
-/// Checks that every failure becomes exactly one error.
+/// Failures of a store or of a method that no key makes possible.
+const OF_ANY_CONTRACT: [FailureKind; 4] = [
+    FailureKind::NotFound,
+    FailureKind::Refused,
+    FailureKind::Busy,
+    FailureKind::TooLarge,
+];
+
+/// Checks that every failure that can happen becomes exactly one error.
 fn table(contract: &Contract, problems: &mut Vec<Problem>) {
     let errors = &contract.spec.errors;
     for kind in FailureKind::ALL {
         let mut names = errors.iter().filter(|(_, error)| error.failures.contains(kind));
-        if names.next().is_none() {
+        if names.next().is_none() && can_happen(contract, *kind) {
             problems.push(contract.document.problem(
                 "/errors",
                 format!("failure `{kind}` has no error"),
@@ -128,6 +151,12 @@ fn table(contract: &Contract, problems: &mut Vec<Problem>) {
             ));
         }
     }
+}
+
+/// Returns whether a call of the contract can end with a failure of this kind.
+fn can_happen(contract: &Contract, kind: FailureKind) -> bool {
+    let of_tool = |tool: &Tool| KEYS.iter().any(|key| key.failures(tool).contains(&kind));
+    OF_ANY_CONTRACT.contains(&kind) || contract.tools.iter().any(of_tool)
 }
 
 /// Checks that a tool declares errors of the table alone, and those of every failure that its keys make possible.

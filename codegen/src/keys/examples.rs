@@ -3,6 +3,7 @@
 use quote::quote;
 use serde::Deserialize;
 use serde_json::Value;
+use tabellion_runtime::spec;
 
 use super::{EmittedTool, Key};
 use crate::{
@@ -10,6 +11,7 @@ use crate::{
     lint::examples,
     problem::Problem,
     rust::text,
+    table::{leaked, list},
 };
 
 /// A request or a response, and how it must be judged.
@@ -64,5 +66,17 @@ impl Key for Examples {
             return EmittedTool::default();
         }
         EmittedTool::fields(quote!(examples: &[#(#examples),*],))
+    }
+
+    fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
+        entry.examples = list(tool.spec.examples.iter().filter_map(|example| {
+            Some(spec::Example {
+                name: leaked(&example.name),
+                json: leaked(&text::pretty(example.input.as_ref()?)),
+                valid: example.valid,
+                at: example.at.as_deref().map(leaked),
+                rule: example.rule.as_deref().map(leaked),
+            })
+        }));
     }
 }

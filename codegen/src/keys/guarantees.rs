@@ -2,10 +2,15 @@
 
 use quote::quote;
 use serde::Deserialize;
-use tabellion_runtime::spec::GuaranteeKind;
+use tabellion_runtime::spec::{self, GuaranteeKind};
 
 use super::{Emitted, Key};
-use crate::{compat::Changes, contract::Contract, rust::text};
+use crate::{
+    compat::Changes,
+    contract::Contract,
+    rust::text,
+    table::{leaked, list},
+};
 
 /// A promise in the source document's words.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -58,5 +63,13 @@ impl Key for Guarantees {
             fields: quote!(guarantees: &[#(#guarantees),*],),
             ..Emitted::default()
         }
+    }
+
+    fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
+        table.guarantees = list(contract.spec.guarantees.iter().map(|guarantee| spec::Guarantee {
+            id: leaked(&guarantee.id),
+            kind: guarantee.kind,
+            text: leaked(&guarantee.text),
+        }));
     }
 }

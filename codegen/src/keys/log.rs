@@ -2,6 +2,7 @@
 
 use quote::quote;
 use serde::Deserialize;
+use tabellion_runtime::spec;
 
 use super::{Emitted, Key};
 use crate::{
@@ -9,6 +10,7 @@ use crate::{
     contract::{Contract, Side},
     lint::pointers::{leads_to, named},
     problem::Problem,
+    table::leaked,
 };
 
 /// Where the record of mutations can be read.
@@ -62,5 +64,14 @@ impl Key for Logs {
             fields: log.collect(),
             ..Emitted::default()
         }
+    }
+
+    fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
+        table.log = contract.spec.log.as_ref().map(|log| spec::LogSpec {
+            tool: leaked(&log.tool),
+            entries: leaked(&log.entries),
+            path: leaked(&log.path),
+            commit: leaked(&log.commit),
+        });
     }
 }

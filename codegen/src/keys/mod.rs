@@ -28,7 +28,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tabellion_runtime::{
     FailureKind,
-    spec::{Annotations, Approval, ErrorChannel},
+    spec::{self, Annotations, Approval, ErrorChannel},
 };
 
 pub use self::{
@@ -187,6 +187,12 @@ pub(crate) trait Key: Sync {
     fn emit_tool(&self, _tool: &Tool) -> EmittedTool {
         EmittedTool::default()
     }
+
+    /// Sets the fields of the contract's table that [`emit`](Self::emit) writes as Rust.
+    fn fill(&self, _contract: &Contract, _table: &mut spec::ContractSpec) {}
+
+    /// Sets the fields of a tool's entry that [`emit_tool`](Self::emit_tool) writes as Rust.
+    fn fill_tool(&self, _tool: &Tool, _entry: &mut spec::ToolSpec) {}
 }
 
 /// A tool and the contract that it belongs to.

@@ -2,7 +2,7 @@
 
 use quote::quote;
 use serde::Deserialize;
-use tabellion_runtime::FailureKind;
+use tabellion_runtime::{FailureKind, spec};
 
 use super::{EmittedTool, Key, ToolOf};
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
     contract::{Contract, Side, Tool},
     lint::pointers::leads_to,
     problem::Problem,
+    table::{leaked, list},
 };
 
 /// Globs over the segments of paths.
@@ -32,8 +33,9 @@ impl Key for Paths {
     }
 
     fn failures(&self, tool: &Tool) -> &'static [FailureKind] {
-        match tool.spec.paths {
+        match &tool.spec.paths {
             None => &[],
+            Some(policy) if policy.deny.is_empty() => &[FailureKind::PathNotAllowed],
             Some(_) => &[FailureKind::AccessDenied, FailureKind::PathNotAllowed],
         }
     }
@@ -57,6 +59,16 @@ impl Key for Paths {
             quote!(paths: Some(spec::PathPolicy { allow: &[#(#allow),*], deny: &[#(#deny),*] }),)
         });
         EmittedTool::fields(path.chain(path_in).chain(paths).collect())
+    }
+
+    fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
+        let globs = |globs: &[String]| list(globs.iter().map(|glob| leaked(glob)));
+        entry.path = tool.spec.path.as_deref().map(leaked);
+        entry.path_in = tool.spec.path_in.as_deref().map(leaked);
+        entry.paths = tool.spec.paths.as_ref().map(|policy| spec::PathPolicy {
+            allow: globs(&policy.allow),
+            deny: globs(&policy.deny),
+        });
     }
 }
 

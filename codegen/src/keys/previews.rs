@@ -2,6 +2,7 @@
 
 use quote::quote;
 use serde::Deserialize;
+use tabellion_runtime::spec;
 
 use super::{Emitted, Key};
 use crate::{
@@ -10,7 +11,9 @@ use crate::{
     contract::{Contract, Side, Tool},
     lint::pointers::{leads_to, named},
     problem::Problem,
-    sample, views,
+    sample,
+    table::{leaked, list},
+    views,
 };
 
 /// `preview` shows what `applies` does.
@@ -88,6 +91,14 @@ impl Key for Previews {
             fields: quote!(previews: &[#(#previews),*],),
             ..Emitted::default()
         }
+    }
+
+    fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
+        table.previews = list(contract.spec.previews.iter().map(|pair| spec::PreviewPair {
+            preview: leaked(&pair.preview),
+            diff: leaked(&pair.diff),
+            applies: leaked(&pair.applies),
+        }));
     }
 }
 

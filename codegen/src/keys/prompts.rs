@@ -3,10 +3,17 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use serde::Deserialize;
-use tabellion_runtime::template::placeholders;
+use tabellion_runtime::{spec, template::placeholders};
 
 use super::{Emitted, Key};
-use crate::{compat::Changes, contract::Contract, names, problem::Problem, rust::text};
+use crate::{
+    compat::Changes,
+    contract::Contract,
+    names,
+    problem::Problem,
+    rust::text,
+    table::{leaked, list},
+};
 
 /// A text for a model, made from a template.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -73,7 +80,7 @@ impl Key for Prompts {
             return Emitted::default();
         }
         let count = Literal::usize_unsuffixed(prompts.len());
-        let specs = prompts.iter().map(spec);
+        let specs = prompts.iter().map(declaration);
         let mut methods = vec![get(prompts)];
         if prompts.iter().any(|prompt| completing(prompt).next().is_some()) {
             methods.push(complete(prompts));
@@ -89,6 +96,20 @@ impl Key for Prompts {
             methods,
             ..Emitted::default()
         }
+    }
+
+    fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
+        table.prompts = list(contract.spec.prompts.iter().map(|prompt| spec::PromptSpec {
+            name: leaked(&prompt.name),
+            description: leaked(&prompt.description),
+            arguments: list(prompt.arguments.iter().map(|argument| spec::ArgumentSpec {
+                name: leaked(&argument.name),
+                description: leaked(&argument.description),
+                required: argument.required,
+                completes: argument.completes,
+            })),
+            template: leaked(&prompt.template),
+        }));
     }
 }
 
@@ -133,7 +154,7 @@ fn prompt(changes: &mut Changes<'_>, old: &Prompt, new: &Prompt) {
     }
 }
 
-fn spec(prompt: &Prompt) -> TokenStream {
+fn declaration(prompt: &Prompt) -> TokenStream {
     let (name, description, template) = (&prompt.name, &prompt.description, &prompt.template);
     let arguments = prompt.arguments.iter().map(|argument| {
         let (name, description) = (&argument.name, &argument.description);

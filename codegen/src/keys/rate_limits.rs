@@ -1,9 +1,11 @@
 //! `rateLimits` and `rateLimit`: how often each caller may call the tools that share a limit.
 
+use std::num::NonZeroU32;
+
 use proc_macro2::Literal;
 use quote::{format_ident, quote};
 use serde::Deserialize;
-use tabellion_runtime::FailureKind;
+use tabellion_runtime::{FailureKind, spec};
 
 use super::{Emitted, EmittedTool, Key, State, ToolOf};
 use crate::{
@@ -11,6 +13,7 @@ use crate::{
     contract::{Contract, Tool},
     pointer,
     problem::Problem,
+    table::{leaked, list},
 };
 
 /// How often a caller may call the tools that share it.
@@ -122,6 +125,21 @@ impl Key for RateLimits {
             fields: quote!(rate_limit: Some(#name),),
             before: quote!(self.rate_limits.count::<ToolError>(tool, call)?;),
         }
+    }
+
+    fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
+        let limits = contract.spec.rate_limits.iter();
+        table.rate_limits = list(limits.filter_map(|(name, limit)| {
+            Some(spec::RateLimit {
+                name: leaked(name),
+                calls: NonZeroU32::new(limit.calls)?,
+                seconds: limit.seconds,
+            })
+        }));
+    }
+
+    fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
+        entry.rate_limit = tool.spec.rate_limit.as_deref().map(leaked);
     }
 }
 

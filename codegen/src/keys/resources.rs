@@ -6,6 +6,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use serde::Deserialize;
 use serde_json::Value;
+use tabellion_runtime::spec;
 
 use super::{Emitted, Example, Key};
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
     names,
     problem::Problem,
     rust::{schemas, text},
+    table::{self, leaked, list},
     views,
 };
 
@@ -78,7 +80,7 @@ impl Key for Resources {
             return Emitted::default();
         }
         let count = Literal::usize_unsuffixed(resources.len());
-        let specs = (0..resources.len()).map(|i| spec(contract, i));
+        let specs = (0..resources.len()).map(|i| declaration(contract, i));
         Emitted {
             fields: quote!(resources: &RESOURCES,),
             items: vec![quote! {
@@ -89,6 +91,18 @@ impl Key for Resources {
             methods: methods(resources).into(),
             ..Emitted::default()
         }
+    }
+
+    fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
+        let resources = contract.spec.resources.iter().enumerate();
+        table.resources = list(resources.map(|(i, resource)| spec::ResourceSpec {
+            name: leaked(&resource.name),
+            uri: leaked(&resource.uri),
+            title: leaked(&resource.title),
+            description: leaked(&resource.description),
+            mime_type: leaked(&resource.mime_type),
+            schema: table::schema(&contract.resource_schema(i)),
+        }));
     }
 }
 
@@ -123,7 +137,7 @@ fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
     }
 }
 
-fn spec(contract: &Contract, i: usize) -> TokenStream {
+fn declaration(contract: &Contract, i: usize) -> TokenStream {
     let Resource {
         name,
         uri,

@@ -1,9 +1,14 @@
 //! `tools`: the tools in wire order, each in a file of its own.
 
 use quote::quote;
+use tabellion_runtime::spec;
 
 use super::{Emitted, KEYS, Key, ToolOf};
-use crate::{compat::Changes, contract::Contract};
+use crate::{
+    compat::Changes,
+    contract::{Contract, Side},
+    table::{list, schema},
+};
 
 pub(super) struct Tools;
 
@@ -43,6 +48,18 @@ impl Key for Tools {
             fields: quote!(tools: &TOOLS,),
             ..Emitted::default()
         }
+    }
+
+    /// Asks every other key about each tool.
+    fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
+        table.tools = list(contract.tools.iter().map(|tool| {
+            let [input, output] = Side::ALL.map(|side| schema(&tool.authored(side)));
+            let mut entry = spec::ToolSpec::new(input, output);
+            for key in KEYS {
+                key.fill_tool(tool, &mut entry);
+            }
+            entry
+        }));
     }
 }
 

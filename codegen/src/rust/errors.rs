@@ -86,7 +86,7 @@ pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
 /// Returns the conversion of failures to errors.
 fn failures(contract: &Contract) -> TokenStream {
     let arms = FailureKind::ALL.iter().filter_map(|kind| {
-        let error = format_ident!("{}", names::type_name(contract.error_for(*kind)?));
+        let error = format_ident!("{}", names::type_name(contract.error_or_nearest(*kind)?));
         let kind = text::variant(kind);
         Some(quote!(FailureKind::#kind => Self::#error { detail, data },))
     });

@@ -12,7 +12,10 @@ use crate::{
 /// Returns the module with a static for each schema.
 pub(super) fn module(contract: &Contract) -> TokenStream {
     let schemas = contract.schemas().map(|authored| schema(&authored));
-    let imports = if contract.schemas().any(|authored| enforces_more(&authored)) {
+    let imports = if contract
+        .schemas()
+        .any(|authored| views::enforces_more(authored.schema))
+    {
         quote!(
             use super::{Rule, Schema};
         )
@@ -38,7 +41,7 @@ pub(crate) fn name(authored: &Authored<'_>) -> Ident {
 fn schema(authored: &Authored<'_>) -> TokenStream {
     let name = name(authored);
     let wire = text::json(&views::wire(authored.schema));
-    if !enforces_more(authored) {
+    if !views::enforces_more(authored.schema) {
         return quote!(pub(super) static #name: Schema = Schema::plain(#wire););
     }
     let enforced = text::json(&views::enforced(authored.schema));
@@ -48,8 +51,4 @@ fn schema(authored: &Authored<'_>) -> TokenStream {
         quote!(Rule { at: #at, id: #id, message: #message })
     });
     quote!(pub(super) static #name: Schema = Schema::new(#wire, #enforced, &[#(#rules),*]);)
-}
-
-fn enforces_more(authored: &Authored<'_>) -> bool {
-    views::enforced(authored.schema) != views::bare(&views::wire(authored.schema))
 }

@@ -62,8 +62,7 @@ fn doc_lines(text: &str) -> Vec<String> {
 
 /// Returns a raw string with `value` as people would write it, so that a change of it reads well in a diff.
 pub(crate) fn json(value: &Value) -> Literal {
-    let mut text = String::new();
-    write(value, 0, 0, &mut text);
+    let text = pretty(value);
     let mut hashes = "#".to_string();
     while text.contains(&format!("\"{hashes}")) {
         hashes.push('#');
@@ -71,6 +70,13 @@ pub(crate) fn json(value: &Value) -> Literal {
     format!("r{hashes}\"{text}\"{hashes}")
         .parse()
         .expect("a raw string is a literal")
+}
+
+/// Returns `value` as people would write it.
+pub(crate) fn pretty(value: &Value) -> String {
+    let mut text = String::new();
+    write(value, 0, 0, &mut text);
+    text
 }
 
 /// Writes `value`, on one line if it fits beside the `taken` columns.

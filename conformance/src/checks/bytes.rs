@@ -147,34 +147,37 @@ fn documents_of(case: &Case) -> Result<Vec<&'static Document>, Stop> {
     names.iter().map(find).collect()
 }
 
-/// Returns a document's content as read through the server; `None` if the server refuses or has no tool that reads.
+/// Returns a document's content as read through the server; `None` if the server has no tool that reads, or the contract does
+/// not let it name this document.
 fn read(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Option<String>, Stop> {
     let with = With {
         path,
         ..With::default()
     };
-    let Some((_, effect)) = bench.subject.tool_with(EffectKind::Read) else {
+    let read = bench.subject.tool_with(EffectKind::Read);
+    let (Some((_, effect)), Some(call)) = (read, bench.subject.request(EffectKind::Read, with)) else {
         return Ok(None);
     };
-    let call = bench
-        .subject
-        .request(EffectKind::Read, with)
-        .ok_or_else(missing_tool)?;
     match client.make(&call)? {
         Reply::Done(done) => Ok(Some(semantics::content_read(effect, &done.response)?.to_owned())),
-        Reply::Refused(_) => Ok(None),
+        Reply::Refused(refusal) => Err(fail(format!(
+            "a read of `{path}` was refused: {}",
+            refusal.message
+        ))),
     }
 }
 
 fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
     let documents = documents_of(case)?;
-    let reads = bench.subject.tool_with(EffectKind::Read).is_some();
+    let place = |kind, path: &str| bench.subject.place(kind, path);
     let old: Vec<_> = documents
         .iter()
-        .map(|it| (it.path.as_str(), "# Old\r\n\r\nold"))
+        .map(|it| (place(EffectKind::Write, &it.path), "# Old\r\n\r\nold"))
         .collect();
+    let old: Vec<_> = old.iter().map(|(path, text)| (path.as_str(), text)).collect();
     let scene = bench.scene(&old)?;
     let mut client = scene.start()?;
+    let mut written = false;
     let texts = documents::contents()
         .iter()
         .map(|it| (it.name.as_str(), it.text.clone(), it.odd));
@@ -183,18 +186,18 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
         .map(|it| (it.name.as_str(), it.text(), it.odd))
         .chain(texts);
     for (number, (name, text, odd)) in texts.enumerate() {
-        let new = format!("notes/new-{number}.md");
-        let over = documents.get(number).map(|it| it.path.as_str());
-        for path in over.into_iter().chain([new.as_str()]) {
+        let new = place(EffectKind::Write, &format!("notes/new-{number}.md"));
+        let over = documents.get(number).map(|it| place(EffectKind::Write, &it.path));
+        for path in over.iter().chain([&new]) {
             let with = With {
                 path,
                 content: &text,
                 target: "",
             };
-            let call = bench
-                .subject
-                .request(EffectKind::Write, with)
-                .ok_or_else(missing_tool)?;
+            let Some(call) = bench.subject.request(EffectKind::Write, with) else {
+                continue;
+            };
+            written = true;
             if let Reply::Refused(refusal) = client.make(&call)? {
                 if odd {
                     continue;
@@ -207,23 +210,45 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
                 return Err(failure.showing(path, Some(text.as_bytes()), found.as_deref()));
             }
             let content = read(bench, &mut client, path)?;
-            ensure(!reads || content.as_deref() == Some(&text), || {
+            ensure(content.is_none_or(|content| content == text), || {
                 format!("a read of `{path}` does not return what was written ({name})")
             })?;
         }
     }
-    Ok(())
+    if written { Ok(()) } else { Err(missing_tool()) }
 }
 
 fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let documents = documents_of(case)?;
-    let scene = table::scene(bench, &documents)?;
+    // Where the contract permits few names, two documents may get the same.
+    let mut documents: Vec<_> = documents_of(case)?
+        .into_iter()
+        .map(|it| (bench.subject.place(EffectKind::Read, &it.path), it))
+        .collect();
+    documents.sort_by(|(one, _), (other, _)| one.cmp(other));
+    documents.dedup_by(|(one, _), (other, _)| one == other);
+    let is_permitted = |path: &str| {
+        let with = With {
+            path,
+            ..With::default()
+        };
+        bench.subject.request(EffectKind::Read, with).is_some()
+    };
+    let is_only = bench.subject.contract.document;
+    documents.retain(|(path, _)| is_only || is_permitted(path));
+    if documents.is_empty() {
+        let why = "no example of the contract has a path of a document to read";
+        return Err(Stop::NotApplicable(why.into()));
+    }
+    let texts: Vec<_> = documents
+        .iter()
+        .map(|(path, it)| (path.as_str(), it.text()))
+        .collect();
+    let scene = bench.scene(&texts)?;
     let mut client = scene.start()?;
     for dirty in [false, true] {
-        for document in &documents {
+        for (path, document) in &documents {
             let mut text = document.text();
-            let is_only = bench.subject.contract.document;
-            let path = if is_only { DOCUMENT } else { &document.path };
+            let path = if is_only { DOCUMENT } else { path };
             if dirty {
                 text.push_str("\r\nA person's");
             }

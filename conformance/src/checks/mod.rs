@@ -24,11 +24,11 @@ mod table;
 mod undo;
 mod wire;
 
-use tabellion_runtime::ContractSpec;
+use tabellion_runtime::{ContractSpec, Guarantee, ToolSpec};
 
 use crate::{
     check::{Check, Severity},
-    contracts::CONTRACTS,
+    contracts::{self, CONTRACTS},
 };
 
 /// The families of checks, in the order in which they run.
@@ -97,11 +97,57 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
     FAMILIES.iter().copied().flatten()
 }
 
-/// Returns the checks for a contract: those of its guarantees, and those of no guarantee.
+/// Returns the checks for a contract: those of its guarantees, those of no guarantee, and, if it is not one of the suite's own,
+/// those of what its tools declare.
 pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Check> {
     all().filter(move |check| {
-        let mut guarantees = contract.guarantees.iter();
-        check.guarantees.is_empty() || guarantees.any(|guarantee| check.guarantees.contains(&guarantee.id))
+        check.guarantees.is_empty()
+            || judged(check, contract).next().is_some()
+            || (!contracts::is_own(contract) && is_declared(check, contract))
+    })
+}
+
+/// Returns true if keys of the contract's tools require what the check tests, whatever the contract guarantees.
+fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
+    let any = |has: fn(&ToolSpec) -> bool| contract.tools.iter().any(has);
+    match check.family() {
+        "wire" | "http" | "schema" | "pure" => true,
+        "preview" => !contract.previews.is_empty(),
+        "bytes" => any(|tool| !tool.effects.is_empty()),
+        "approval" => any(|tool| tool.approval.is_some()),
+        "policy" => any(|tool| tool.paths.is_some()),
+        _ => false,
+    }
+}
+
+/// Returns what a contract declares or promises that no check judges, for people; each is a noun phrase.
+pub fn not_judged(contract: &'static ContractSpec) -> Vec<String> {
+    let silent = contract
+        .tools
+        .iter()
+        .filter(|tool| tool.mutating && tool.effects.is_empty());
+    let silent = silent.map(|tool| {
+        format!(
+            "what `{}` does to a document: it declares no `effects`",
+            tool.name
+        )
+    });
+    let is_judged = |id: &str| all().any(|check| judged(check, contract).any(|it| it.id == id));
+    let promises = contract
+        .guarantees
+        .iter()
+        .filter(|guarantee| !is_judged(guarantee.id));
+    let promises = promises.map(|guarantee| format!("guarantee `{}`: it has no `kind`", guarantee.id));
+    silent.chain(promises).collect()
+}
+
+/// Returns the guarantees of a contract that a check judges: those with an id that the check names, and those with an id that no
+/// check names, of a kind that it judges in the suite's own contracts.
+pub fn judged(check: &Check, contract: &ContractSpec) -> impl Iterator<Item = &'static Guarantee> {
+    let names = check.guarantees;
+    contract.guarantees.iter().filter(move |guarantee| {
+        let mut ids = guarantee.kind.into_iter().flat_map(contracts::ids_of);
+        names.contains(&guarantee.id) || (!is_checked(guarantee.id) && ids.any(|id| names.contains(&id)))
     })
 }
 
@@ -183,6 +229,94 @@ mod tests {
         for contract in CONTRACTS {
             let many = of(contract).filter(|check| SMOKE.contains(&check.id)).count();
             assert!(many >= 10, "{}: {many}", contract.id);
+        }
+    }
+
+    #[test]
+    fn guarantees_of_other_contracts_are_judged_by_their_kind() {
+        use tabellion_runtime::spec::GuaranteeKind::{Approval, Commit, Log};
+        static OTHER: ContractSpec = ContractSpec {
+            guarantees: &[
+                Guarantee {
+                    id: "one-commit",
+                    kind: Some(Commit),
+                    text: "",
+                },
+                Guarantee {
+                    id: "requires-approval",
+                    kind: Some(Log),
+                    text: "",
+                },
+                Guarantee {
+                    id: "asks-first",
+                    kind: Some(Approval),
+                    text: "",
+                },
+                Guarantee {
+                    id: "is-nice",
+                    kind: None,
+                    text: "",
+                },
+            ],
+            ..ContractSpec::EMPTY
+        };
+        for (check, expected) in [
+            ("mutation/one-commit", &["one-commit"][..]),
+            ("mutation/recorded", &[]),
+            ("approval/declined", &["requires-approval", "asks-first"]),
+            ("bytes/read-exact", &[]),
+        ] {
+            let judged: Vec<_> = judged(find(check).unwrap(), &OTHER).map(|it| it.id).collect();
+            assert_eq!(judged, expected, "{check}");
+        }
+    }
+
+    #[test]
+    fn what_no_check_judges_is_said() {
+        use crate::contracts::find;
+        let notes = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../codegen/examples/notes/schemas/notes"
+        );
+        let notes = find(notes).unwrap();
+        assert_eq!(not_judged(notes), Vec::<String>::new());
+        let of: HashSet<_> = of(notes).map(|check| check.id).collect();
+        for (check, expected) in [
+            ("pure/reads-change-nothing", true),
+            ("bytes/untouched", true),
+            ("preview/equals-result", true),
+            ("mutation/one-commit", true),
+            ("approval/once", false),
+            ("append/content", false),
+        ] {
+            assert_eq!(
+                of.contains(check),
+                expected && all().any(|it| it.id == check),
+                "{check}"
+            );
+        }
+        static SILENT: ContractSpec = ContractSpec {
+            guarantees: &[Guarantee {
+                id: "is-nice",
+                kind: None,
+                text: "",
+            }],
+            tools: &[ToolSpec {
+                name: "rate",
+                mutating: true,
+                ..ToolSpec::new(&ANY, &ANY)
+            }],
+            ..ContractSpec::EMPTY
+        };
+        static ANY: tabellion_runtime::Schema = tabellion_runtime::Schema::plain("{}");
+        let said = not_judged(&SILENT).join("\n");
+        assert!(said.contains("`rate`") && said.contains("`is-nice`"), "{said}");
+        for contract in CONTRACTS {
+            assert!(
+                !not_judged(contract).iter().any(|it| it.contains("guarantee")),
+                "{}",
+                contract.id
+            );
         }
     }
 

@@ -5,7 +5,12 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::{Trouble, run::print};
-use crate::{check::Severity, checks, contracts::CONTRACTS, exit};
+use crate::{
+    check::Severity,
+    checks,
+    contracts::{self, CONTRACTS},
+    exit,
+};
 
 /// Column at which text is wrapped.
 const MAX_WIDTH: usize = 88;
@@ -15,6 +20,9 @@ const MAX_WIDTH: usize = 88;
 pub(super) struct Arguments {
     /// The check's id, as `list` prints it
     id: String,
+    /// The contract whose guarantees to name: one of the suite's own, or the folder of any other; all of its own by default
+    #[arg(long, value_name = "NAME|FOLDER")]
+    contract: Option<String>,
 }
 
 pub(super) fn explain(arguments: &Arguments) -> Result<u8, Trouble> {
@@ -30,12 +38,9 @@ pub(super) fn explain(arguments: &Arguments) -> Result<u8, Trouble> {
     text.push_str(&wrapped(check.states));
     text.push('\n');
     text.push_str(&wrapped(check.explains));
-    for contract in CONTRACTS {
-        let about = contract
-            .guarantees
-            .iter()
-            .filter(|it| check.guarantees.contains(&it.id));
-        for (number, guarantee) in about.enumerate() {
+    let contract = arguments.contract.as_deref().map(contracts::find).transpose()?;
+    for contract in contract.as_ref().map_or(CONTRACTS, std::slice::from_ref) {
+        for (number, guarantee) in checks::judged(check, contract).enumerate() {
             if number == 0 {
                 let _ = writeln!(text, "\n{bold}{} {}{bold:#}", contract.id, contract.version);
             }

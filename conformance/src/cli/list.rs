@@ -5,13 +5,16 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::{Trouble, run::print};
-use crate::{check::Severity, checks, contracts, exit};
+use crate::{
+    check::{Check, Severity},
+    checks, contracts, exit,
+};
 
 /// Selection of the checks, and output format.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Only those that judge this contract
-    #[arg(long)]
+    /// Only those that judge this contract: one of the suite's own, or the folder of any other
+    #[arg(long, value_name = "NAME|FOLDER")]
     contract: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -24,12 +27,16 @@ pub(super) fn list(arguments: &Arguments) -> Result<u8, Trouble> {
     if let Some(contract) = contract {
         checks.retain(|check| checks::of(contract).any(|of| of.id == check.id));
     }
+    let guarantees = |check: &Check| match contract {
+        Some(contract) => checks::judged(check, contract).map(|it| it.id).collect(),
+        None => check.guarantees.to_vec(),
+    };
     if arguments.json {
         let all = checks.iter().map(|check| {
             json!({
                 "id": check.id,
                 "severity": check.severity,
-                "guarantees": check.guarantees,
+                "guarantees": guarantees(check),
                 "states": check.states,
                 "explains": check.explains,
             })
@@ -45,7 +52,7 @@ pub(super) fn list(arguments: &Arguments) -> Result<u8, Trouble> {
             Severity::Must => "must",
             Severity::Should => "should",
         };
-        let guarantees = check.guarantees.join(", ");
+        let guarantees = guarantees(check).join(", ");
         let _ = writeln!(
             text,
             "{}",

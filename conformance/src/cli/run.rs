@@ -98,6 +98,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
         options.jobs = 1;
     }
     arguments.server.report_missing_tools(&subject)?;
+    for part in checks::not_judged(subject.contract) {
+        eprintln!("note: not judged: {part}");
+    }
     let progress = Progress::new(arguments.quiet, run::plan(&subject, &options).len());
     let mut report = run::run(&subject, &options, &progress);
     report.server.identity = identity.map(|it| format!("{} {}", it.name, it.version).trim_end().to_owned());

@@ -23,8 +23,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(super) struct Server {
-    /// The contract to test; `braindrive-markdown` by default
-    #[arg(long)]
+    /// The contract to test: one of the suite's own (`braindrive-markdown` by default), or the folder of any other
+    #[arg(long, value_name = "NAME|FOLDER")]
     contract: Option<String>,
     /// A TOML file that maps the server's tools to the contract's; `template` prints a draft
     #[arg(long, value_name = "FILE")]
@@ -70,6 +70,8 @@ pub(super) struct Server {
 impl Server {
     /// Returns the server as a subject of its contract; `other` is the default contract.
     pub(super) fn subject(&self, other: Option<&str>) -> Result<Subject, Trouble> {
+        // First, so that an adapter can name a contract that is loaded from its folder.
+        let requested = self.contract.as_deref().map(contracts::find).transpose()?;
         let mapping = self.mapping()?;
         let theirs = mapping.as_ref().map(|mapping| &mapping.server);
         let command = match theirs {
@@ -95,8 +97,12 @@ impl Server {
             }
         };
         let contract = match &mapping {
-            Some(mapping) => self.adapted(mapping, other)?,
-            None => self.contract(other)?,
+            Some(mapping) => adapted(mapping, requested.map(|it| it.id).or(other))?,
+            None => match (requested, other) {
+                (Some(contract), _) => contract,
+                (None, Some(id)) => contracts::find(id)?,
+                (None, None) => CONTRACTS[0],
+            },
         };
         check_placeholders(&launch, contract)?;
         let globs = theirs.map_or(&[][..], |server| server.own.globs());
@@ -163,18 +169,6 @@ impl Server {
         ))
     }
 
-    /// Returns the adapter's contract, which must be the requested one.
-    fn adapted(&self, mapping: &Mapping, other: Option<&str>) -> Result<&'static ContractSpec, Trouble> {
-        let contract = mapping.contract;
-        match self.contract.as_deref().or(other) {
-            Some(requested) if requested != contract.id => Err(Trouble::Usage(format!(
-                "the adapter is for the contract `{}`, not for `{requested}`",
-                contract.id
-            ))),
-            _ => Ok(contract),
-        }
-    }
-
     /// Prints which required tools the server lacks, before the run.
     ///
     /// # Errors
@@ -210,13 +204,6 @@ impl Server {
         }
         eprintln!("note: {message}");
         Ok(())
-    }
-
-    fn contract(&self, other: Option<&str>) -> Result<&'static ContractSpec, Trouble> {
-        match self.contract.as_deref().or(other) {
-            Some(id) => Ok(contracts::find(id)?),
-            None => Ok(CONTRACTS[0]),
-        }
     }
 
     /// Returns the command line of another subcommand for the same server.
@@ -268,6 +255,18 @@ impl Server {
         }
         let command: Vec<_> = self.command.iter().map(|argument| quoted(argument)).collect();
         (options, command.join(" "))
+    }
+}
+
+/// Returns the adapter's contract, which must be the requested one.
+fn adapted(mapping: &Mapping, requested: Option<&str>) -> Result<&'static ContractSpec, Trouble> {
+    let contract = mapping.contract;
+    match requested {
+        Some(requested) if requested != contract.id => Err(Trouble::Usage(format!(
+            "the adapter is for the contract `{}`, not for `{requested}`",
+            contract.id
+        ))),
+        _ => Ok(contract),
     }
 }
 

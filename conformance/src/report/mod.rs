@@ -191,18 +191,14 @@ impl CheckReport {
         witnesses: Vec<Witness>,
         took: Duration,
     ) -> Self {
-        let of_contract = |id: &&&str| subject.contract.guarantees.iter().any(|it| it.id == **id);
         let first = witnesses.first().map(|witness| &witness.failure);
         Self {
             id: check.id.to_owned(),
             family: check.family().to_owned(),
             severity: check.severity,
             states: check.states.to_owned(),
-            guarantees: check
-                .guarantees
-                .iter()
-                .filter(of_contract)
-                .map(|id| (*id).to_owned())
+            guarantees: checks::judged(check, subject.contract)
+                .map(|guarantee| guarantee.id.to_owned())
                 .collect(),
             breaks: witnesses.iter().any(|witness| witness.failure.breaks),
             revision: subject.era.revision().to_owned(),

@@ -54,7 +54,7 @@ impl Standing {
     /// Returns the words for a guarantee's standing.
     pub const fn of_guarantee(standing: Option<Self>) -> &'static str {
         match standing {
-            None => "not checked",
+            None => "not judged",
             Some(Self::Holds | Self::Unexpected | Self::Advice) => "holds",
             Some(Self::NotApplicable) => "not applicable",
             Some(Self::Known) => "known to fail",

@@ -14,9 +14,10 @@ use crate::pointer;
 
 /// Maximum number of violations that are reported for one value.
 const MAX_VIOLATIONS: usize = 8;
+/// Maximum number of an enumeration's values that are listed.
+const MAX_OPTIONS: usize = 30;
 
 /// The two views of a schema, as JSON texts, and its validator.
-#[derive(Debug)]
 pub struct Schema {
     /// The schema that clients see.
     pub wire: &'static str,
@@ -25,6 +26,17 @@ pub struct Schema {
     /// The contract's rules, and their locations in `enforced`.
     pub rules: &'static [Rule],
     validator: OnceLock<Validator>,
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The validator follows from `enforced`.
+        f.debug_struct("Schema")
+            .field("wire", &self.wire)
+            .field("enforced", &self.enforced)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A rule of `x-enforce`.
@@ -131,7 +143,7 @@ impl Schema {
             None => Violation {
                 rule: keyword.to_string().into(),
                 pointer,
-                message: explain(error),
+                message: explain(error, "the value"),
             },
         }
     }
@@ -156,10 +168,53 @@ fn is_below(pointer: &str, prefix: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns a sentence for people about a broken keyword, without the value itself.
-fn explain(error: &ValidationError<'_>) -> String {
+/// Returns what a value of this format is, with its article.
+fn of_format(format: &str) -> String {
+    match format {
+        "date-time" => "a date and time like 2026-02-03T04:05:06Z".into(),
+        "date" => "a date like 2026-02-03".into(),
+        "time" => "a time like 04:05:06Z".into(),
+        "duration" => "a duration like P1DT2H".into(),
+        "email" | "idn-email" => "a valid email address".into(),
+        "hostname" | "idn-hostname" => "a valid host name".into(),
+        "ipv4" => "a valid IPv4 address".into(),
+        "ipv6" => "a valid IPv6 address".into(),
+        "uri" | "iri" => "a valid URI with a scheme, like https://example.org".into(),
+        "uri-reference" | "iri-reference" => "a valid URI reference".into(),
+        "uri-template" => "a valid URI template".into(),
+        "uuid" => "a valid UUID".into(),
+        "json-pointer" => "a valid JSON pointer like /a/b".into(),
+        "relative-json-pointer" => "a valid relative JSON pointer".into(),
+        "regex" => "a valid regular expression".into(),
+        other => format!("a valid `{other}`"),
+    }
+}
+
+/// Returns a sentence for people about a broken keyword: `value` is the subject, such as "the value". It never quotes the value
+/// itself.
+pub fn explain(error: &ValidationError<'_>, value: &str) -> String {
     match error.kind() {
-        ValidationErrorKind::Required { property } => format!("{property} is missing"),
+        ValidationErrorKind::Required { property } => match property.as_str() {
+            Some(name) => format!("`{}` is missing", name.escape_debug()),
+            None => format!("{property} is missing"),
+        },
+        ValidationErrorKind::Format { format } => format!("{value} is not {}", of_format(format)),
+        ValidationErrorKind::Enum { options } => {
+            let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+            let mut shown: Vec<_> = options
+                .iter()
+                .take(MAX_OPTIONS)
+                .map(ToString::to_string)
+                .collect();
+            if options.len() > MAX_OPTIONS {
+                shown.push(format!("{} more", options.len() - MAX_OPTIONS));
+            }
+            let last = shown.pop().unwrap_or_default();
+            match shown.as_slice() {
+                [] => format!("{value} is not {last}"),
+                others => format!("{value} is not one of {} or {last}", others.join(", ")),
+            }
+        }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             let names: Vec<_> = unexpected
                 .iter()
@@ -174,6 +229,52 @@ fn explain(error: &ValidationError<'_>) -> String {
                 }
             )
         }
-        _ => error.masked_with("the value").to_string(),
+        _ => error.masked_with(value).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn messages_name_what_is_expected() {
+        let many: Vec<_> = (0..MAX_OPTIONS + 2).collect();
+        for (schema, value, expected) in [
+            (
+                json!({ "format": "email" }),
+                json!("x"),
+                "the value is not a valid email address",
+            ),
+            (
+                json!({ "format": "date-time" }),
+                json!("x"),
+                "the value is not a date and time like 2026-02-03T04:05:06Z",
+            ),
+            (
+                json!({ "format": "json-pointer" }),
+                json!("x"),
+                "the value is not a valid JSON pointer like /a/b",
+            ),
+            (json!({ "required": ["a\nb"] }), json!({}), "`a\\nb` is missing"),
+            (
+                json!({ "enum": ["append", "prepend", "write", null] }),
+                json!(1),
+                r#"the value is not one of "append", "prepend", "write" or null"#,
+            ),
+            (json!({ "enum": [1] }), json!(2), "the value is not 1"),
+            (json!({ "enum": many }), json!("x"), "28, 29 or 2 more"),
+            (json!({ "maximum": 3 }), json!(4), "the value is greater than"),
+        ] {
+            let text: &'static str = schema.to_string().leak();
+            let violations = Schema::plain(text).check(&value).unwrap_err();
+            assert!(
+                violations[0].message.contains(expected),
+                "{}",
+                violations[0].message
+            );
+        }
     }
 }

@@ -20,13 +20,15 @@ pub enum TargetError {
     #[error(
         "section \"{}\" not found; {}",
         display::one_line(target),
-        advice(target, nearest)
+        advice(target, nearest, headings)
     )]
     NotFound {
         /// The target as given.
         target: String,
         /// Similar headings, the most similar first, at most five.
         nearest: Vec<Candidate>,
+        /// All headings in their order, if none is similar.
+        headings: Vec<Candidate>,
     },
     /// More than one heading matches.
     #[error(
@@ -84,6 +86,7 @@ pub(super) fn find<'s>(
         return Err(TargetError::NotFound {
             target: target.into(),
             nearest: vec![],
+            headings: vec![],
         });
     }
     let written: Vec<HeadingLine> = sections
@@ -115,14 +118,13 @@ pub(super) fn find<'s>(
             }
         }
     }
+    let candidate = |section| Candidate::new(section, text);
     let nearest = nearest::sections(sections, &wanted.text);
-    let nearest = nearest
-        .into_iter()
-        .map(|section| Candidate::new(section, text))
-        .collect();
+    let all = sections.iter().filter(|_| nearest.is_empty());
     Err(TargetError::NotFound {
         target: target.into(),
-        nearest,
+        headings: all.map(candidate).collect(),
+        nearest: nearest.into_iter().map(candidate).collect(),
     })
 }
 
@@ -188,24 +190,37 @@ fn as_written(section: &Section, text: &str) -> String {
     }
 }
 
-fn advice(target: &str, nearest: &[Candidate]) -> String {
+fn advice(target: &str, nearest: &[Candidate], headings: &[Candidate]) -> String {
     if target.trim().is_empty() {
         return "name a heading by its line, its text or its slug".into();
     }
-    match nearest {
-        [] => "no heading is like it".into(),
+    match (nearest, headings) {
+        ([], []) => "the document has no headings".into(),
+        ([], headings) => format!("the headings are {}", and_listed(headings)),
         _ => format!("did you mean {}?", listed(nearest)),
     }
 }
 
 fn listed(candidates: &[Candidate]) -> String {
-    let shown: Vec<String> = candidates
-        .iter()
-        .take(MAX_LISTED)
-        .map(Candidate::to_string)
-        .collect();
-    match candidates.len() - shown.len() {
+    let (shown, more) = shown(candidates);
+    match more {
         0 => shown.join(" or "),
         more => format!("{} or {more} more", shown.join(", ")),
     }
+}
+
+fn and_listed(candidates: &[Candidate]) -> String {
+    let (shown, more) = shown(candidates);
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// Returns the candidates that a message lists, and how many it leaves out.
+fn shown(candidates: &[Candidate]) -> (Vec<String>, usize) {
+    let shown = candidates.iter().take(MAX_LISTED).map(Candidate::to_string);
+    let shown: Vec<_> = shown.collect();
+    let more = candidates.len() - shown.len();
+    (shown, more)
 }

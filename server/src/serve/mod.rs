@@ -5,6 +5,7 @@ mod folder;
 pub(crate) mod libraries;
 mod options;
 mod over_http;
+mod server;
 
 use std::{
     env,
@@ -21,6 +22,7 @@ use tracing_subscriber::EnvFilter;
 
 use self::libraries::Named;
 pub(crate) use self::options::{HttpOptions, OAuthOptions, Options};
+pub use self::server::Server;
 use crate::{console::say, contracts};
 use tabellion_library::{self as library, Library, path::LibraryPath};
 use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, ServerInfo};
@@ -43,23 +45,7 @@ const PIPES: usize = 3;
 /// Serves until the client disconnects, or, over HTTP, until the process is asked to end.
 pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let parent = Parent::now();
-    let filter = EnvFilter::try_from_env(LOG).unwrap_or_else(|_| EnvFilter::new("warn"));
-    // rmcp logs whole messages, and with them the contents of notes.
-    let filter = filter.add_directive("rmcp=off".parse()?);
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        // It would report internal errors on standard error as well, and panic if that is closed.
-        .log_internal_errors(false)
-        .init();
-
-    // A panic's message may quote a note; its location does not.
-    panic::set_hook(Box::new(|panic| {
-        tracing::error!(at = panic.location().map(ToString::to_string), "panic")
-    }));
-
-    platform::outlive_file_size_limit();
+    prepare_process()?;
     libraries::check(
         &options.libraries,
         options.http.is_some(),
@@ -85,6 +71,28 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     // A thread may still be blocked in a read of standard input; it must not keep the process.
     runtime.shutdown_background();
     served
+}
+
+/// Sends the log to standard error, without the text of notes, and lets the process outlive what would end it. A log that the
+/// program has already is left alone.
+fn prepare_process() -> Result<(), Box<dyn Error>> {
+    let filter = EnvFilter::try_from_env(LOG).unwrap_or_else(|_| EnvFilter::new("warn"));
+    // rmcp logs whole messages, and with them the contents of notes.
+    let filter = filter.add_directive("rmcp=off".parse()?);
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        // It would report internal errors on standard error as well, and panic if that is closed.
+        .log_internal_errors(false)
+        .try_init();
+
+    // A panic's message may quote a note; its location does not.
+    panic::set_hook(Box::new(|panic| {
+        tracing::error!(at = panic.location().map(ToString::to_string), "panic")
+    }));
+    platform::outlive_file_size_limit();
+    Ok(())
 }
 
 /// # Errors

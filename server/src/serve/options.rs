@@ -58,6 +58,24 @@ pub(crate) struct HttpOptions {
     pub(crate) origins: Vec<String>,
 }
 
+impl HttpOptions {
+    /// Returns the options for an address alone: no credentials, no TLS.
+    pub(crate) fn at(address: SocketAddr) -> Self {
+        Self {
+            address,
+            stdio: false,
+            keys: None,
+            oauth: None,
+            tls: None,
+            read_rate: None,
+            write_rate: None,
+            public_url: None,
+            hosts: vec![],
+            origins: vec![],
+        }
+    }
+}
+
 /// The accepted access tokens.
 #[derive(Debug)]
 pub(crate) struct OAuthOptions {

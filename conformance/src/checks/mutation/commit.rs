@@ -5,13 +5,14 @@ use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
+    adapter::Adapter,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail, refused},
+    judgement::{Judgement, Stop, ensure, fail, not_shown},
     ledger,
     reply::{Reply, Success},
-    request::{Call, With},
+    request::{Call, With, examples as examples_of},
     scene::{Scene, View},
 };
 
@@ -20,10 +21,11 @@ pub(super) const ONE_COMMIT: Check = Check {
     severity: Severity::Must,
     guarantees: &["commit-per-mutation"],
     states: "An accepted mutation makes exactly one commit, on top of the last one, which changes exactly its document.",
-    explains: "Makes each mutating call on a library of a few documents. According to git, HEAD must have one new commit \
-               whose only parent is the old HEAD, whose only changed path is the call's, and whose content equals the \
-               folder's.",
-    cases,
+    explains: "Makes a mutating call of each declared effect, and each valid example of the contract's mutating tools, on a \
+               library of a few documents. According to git, HEAD must have one new commit whose only parent is the old \
+               HEAD, whose only changed path is the call's, and whose content equals the folder's. An example that is \
+               refused is tried again on an almost empty library, and after the examples of the other tools.",
+    cases: |bench| cases(bench, |_| true),
     judge: judge_one_commit,
     shrink: as_small_as_can_be,
 };
@@ -34,7 +36,7 @@ pub(super) const RETURNED_ID: Check = Check {
     guarantees: &["returns-commit"],
     states: "An accepted mutation returns the full id of its commit.",
     explains: "Compares the id in the response with git's HEAD after the call.",
-    cases,
+    cases: |bench| cases(bench, |tool| tool.commit.is_some()),
     judge: judge_returned_id,
     shrink: as_small_as_can_be,
 };
@@ -52,14 +54,20 @@ const DOCUMENT: &str = "notes/plan.md";
 
 /// A mutation of one document.
 #[derive(Debug, Serialize, Deserialize)]
-struct Mutation {
-    /// Index of the effect in [`CHANGES`].
-    effect: usize,
-    path: String,
-    content: String,
+#[serde(untagged)]
+enum Mutation {
+    Effect {
+        /// Index of the effect in [`CHANGES`].
+        effect: usize,
+        path: String,
+        content: String,
+    },
+    /// A valid example of a tool, by its name.
+    Example { tool: String, example: String },
 }
 
-fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+/// Returns a case for each effect, and for each valid example of the mutating tools that `fits` accepts.
+fn cases(bench: &Bench<'_>, fits: fn(&ToolSpec) -> bool) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for (effect, kind) in CHANGES.into_iter().enumerate() {
         if bench.subject.tool_with(kind).is_none() {
@@ -67,16 +75,25 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         }
         let new = (kind == EffectKind::Write).then_some("notes/new.md");
         for path in [DOCUMENT].into_iter().chain(new) {
+            let path = bench.subject.place(kind, path);
             let content = "## Scope\n\nLess of it.\n".to_owned();
             let name = format!("{kind:?} of {path}");
-            cases.push(Case::new(
-                name,
-                Mutation {
-                    effect,
-                    path: path.to_owned(),
-                    content,
-                },
-            ));
+            let effect = Mutation::Effect {
+                effect,
+                path,
+                content,
+            };
+            cases.push(Case::new(name, effect));
+        }
+    }
+    // An adapter maps effects; what else an example says, it does not know.
+    let is_native = matches!(bench.subject.adapter, Adapter::Native);
+    let mutating = bench.subject.tools().filter(|tool| tool.mutating && fits(tool));
+    for tool in mutating.filter(|_| is_native) {
+        for example in tool.examples.iter().filter(|example| example.valid) {
+            let name = format!("{}: {}", tool.name, example.name);
+            let (tool, example) = (tool.name.to_owned(), example.name.to_owned());
+            cases.push(Case::new(name, Mutation::Example { tool, example }));
         }
     }
     Ok(cases)
@@ -88,36 +105,105 @@ struct AcceptedMutation<'a> {
     /// Kept open so that the server can finish its work after the answer.
     _client: Client<'a>,
     call: Call,
-    path: String,
     done: Success,
     before: View,
     after: View,
 }
 
 fn accepted_mutation<'a>(bench: &Bench<'a>, case: &Case) -> Result<AcceptedMutation<'a>, Stop> {
-    let mutation: Mutation = case.read()?;
-    let scene = bench.scene(DOCUMENTS)?;
-    let mut client = scene.start()?;
+    let (effect, path, content) = match case.read()? {
+        Mutation::Effect {
+            effect,
+            path,
+            content,
+        } => (effect, path, content),
+        Mutation::Example { tool, example } => return accepted_example(bench, &tool, &example),
+    };
     let with = With {
-        path: &mutation.path,
-        content: &mutation.content,
+        path: &path,
+        content: &content,
         target: "## Scope",
     };
-    let call = bench.subject.request(CHANGES[mutation.effect], with);
+    let call = bench.subject.request(CHANGES[effect], with);
     let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+    let scene = bench.scene(DOCUMENTS)?;
+    if CHANGES[effect] != EffectKind::Write && scene.read(&path).is_none() {
+        scene.put(&path, DOCUMENTS[0].1)?;
+        scene.commit_all("the document")?;
+    }
+    let client = scene.start()?;
+    match make(scene, client, call)? {
+        Ok(accepted) => Ok(accepted),
+        Err(why) => Err(fail(format!("a valid call was refused: {why}"))),
+    }
+}
+
+/// Makes a call; returns the refusal's message if it is refused.
+fn make<'a>(
+    scene: Scene<'a>,
+    mut client: Client<'a>,
+    call: Call,
+) -> Result<Result<AcceptedMutation<'a>, String>, Stop> {
     let before = scene.view()?;
-    match client.make(&call)? {
+    Ok(match client.make(&call)? {
         Reply::Done(done) => Ok(AcceptedMutation {
             after: scene.view()?,
             scene,
             _client: client,
             call,
-            path: mutation.path,
             done,
             before,
         }),
-        Reply::Refused(refusal) => Err(refused("a valid call", &refusal)),
+        Reply::Refused(refusal) => Err(refusal.message),
+    })
+}
+
+/// Makes a valid example, on the first library on which the server accepts it.
+fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<AcceptedMutation<'a>, Stop> {
+    let found = bench.subject.tools().find(|it| it.name == tool);
+    let found = found.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool `{tool}`")))?;
+    let mut examples = found.examples.iter().filter(|it| it.valid && it.name == example);
+    let arguments = examples.next().and_then(|it| serde_json::from_str(it.json).ok());
+    let arguments = arguments
+        .ok_or_else(|| Stop::NotApplicable(format!("the contract has no valid example `{example}`")))?;
+    let call = Call {
+        tool: found,
+        arguments,
+    };
+    let mutating = || bench.subject.tools().filter(|tool| tool.mutating);
+    let all = || mutating().flat_map(|tool| examples_of(tool).map(move |arguments| Call { tool, arguments }));
+    let named: Vec<_> = all()
+        .map(|call| call.path())
+        .filter(|path| is_plain(path))
+        .collect();
+    let full: Vec<_> = named
+        .iter()
+        .map(|path| (path.as_str(), DOCUMENTS[0].1))
+        .chain(DOCUMENTS.iter().copied())
+        .collect();
+    let empty = [("README.md", "# Library\n")];
+    let mut refusal = String::new();
+    for (documents, others_first) in [(&full[..], false), (&empty, false), (&full, true)] {
+        let scene = bench.scene(documents)?;
+        let mut client = scene.start()?;
+        let others = all().filter(|other| others_first && other.tool.name != tool);
+        for other in others {
+            client.make(&other)?;
+        }
+        match make(scene, client, call.clone())? {
+            Ok(accepted) => return Ok(accepted),
+            Err(why) => refusal = why,
+        }
     }
+    Err(not_shown(format!(
+        "`{tool}` refuses its valid example \"{example}\" on each library that was tried: {refusal}"
+    )))
+}
+
+/// Returns true if a document can have this path.
+fn is_plain(path: &str) -> bool {
+    path.split('/')
+        .all(|part| !["", ".", "..", ".git"].contains(&part))
 }
 
 fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -132,21 +218,24 @@ fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
     ensure(parents == [mutation.before.library.commits[0].as_str()], || {
         format!("the commit's parents are {parents:?} instead of the last commit")
     })?;
-    let named = mutation
-        .scene
-        .own()
-        .except(&["diff", "--name-only", "HEAD~", "HEAD"]);
-    let changed = ledger::git(&root, &named)?;
-    ensure(
-        changed.lines().collect::<Vec<_>>() == [mutation.path.as_str()],
-        || {
-            format!(
-                "the commit changes {:?} instead of `{}`",
-                changed.trim(),
-                mutation.path
-            )
-        },
+    let changed = ledger::git(
+        &root,
+        &mutation
+            .scene
+            .own()
+            .except(&["diff", "--name-only", "HEAD~", "HEAD"]),
     )?;
+    let (changed, path) = (changed.lines().collect::<Vec<_>>(), mutation.call.path());
+    let is_one = match changed[..] {
+        // What is written may have been there.
+        [] => mutation.before.library.files == mutation.after.library.files,
+        [changed] => path.is_empty() || changed == path,
+        _ => false,
+    };
+    ensure(is_one, || {
+        let expected = if path.is_empty() { "one document" } else { &path };
+        format!("the commit changes {changed:?} instead of `{expected}`")
+    })?;
     ensure(mutation.after.library.status.is_empty(), || {
         format!(
             "`git status` lists uncommitted changes: {}",

@@ -18,7 +18,7 @@ use crate::{
     ledger,
     moment::Moment,
     reply::Reply,
-    request::{self, Call, With, with_effect},
+    request::{self, Call, With, may_name, with_effect},
     scene::{SECRET, Scene},
     semantics,
 };
@@ -192,6 +192,10 @@ fn attack_calls(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_
             let folder = attack.folder.as_ref().map(|folder| placed(folder, scene));
             calls.extend(folder_calls(tool, folder.as_deref().unwrap_or(path)));
         }
+    }
+    if attack.expected == Expected::Ordinary {
+        // What the contract's own rules refuse is not ordinary.
+        calls.retain(|it| may_name(&it.call));
     }
     calls.sort_by_key(|it| it.call.tool.mutating);
     calls.truncate(MAX_CALLS);

@@ -112,39 +112,48 @@ fn judge_swapped_folder(bench: &Bench<'_>, _: &Case) -> Judgement {
 }
 
 fn judge_linked_root(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let calls = all_effects(bench)?;
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT)])?;
     let link = scene.path("../linked");
     symlink("library", &link)?;
     let mut client = scene.start_at(&link)?;
-    for call in all_effects(bench)? {
-        make(&scene, &mut client, &call, "notes/plan.md")?;
+    for call in calls {
+        make(&scene, &mut client, &call, &call.path())?;
     }
     Ok(())
 }
 
 fn judge_inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
-    let scene = bench.scene(&[
-        ("docs/library/notes/plan.md", DOCUMENT),
-        ("docs/library-old/plan.md", DOCUMENT),
-        ("docs/notes/plan.md", DOCUMENT),
-        ("notes/plan.md", DOCUMENT),
-        ("notes/staged.md", "old\n"),
-    ])?;
+    let calls = all_effects(bench)?;
+    let mut documents = vec![
+        ("docs/library-old/plan.md".to_owned(), DOCUMENT),
+        ("notes/staged.md".to_owned(), "old\n"),
+    ];
+    let mut own = Vec::new();
+    for path in calls.iter().map(Call::path) {
+        documents.extend(["docs/library/", "docs/", ""].map(|folder| (format!("{folder}{path}"), DOCUMENT)));
+        own.push(format!("docs/library/{path}"));
+    }
+    let documents: Vec<_> = documents
+        .iter()
+        .map(|(path, text)| (path.as_str(), text))
+        .collect();
+    let scene = bench.scene(&documents)?;
     scene.put("notes/staged.md", "new\n")?;
     scene.git(&["add", "notes/staged.md"])?;
-    let own = "docs/library/notes/plan.md";
     let mut client = scene.start_at(&scene.path(layout::INNER_ROOT))?;
     let before = Moment::of(&scene)?;
-    for call in all_effects(bench)? {
-        make(&scene, &mut client, &call, own)?;
+    for (call, own) in calls.iter().zip(&own) {
+        make(&scene, &mut client, call, own)?;
     }
     let after = Moment::of(&scene)?;
-    before.same_documents(&after, &[own])?;
+    before.same_documents(&after, &own.iter().map(String::as_str).collect::<Vec<_>>())?;
     before.same_around(&after)?;
     let first = before.view.library.commits.first().cloned().unwrap_or_default();
     let range = format!("{first}..HEAD");
     let changed = scene.git(&scene.own().except(&["log", "--format=", "--name-only", &range]))?;
-    let other = changed.lines().find(|path| !path.is_empty() && *path != own);
+    let mut changed = changed.lines();
+    let other = changed.find(|path| !path.is_empty() && !own.iter().any(|own| own == path));
     ensure(other.is_none(), || {
         format!(
             "a commit changes `{}`, outside the library",
@@ -153,17 +162,19 @@ fn judge_inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     })
 }
 
-/// Returns a call on `notes/plan.md` for every effect that the server has.
+/// Returns a call for every effect that the server has, on `notes/plan.md` or whatever the contract permits instead.
 fn all_effects(bench: &Bench<'_>) -> Result<Vec<Call>, Stop> {
-    let with = With {
-        path: "notes/plan.md",
-        content: "## Scope\n\nless\n",
-        target: "## Scope",
+    let call = |kind| {
+        let path = bench.subject.place(kind, "notes/plan.md");
+        let with = With {
+            path: &path,
+            content: "## Scope\n\nless\n",
+            target: "## Scope",
+        };
+        bench.subject.request(kind, with)
     };
     let kinds = [EffectKind::Read].into_iter().chain(CHANGES);
-    let calls: Vec<_> = kinds
-        .filter_map(|kind| bench.subject.request(kind, with))
-        .collect();
+    let calls: Vec<_> = kinds.filter_map(call).collect();
     if calls.is_empty() {
         return Err(Stop::NotApplicable("the server has no such tools".into()));
     }

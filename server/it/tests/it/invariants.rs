@@ -225,6 +225,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
             "clap",
             &[
                 "tabellion",
+                "tabellion-codegen",
                 "tabellion-conformance",
                 "tabellion-reference",
                 "xtask",
@@ -243,6 +244,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
 #[test]
 fn conformance_never_depends_on_the_server() {
     let suite = [
+        "tabellion-codegen",
         "tabellion-conformance",
         "tabellion-contracts",
         "tabellion-reference",

@@ -118,14 +118,18 @@ fn a_refusal_suggests_similar_headings() {
     refuses(
         DOCUMENT,
         "## Quoted",
-        r####"section "## Quoted" not found; no heading is like it"####,
+        r####"section "## Quoted" not found; the headings are "# Plan" (line 1, #plan), "## Scope" (line 2, #scope), "### **Bold** text ###" (line 3, #bold-text), "## Log" (line 4, #log), "### Log" (line 5, #log-1), "## Log" (line 6, #log-2), "Setext title" (line 7, #setext-title), "Two lines" (line 9, #two-lines), "## scope-2" (line 13, #scope-2), "## a # b" (line 14, #a--b) and 1 more"####,
     );
     refuses(
         DOCUMENT,
         "something else",
-        r#"section "something else" not found; no heading is like it"#,
+        r####"section "something else" not found; the headings are "# Plan" (line 1, #plan), "## Scope" (line 2, #scope), "### **Bold** text ###" (line 3, #bold-text), "## Log" (line 4, #log), "### Log" (line 5, #log-1), "## Log" (line 6, #log-2), "Setext title" (line 7, #setext-title), "Two lines" (line 9, #two-lines), "## scope-2" (line 13, #scope-2), "## a # b" (line 14, #a--b) and 1 more"####,
     );
-    refuses("", "# A", r##"section "# A" not found; no heading is like it"##);
+    refuses(
+        "",
+        "# A",
+        r##"section "# A" not found; the document has no headings"##,
+    );
     refuses(
         DOCUMENT,
         " \r\n",
@@ -162,7 +166,7 @@ fn messages_have_one_line_and_escape_invisible_characters() {
         "",
         &"x".repeat(200),
         &format!(
-            r#"section "{}…" not found; no heading is like it"#,
+            r#"section "{}…" not found; the document has no headings"#,
             "x".repeat(120)
         ),
     );

@@ -284,6 +284,7 @@ impl Sections<'_> {
         let (TargetError::NotFound {
             target,
             nearest: candidates,
+            ..
         }
         | TargetError::Ambiguous { target, candidates }) = error;
         let candidates: Vec<_> = candidates

@@ -1,0 +1,166 @@
+//! A server for contracts of anyone's own, in a program of their own.
+
+use std::{
+    error::Error,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tabellion_library::{self as library, Library};
+use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, Offer, ServerInfo};
+use tabellion_platform::parent::Parent;
+use tabellion_runtime::Contract;
+
+use super::{
+    HttpOptions, Opened, folder, instructions, libraries::Named, over_http, prepare_process, runtime,
+};
+
+/// A server for contracts of your own over one library. It is the whole of a program's `main`:
+///
+/// ```no_run
+/// # use std::{error::Error, sync::Arc};
+/// # fn service(_: Arc<tabellion_library::Library>) -> impl tabellion_runtime::Contract { Nothing }
+/// # struct Nothing;
+/// # impl tabellion_runtime::Contract for Nothing {
+/// #     fn spec(&self) -> &'static tabellion_runtime::ContractSpec { &tabellion_runtime::ContractSpec::EMPTY }
+/// #     fn call<'a>(&'a self, _: &'a tabellion_runtime::CallContext, _: &'a str, _: serde_json::Value)
+/// #     -> tabellion_runtime::BoxFuture<'a, Result<tabellion_runtime::Answer, tabellion_runtime::Rejection>> { todo!() }
+/// # }
+/// fn main() -> Result<(), Box<dyn Error>> {
+///     let server = tabellion::Server::open("recipes", env!("CARGO_PKG_VERSION"), "/path/to/recipes")?;
+///     // Of a generated module: `Service::new(Recipes, server.library())`.
+///     let service = service(server.library());
+///     server.with(service).serve_stdio()
+/// }
+/// ```
+///
+/// Each change is staged, approved, committed and logged as by `tabellion serve`. Serving takes over the process: the log goes to
+/// standard error unless the program has set another subscriber (which must turn off the target `rmcp`, since rmcp logs the text
+/// of documents), a panic is logged by its location alone, and standard output is the protocol's.
+#[must_use = "it serves nothing until it is told how"]
+pub struct Server {
+    info: ServerInfo,
+    folder: PathBuf,
+    library: Arc<Library>,
+    contracts: Vec<Arc<dyn Contract>>,
+    offer: Offer,
+    approval: ApprovalPolicy,
+    keys: Option<PathBuf>,
+}
+
+impl Server {
+    /// Opens the library in `folder`, which is created if it is missing, for a server that tells clients this name and version.
+    ///
+    /// # Errors
+    /// If the folder can only be a mistake, such as a home folder, or the library can't be opened.
+    pub fn open(name: &str, version: &str, folder: impl Into<PathBuf>) -> Result<Self, Box<dyn Error>> {
+        let folder = folder.into();
+        folder::check(&folder)?;
+        let library = Library::open(&folder, library::Options::default())?;
+        Ok(Self {
+            info: ServerInfo {
+                name: name.into(),
+                version: version.into(),
+                instructions: None,
+            },
+            folder,
+            library: Arc::new(library),
+            contracts: vec![],
+            offer: Offer::Everything,
+            approval: ApprovalPolicy::default(),
+            keys: None,
+        })
+    }
+
+    /// Returns the library, which is the store of a generated `Service`. An implementation may keep it, to list and search.
+    pub fn library(&self) -> Arc<Library> {
+        Arc::clone(&self.library)
+    }
+
+    /// Adds a contract with its implementation.
+    pub fn with(mut self, service: impl Contract + 'static) -> Self {
+        self.contracts.push(Arc::new(service));
+        self
+    }
+
+    /// Sets the instructions to the model; by default they say that paths are relative and that every change is a commit.
+    pub fn instructions(mut self, text: &str) -> Self {
+        self.info.instructions = Some(text.into());
+        self
+    }
+
+    /// Sets which tools are offered; all by default.
+    pub fn offer(mut self, offer: Offer) -> Self {
+        self.offer = offer;
+        self
+    }
+
+    /// Sets which calls need a person's approval besides those of the contracts, and what happens where the client can't ask.
+    pub fn approval(mut self, approval: ApprovalPolicy) -> Self {
+        self.approval = approval;
+        self
+    }
+
+    /// Requires an API key of HTTP clients, from a file that `tabellion key` writes.
+    pub fn keys(mut self, file: &Path) -> Self {
+        self.keys = Some(file.into());
+        self
+    }
+
+    /// Serves one client on standard input and output, until it disconnects.
+    ///
+    /// # Errors
+    /// If two contracts have a tool of the same name, or serving fails.
+    pub fn serve_stdio(self) -> Result<(), Box<dyn Error>> {
+        let parent = Parent::now();
+        prepare_process()?;
+        let opened = self.opened()?;
+        let runtime = runtime()?;
+        let served = runtime.block_on(mcp::serve_stdio(opened.adapter, parent.gone()));
+        // A thread may still be blocked in a read of standard input; it must not keep the process.
+        runtime.shutdown_background();
+        Ok(served?)
+    }
+
+    /// Serves any number of clients over HTTP at `http://ADDRESS/mcp`, in both of MCP's eras, until the process is asked to end.
+    ///
+    /// # Errors
+    /// As [`serve_stdio`](Self::serve_stdio); also if the address can't be listened on, or other machines can reach it and no
+    /// [`keys`](Self::keys) are required.
+    pub fn serve_http(self, address: SocketAddr) -> Result<(), Box<dyn Error>> {
+        if !address.ip().is_loopback() && self.keys.is_none() {
+            return Err(format!(
+                "other machines can reach `{address}` and could change the library: listen on 127.0.0.1, or require API keys"
+            )
+            .into());
+        }
+        let parent = Parent::now();
+        prepare_process()?;
+        let options = HttpOptions {
+            keys: self.keys.clone(),
+            ..HttpOptions::at(address)
+        };
+        let opened = self.opened()?;
+        let runtime = runtime()?;
+        let served = runtime.block_on(over_http::serve(&options, vec![opened], parent));
+        runtime.shutdown_background();
+        served
+    }
+
+    fn opened(self) -> Result<Opened, Box<dyn Error>> {
+        let specs: Vec<_> = self.contracts.iter().map(|contract| contract.spec()).collect();
+        let info = ServerInfo {
+            instructions: self.info.instructions.or_else(|| Some(instructions(&specs))),
+            ..self.info
+        };
+        Ok(Opened {
+            named: Named {
+                name: None,
+                folder: self.folder,
+            },
+            library: self.library,
+            adapter: Adapter::new(self.contracts, self.offer, info, self.approval)?,
+        })
+    }
+}
