@@ -235,7 +235,8 @@ impl Play<'_> {
                 Ok(None)
             }
             Reply::Done(Success { response, .. }) => {
-                ensure(semantics::change(&call, before).is_ok(), || {
+                let change = semantics::change(&call, before);
+                ensure(!change.is_err_and(|it| it.must_be_refused()), || {
                     "the preview of an impossible call was accepted".into()
                 })?;
                 let diff = response.pointer(pair.diff).and_then(Value::as_str);
