@@ -128,7 +128,7 @@ fn github() -> Constructs {
     }
 }
 
-/// Returns true if the parser reads the document in less than a second.
+/// Returns true if the parser reads the document in about a second.
 fn is_readable(document: &str) -> bool {
     let is_mark = |byte: u8| b"\n\r[]!<&`*_~|\\>-+#={".contains(&byte);
     document.len() <= MAX_BYTES
@@ -355,6 +355,26 @@ mod tests {
                 .collect();
             assert_eq!(found.join(" "), expected, "{document:?}");
         }
+    }
+
+    /// Quadratic work on the larger texts would keep the test from ending.
+    #[test]
+    fn documents_beyond_the_parsers_limits_are_not_read() {
+        for part in [
+            "[", "![", "*a_ ", "> ", ">", "- ", "1. ", "\n", "\r", "#\n", "a\n=\n", "<a ", "&", "`", "- a\n",
+            "[a]: b\n",
+        ] {
+            let repeated = |bytes: usize| part.repeat(bytes / part.len());
+            let _ = sections(&repeated(16_000));
+            assert_eq!(
+                sections(&repeated(1_000_001 + part.len())),
+                Err(Unclear::TooLarge),
+                "{part:?}"
+            );
+        }
+        let deep =
+            |levels: usize| sections(&format!("{}a\n\n# A\n", "> ".repeat(levels))).map(|all| all.len());
+        assert_eq!((deep(30), deep(60)), (Ok(1), Err(Unclear::TooLarge)));
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub fn mdx_error(text: &str) -> Option<MdxError> {
     })
 }
 
-/// Returns true if the parser reads the text in less than a second.
+/// Returns true if the parser reads the text in about a second.
 fn is_checkable(text: &str) -> bool {
     let is_mark = |byte: u8| b"\n\r[]!<&`*_~|\\>-+#={}".contains(&byte);
     text.len() <= MAX_BYTES
