@@ -10,7 +10,7 @@ use tabellion_runtime::spec::{Effect, EffectKind};
 
 use crate::{
     judgement::{Judgement, Stop, accepted, fail},
-    markdown::{self, NoSection},
+    markdown::{self, NoSection, Unclear},
     request::Call,
 };
 
@@ -30,7 +30,7 @@ pub enum Change {
     Splice(Range<usize>, Vec<u8>),
 }
 
-/// Reason why a call on a document must be refused.
+/// Reason why a call on a document must be refused, or why it is not judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Impossible {
     /// The document does not exist.
@@ -39,14 +39,23 @@ pub enum Impossible {
     NoText,
     /// No heading matches, or several do.
     NoSection(NoSection),
+    /// Servers may read the document's headings differently.
+    Unclear(Unclear),
     /// The contract declares no effect, or declares it by ids that only the server knows.
     NotDeclared,
+}
+
+impl Impossible {
+    /// Returns true if the server must refuse the call; otherwise what it does is not known.
+    pub fn must_be_refused(&self) -> bool {
+        !matches!(self, Self::Unclear(_) | Self::NotDeclared)
+    }
 }
 
 /// Returns the effect of `call` on a document that holds `before`.
 ///
 /// # Errors
-/// [`Impossible`] if the server must refuse the call.
+/// [`Impossible`] if the server must refuse the call, or if it is not known what the call does.
 pub fn change(call: &Call, before: Option<&[u8]>) -> Result<Change, Impossible> {
     let Call { tool, arguments } = call;
     let effect = tool.effect(arguments).ok_or(Impossible::NotDeclared)?;
@@ -73,7 +82,7 @@ pub fn change(call: &Call, before: Option<&[u8]>) -> Result<Change, Impossible> 
         }
         EffectKind::ReplaceSection | EffectKind::InsertBefore | EffectKind::InsertAfter => {
             let document = document()?;
-            let sections = markdown::sections(document);
+            let sections = markdown::sections(document).map_err(Impossible::Unclear)?;
             let section = markdown::find(document, &sections, text(arguments, effect.target));
             let section = section.map_err(Impossible::NoSection)?;
             let (start, end) = (section.heading.start, section.end);
@@ -87,7 +96,7 @@ pub fn change(call: &Call, before: Option<&[u8]>) -> Result<Change, Impossible> 
             // The server chooses the section's level and the text between its heading and its content.
             let heading = text(arguments, effect.target);
             let position = effect.position.and_then(|at| arguments.pointer(at)?.as_u64());
-            let sections = markdown::sections(document()?);
+            let sections = markdown::sections(document()?).map_err(Impossible::Unclear)?;
             let section = position.and_then(|at| sections.get(usize::try_from(at).ok()?));
             match section {
                 Some(section) if heading.starts_with('#') && content().is_empty() => {
@@ -116,14 +125,14 @@ pub fn allowed(call: &Call, before: Option<&[u8]>, after: Option<&[u8]>) -> Judg
     let path = call.path();
     let change = match change(call, before) {
         Ok(change) => change,
-        Err(Impossible::NotDeclared) => return Ok(()),
+        Err(impossible) if !impossible.must_be_refused() => return Ok(()),
         Err(impossible) => {
             let why = match impossible {
                 Impossible::NoDocument => "the document does not exist",
                 Impossible::NoText => "the document is not UTF-8",
                 Impossible::NoSection(NoSection::Missing) => "the heading does not exist",
                 Impossible::NoSection(NoSection::Ambiguous(_)) => "several headings match",
-                Impossible::NotDeclared => "",
+                Impossible::Unclear(_) | Impossible::NotDeclared => "",
             };
             let failure = accepted(format!("the call was accepted although {why}"));
             return Err(failure.showing(&path, before, after));

@@ -5,6 +5,7 @@ mod codegen;
 mod compat;
 mod deny;
 mod foreign;
+mod headings;
 mod interop;
 mod load;
 mod measure;
@@ -73,6 +74,12 @@ enum Task {
     McpConformance,
     /// Run foreign clients against the server, over both transports and in both eras
     Interop,
+    /// Compare the sections that the conformance suite and the server find in real documents
+    Headings {
+        /// Markdown files, folders of them, or the CommonMark specification with its examples
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+    },
     /// Show a guided tour on a throw-away library
     Demo,
     /// Time calls beside git, ripgrep and a minimal server, on libraries of several sizes
@@ -93,6 +100,7 @@ fn main() -> ExitCode {
         Task::Zoo(options) => zoo::keep(&options),
         Task::McpConformance => official::suite(),
         Task::Interop => interop::all(),
+        Task::Headings { paths } => headings::compare(&paths),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
         Task::Bench(options) => bench::all(&options),
         Task::Load(options) => load::all(&options),

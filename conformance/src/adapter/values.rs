@@ -127,6 +127,9 @@ impl<'a> Values<'a> {
             Impossible::NoSection(_) => {
                 "the edit cannot be derived: the heading does not exist or is ambiguous"
             }
+            Impossible::Unclear(_) => {
+                "the edit cannot be derived: parsers disagree about the document's headings"
+            }
             Impossible::NotDeclared => {
                 "the edit cannot be derived: the contract declares no effect for this request"
             }

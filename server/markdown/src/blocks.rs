@@ -48,9 +48,10 @@ pub(super) struct Heading {
 /// Parses `masked` (without lone `\r`) from `start`, the end of the front matter. Returns the top-level blocks and
 /// all headings, both in the order of the text.
 pub(super) fn parse(masked: &str, start: usize, flavor: Flavor) -> (Vec<Block>, Vec<Heading>) {
+    let body = lines::mask_final_tabs(&masked[start..]);
     match flavor {
-        Flavor::CommonMark => Reader::new(&masked[start..], start).read(&masked[start..]),
-        Flavor::Mdx => Reader::new(&masked[start..], start).read(&mdx::mask(&masked[start..])),
+        Flavor::CommonMark => Reader::new(&body, start).read(&body),
+        Flavor::Mdx => Reader::new(&body, start).read(&mdx::mask(&body)),
     }
 }
 
@@ -67,6 +68,8 @@ struct Reader<'t> {
     in_heading: bool,
     /// The number of open images, whose text is not visible.
     images: usize,
+    /// True if the last event was text.
+    after_text: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -79,6 +82,7 @@ impl<'t> Reader<'t> {
             depth: 0,
             in_heading: false,
             images: 0,
+            after_text: false,
         }
     }
 
@@ -88,6 +92,7 @@ impl<'t> Reader<'t> {
             | Options::ENABLE_STRIKETHROUGH
             | Options::ENABLE_TASKLISTS;
         for (event, range) in Parser::new_ext(masked, options).into_offset_iter() {
+            let after_text = matches!(event, Event::Text(_));
             match event {
                 Event::Start(tag) => self.open(&tag, range),
                 Event::End(tag) => self.close(tag),
@@ -96,6 +101,7 @@ impl<'t> Reader<'t> {
                 Event::SoftBreak | Event::HardBreak => self.visible(" "),
                 _ => {}
             }
+            self.after_text = after_text;
         }
         self.unclaimed(self.body.len());
         (self.blocks, self.headings)
@@ -115,7 +121,15 @@ impl<'t> Reader<'t> {
     fn close(&mut self, tag: TagEnd) {
         self.depth -= 1;
         match tag {
-            TagEnd::Heading(_) => self.in_heading = false,
+            TagEnd::Heading(_) => {
+                self.in_heading = false;
+                // The parser keeps white space at the end of some headings.
+                if self.after_text
+                    && let Some(heading) = self.headings.last_mut()
+                {
+                    heading.text.truncate(heading.text.trim_end_matches(' ').len());
+                }
+            }
             TagEnd::Image => self.images -= 1,
             _ => {}
         }

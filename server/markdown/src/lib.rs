@@ -2,7 +2,7 @@
 //!
 //! All functions are pure: text in, text out. Nothing is rendered from a syntax tree: an edit replaces one range of bytes,
 //! and every byte outside that range stays. Parsing is pulldown-cmark's, on a mask of the same length, so that each
-//! position it reports is a position in the file. Every function takes time linear in its input, up to constant factors
+//! position it reports is a position in the file. [`mdx_error`] alone uses another parser, `markdown`. Every function takes time linear in its input, up to constant factors
 //! that the modules name.
 //!
 //! | module | contents |
@@ -15,7 +15,7 @@
 //! | [`mod@preview`] | diff, summary and risk of a plan |
 //! | [`diff`] | unified diffs that `git apply` turns into exactly the new bytes |
 //!
-//! Left to others: files and paths (the library), commits, MDX validation, search.
+//! Left to others: files and paths (the library), commits, search.
 
 mod blocks;
 mod bounds;
@@ -27,6 +27,7 @@ mod front_matter;
 pub mod lineage;
 mod lines;
 mod mdx;
+mod mdx_error;
 mod nearest;
 pub mod outline;
 mod outside;
@@ -41,6 +42,7 @@ mod tests;
 
 pub use bounds::{LimitError, MAX_LINES, MAX_MARKS};
 pub use edit::{Edit, EditError, Plan, plan};
+pub use mdx_error::{MdxError, mdx_error};
 pub use outline::Outline;
 pub use preview::{Preview, Risk, preview, summarize};
 pub use section::Section;

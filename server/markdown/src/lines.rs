@@ -23,6 +23,25 @@ pub(super) fn mask_lone_cr(text: &str) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
+/// Replaces tabs at the ends of lines, and those before the closing `#` of a heading, by spaces, which keeps all positions.
+/// pulldown-cmark takes the closing `#` beside a tab for text.
+pub(super) fn mask_final_tabs(masked: &str) -> Cow<'_, str> {
+    if !masked.contains('\t') {
+        return Cow::Borrowed(masked);
+    }
+    let mut text = String::with_capacity(masked.len());
+    for line in masked.split_inclusive('\n') {
+        let blanks = [' ', '\t', '\r', '\n'];
+        let mut kept = line.trim_end_matches(blanks);
+        if kept.trim_start_matches(' ').starts_with('#') {
+            kept = kept.trim_end_matches('#').trim_end_matches(blanks);
+        }
+        text.push_str(kept);
+        text.push_str(&line[kept.len()..].replace('\t', " "));
+    }
+    Cow::Owned(text)
+}
+
 /// Returns the start of the line that contains `position`. `masked` has no lone `\r`.
 pub(super) fn line_start(masked: &str, position: usize) -> usize {
     masked[..position].rfind('\n').map_or(0, |newline| newline + 1)

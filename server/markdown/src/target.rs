@@ -80,7 +80,8 @@ pub(super) fn find<'s>(
     text: &str,
     target: &str,
 ) -> Result<&'s Section, TargetError> {
-    let wanted = HeadingLine::parse(&join_lines(target));
+    let joined = join_lines(target);
+    let wanted = HeadingLine::parse(&joined);
     let line = wanted.line();
     if line.is_empty() {
         return Err(TargetError::NotFound {
@@ -93,11 +94,15 @@ pub(super) fn find<'s>(
         .iter()
         .map(|section| HeadingLine::of(section, text))
         .collect();
+    let as_lines = |index: usize| join_lines(&text[sections[index].heading.clone()]) == joined;
     let as_line = |index: usize| wanted.level.is_some() && written[index] == wanted;
-    let as_text = |index: usize| sections[index].text.trim() == line || written[index].text == line;
+    let as_text = |index: usize| {
+        let text = sections[index].text.trim();
+        text == line || text == joined || written[index].text == line
+    };
     let anchor = line.strip_prefix('#').unwrap_or(&line);
     let as_slug = |index: usize| sections[index].slug == anchor;
-    let readings: [&dyn Fn(usize) -> bool; 3] = [&as_line, &as_text, &as_slug];
+    let readings: [&dyn Fn(usize) -> bool; 4] = [&as_lines, &as_line, &as_text, &as_slug];
     for names in readings {
         let named: Vec<&Section> = (0..sections.len())
             .filter(|&index| names(index))

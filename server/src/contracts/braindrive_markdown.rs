@@ -32,6 +32,9 @@ const TRUNCATED: &str = "tabellion/truncated";
 /// `_meta` key of a response: length of the list before it was cut.
 const TOTAL: &str = "tabellion/total";
 
+/// `_meta` key of a response: sentences about what the caller may not intend.
+const WARNINGS: &str = "tabellion/warnings";
+
 /// Upper bound of log entries in one response.
 const MAX_ENTRIES: usize = 10_000;
 /// Upper bound of headings offered for an ambiguous target.
@@ -149,6 +152,11 @@ impl BrainDriveMarkdown for BrainDrive {
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
         self.library.check_change(&path, plan.text.len())?;
+        if Flavor::of_path(path.as_str()) == Flavor::Mdx
+            && let Some(error) = markdown::mdx_error(&plan.text)
+        {
+            cx.note(WARNINGS, vec![error.to_string()]);
+        }
         let preview = markdown::preview(path.as_str(), &old, &edit, &plan);
         let risk_level = match preview.risk {
             Risk::Low => RiskLevel::Low,

@@ -103,7 +103,7 @@ impl Editor {
         if is(Mutant::TrimsDocuments) {
             text.truncate(text.trim_end().len());
         }
-        if markdown::sections(&text).len() != ids.len() {
+        if sections_of(&text).len() != ids.len() {
             return Err(refused(
                 "the new content would change the structure of the sections",
             ));
@@ -212,7 +212,7 @@ impl Editor {
         let start = outline.start(at);
         let gap = if at < sections.len() { "\n" } else { "" };
         let new = [&with_blank_line(&text[..start]), &piece, gap, &text[start..]].concat();
-        let came = markdown::sections(&new).len().saturating_sub(sections.len());
+        let came = sections_of(&new).len().saturating_sub(sections.len());
         let id = state.new_id();
         let more: Vec<_> = (1..came).map(|_| state.new_id()).collect();
         let mut ids = state.now.ids.clone();
@@ -374,7 +374,7 @@ struct Outline {
 impl Outline {
     fn of(state: &State) -> Self {
         let text = state.now.text.clone().unwrap_or_default();
-        let sections = markdown::sections(&text);
+        let sections = sections_of(&text);
         Self { text, sections }
     }
 
@@ -472,9 +472,14 @@ impl State {
     }
 }
 
+/// Returns the sections of a document; none if the suite would not judge it.
+fn sections_of(text: &str) -> Vec<Section> {
+    markdown::sections(text).unwrap_or_default()
+}
+
 /// Returns heading and own text of each section.
 fn headings_and_texts(text: &str) -> Vec<(String, String)> {
-    let sections = markdown::sections(text);
+    let sections = sections_of(text);
     let next = |at: usize| sections.get(at + 1).map_or(text.len(), |it| it.heading.start);
     let all = sections.iter().enumerate();
     all.map(|(at, it)| {
@@ -503,7 +508,7 @@ fn with_blank_line(text: &str) -> String {
 /// Returns the text with the section at `range` moved before the section that is then at `to`.
 fn move_range(text: &str, range: std::ops::Range<usize>, to: usize) -> String {
     let rest = [&text[..range.start], &text[range.end..]].concat();
-    let at = markdown::sections(&rest)
+    let at = sections_of(&rest)
         .get(to)
         .map_or(rest.len(), |it| it.heading.start);
     let piece = with_blank_line(&text[range]);

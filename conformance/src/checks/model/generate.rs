@@ -311,7 +311,7 @@ impl Generator<'_> {
         let document = self.sketch.get(path);
         let document = document.and_then(|bytes| str::from_utf8(&bytes.0).ok());
         let document = document.unwrap_or_default();
-        let sections = markdown::sections(document);
+        let sections = markdown::sections(document).unwrap_or_default();
         if sections.is_empty() || self.dice.u8(..6) == 0 {
             return self
                 .one_of(&[

@@ -194,7 +194,8 @@ impl Play<'_> {
             // A tool that an adapter maps has rules of its own.
             Reply::Done(_)
                 if !self.bench.subject.is_native()
-                    && semantics::change(&call, self.model.document(&edit.path)).is_err() =>
+                    && semantics::change(&call, self.model.document(&edit.path))
+                        .is_err_and(|it| it.must_be_refused()) =>
             {
                 self.model.adopt(&call, now);
                 Ok(())
@@ -244,7 +245,8 @@ impl Play<'_> {
             }
             Reply::Refused(_) => Ok(None),
             Reply::Done(Success { response, .. }) => {
-                ensure(semantics::change(&call, before).is_ok(), || {
+                let change = semantics::change(&call, before);
+                ensure(!change.is_err_and(|it| it.must_be_refused()), || {
                     "the preview of an impossible call was accepted".into()
                 })?;
                 let diff = response.pointer(pair.diff).and_then(Value::as_str);

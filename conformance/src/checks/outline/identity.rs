@@ -29,7 +29,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     samples::for_each_document(bench, case, |scene, editor, document| {
         let text = document.text();
         commit_document(scene, &text)?;
-        let parsed = sections(&text);
+        let parsed = sections(&text)?;
         for (entry, section) in editor.list()?.iter().zip(&parsed).take(bench.pick(4, 100)) {
             let read = editor.read(&entry.id)?;
             let read = read.ok_or_else(|| fail(format!("the section {:?} can't be read", entry.heading)))?;

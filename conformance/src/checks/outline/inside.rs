@@ -31,7 +31,7 @@ const MAX_ENDING_BYTES: usize = 8;
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     samples::for_each_document(bench, case, |scene, editor, document| {
         let text = document.text();
-        let parsed = sections(&text);
+        let parsed = sections(&text)?;
         for (number, section) in parsed.iter().enumerate().take(bench.pick(2, 20)) {
             let new = TEXTS[number % TEXTS.len()];
             let last = parsed.len() - 1;
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn changes_outside_the_section_are_errors() {
         let text = "# A\n\na\n\n# B\n\nb\n\n# C\n";
-        let b = &sections(text)[1];
+        let b = &sections(text).unwrap()[1];
         assert!(without(text, b, "# A\n\na\n\n# C\n").is_none());
         assert!(without(text, b, "# A\n\na\n# C\n").is_none());
         assert!(without(text, b, "# A\n\na\n\nb\n\n# C\n").is_some());

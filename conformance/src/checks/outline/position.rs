@@ -35,7 +35,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let text = document.text();
         commit_document(scene, &text)?;
         ensure_listed(editor, &text)?;
-        let count = sections(&text).len();
+        let count = sections(&text)?.len();
         for position in spread(bench, count + 1) {
             insert(scene, editor, document, position)?;
             commit_document(scene, &text)?;
@@ -66,7 +66,7 @@ fn spread(bench: &Bench<'_>, all: usize) -> Vec<usize> {
 /// Fails unless the server lists the sections of `text`.
 fn ensure_listed(editor: &mut Editor<'_>, text: &str) -> Judgement {
     let listed: Vec<_> = editor.list()?.into_iter().map(|it| it.heading).collect();
-    let parsed: Vec<_> = sections(text).into_iter().map(|it| it.heading).collect();
+    let parsed: Vec<_> = sections(text)?.into_iter().map(|it| it.heading).collect();
     ensure(listed == parsed, || {
         format!("the server lists the sections {listed:?}, but the document has {parsed:?}")
     })
@@ -102,7 +102,7 @@ fn relocate(
     position: usize,
 ) -> Judgement {
     let (before, text) = (editor.list()?, document_text(scene));
-    let size = sections(&text)[from].size;
+    let size = sections(&text)?[from].size;
     let reply = editor.relocate(&before[from].id, position)?;
     let is_possible = position + size <= before.len();
     if let Reply::Refused(refusal) = &reply {

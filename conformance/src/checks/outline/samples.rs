@@ -6,7 +6,7 @@ use super::editor::Editor;
 use crate::{
     check::{Bench, Case},
     documents::{self, Document},
-    judgement::{Judgement, Stop},
+    judgement::{Judgement, Stop, not_shown},
     layout::DOCUMENT,
     markdown::{self, Section},
     scene::Scene,
@@ -75,7 +75,8 @@ pub(in crate::checks) fn document_text(scene: &Scene<'_>) -> String {
 pub(in crate::checks) fn may_refuse(document: &Document) -> bool {
     let text = document.text();
     let with_one_more = format!("{text}\n\n# One more\n");
-    document.odd || sections(&with_one_more).len() == sections(&text).len()
+    let count = |text: &str| markdown::sections(text).map(|all| all.len());
+    document.odd || count(&with_one_more) == count(&text)
 }
 
 /// A section according to the suite's parser.
@@ -95,9 +96,12 @@ pub(in crate::checks) struct SectionView {
     pub size: usize,
 }
 
-/// Parses the sections of a text.
-pub(in crate::checks) fn sections(text: &str) -> Vec<SectionView> {
-    let all = markdown::sections(text);
+/// Returns the sections of a text.
+///
+/// # Errors
+/// [`Stop::NotShown`] if parsers may disagree about them.
+pub(in crate::checks) fn sections(text: &str) -> Result<Vec<SectionView>, Stop> {
+    let all = markdown::sections(text).map_err(|unclear| not_shown(unclear.to_string()))?;
     let view = |(number, section): (usize, &Section)| {
         let next = all.get(number + 1).map_or(text.len(), |next| next.heading.start);
         let inside = all[number + 1..]
@@ -112,7 +116,7 @@ pub(in crate::checks) fn sections(text: &str) -> Vec<SectionView> {
             size: 1 + inside.count(),
         }
     };
-    all.iter().enumerate().map(view).collect()
+    Ok(all.iter().enumerate().map(view).collect())
 }
 
 #[cfg(test)]
@@ -123,6 +127,7 @@ mod tests {
     fn a_section_has_its_own_text_and_nested_sections() {
         let text = "intro\n# A\n\na\n\n## B\nb\n# C\n";
         let parsed: Vec<_> = sections(text)
+            .unwrap()
             .iter()
             .map(|it| {
                 (

@@ -146,7 +146,7 @@ fn edit(
     number: usize,
 ) -> Result<bool, Stop> {
     let text = samples::document_text(scene);
-    let (list, parsed) = (editor.list()?, sections(&text));
+    let (list, parsed) = (editor.list()?, sections(&text)?);
     if number > 0 && list.is_empty() {
         return Ok(false);
     }

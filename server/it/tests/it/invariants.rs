@@ -212,14 +212,8 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
         ("rmcp", &["tabellion-mcp"][..]),
         ("gix", &["tabellion-library"]),
         ("rusqlite", &["tabellion-library"]),
-        (
-            "pulldown-cmark",
-            &[
-                "tabellion-conformance",
-                "tabellion-markdown",
-                "tabellion-reference",
-            ],
-        ),
+        ("pulldown-cmark", &["tabellion-markdown", "tabellion-reference"]),
+        ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
         ("ring", &["tabellion-http"]),
         (
             "clap",

@@ -344,6 +344,34 @@ fn an_option_refuses_files_with_uncommitted_bytes() {
 }
 
 #[test]
+fn a_preview_warns_of_invalid_mdx() {
+    let library = Library::with(&[("a.mdx", "---\na: b\n---\n\n# A\n"), ("a.md", "# A\n")]);
+    let mut server = library.serve();
+    for (path, content, line) in [
+        ("a.mdx", "<Tab>\n\ntext\n\n</Tab>\n", None),
+        ("a.mdx", "text {open\n", Some("line 6: not valid MDX: ")),
+        ("a.md", "text {open\n", None),
+    ] {
+        let shown = server
+            .call_with(
+                "preview_markdown_change",
+                edit(path, "append", "", content),
+                json!({}),
+            )
+            .expect("previewed");
+        let warnings = shown.meta.get("tabellion/warnings").and_then(Value::as_array);
+        match (line, warnings) {
+            (Some(line), Some(warnings)) => assert!(warnings[0].as_str().unwrap().starts_with(line)),
+            (expected, found) => assert_eq!((expected, found), (None, None), "{path} {content:?}"),
+        }
+    }
+    let request = edit("a.mdx", "append", "", "text {open\n");
+    server
+        .call("edit_markdown", request)
+        .expect("a warning refuses nothing");
+}
+
+#[test]
 fn reading_returns_uncommitted_bytes() {
     let library = Library::with(&[("a.md", "# A\n")]);
     library.put("a.md", "# A changed\n");

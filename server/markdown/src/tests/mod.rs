@@ -6,6 +6,7 @@ mod documents;
 mod editor;
 mod editor_properties;
 mod git;
+mod mdx_errors;
 mod operations;
 mod outlines;
 mod pathological;
