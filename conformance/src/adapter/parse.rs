@@ -299,7 +299,10 @@ fn paging(tool: &'static ToolSpec, table: &Table<'_>) -> Result<Option<Paging>, 
 
 fn call(tool: &'static ToolSpec, edits: bool, table: &Table<'_>) -> Result<Call, Problem> {
     let name = text(table.get("name")?)?.to_owned();
-    let before = table.find("before").map(|item| before(tool, item)).transpose()?;
+    let before = table
+        .find("before")
+        .map(|item| before(tool, edits, item))
+        .transpose()?;
     let taken = before.iter().flat_map(|before| &before.take);
     let taken: Vec<_> = taken.map(|(name, _)| name.clone()).collect();
     let arguments = match table.find("arguments") {
@@ -317,7 +320,7 @@ fn call(tool: &'static ToolSpec, edits: bool, table: &Table<'_>) -> Result<Call,
 }
 
 /// Parses the call that precedes a call, and what to take from its response.
-fn before(tool: &'static ToolSpec, item: &Item<'_>) -> Result<Before, Problem> {
+fn before(tool: &'static ToolSpec, edits: bool, item: &Item<'_>) -> Result<Before, Problem> {
     let table = table(item)?;
     table.only(&["name", "arguments", "take"])?;
     let mut take = Vec::new();
@@ -329,7 +332,7 @@ fn before(tool: &'static ToolSpec, item: &Item<'_>) -> Result<Before, Problem> {
         take.push((name.to_owned(), source(tool, None, item)?));
     }
     Ok(Before {
-        call: call(tool, false, &table)?,
+        call: call(tool, edits, &table)?,
         take,
     })
 }

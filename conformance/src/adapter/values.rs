@@ -83,7 +83,10 @@ impl<'a> Values<'a> {
             },
             Hole::Old => self.edit()?.old.into(),
             Hole::New => self.edit()?.new.into(),
-            Hole::Content => self.edit()?.content.into(),
+            Hole::Content => {
+                let (before, change) = self.change()?;
+                spliced(&before, &change)?.2.into()
+            }
             Hole::OldStartLine => self.edit()?.lines[0].into(),
             Hole::OldEndLine => self.edit()?.lines[1].into(),
             Hole::OldSha256 => sha256(self.edit()?.old.as_bytes()).into(),
@@ -116,6 +119,14 @@ impl<'a> Values<'a> {
     }
 
     fn edit(&self) -> Result<Edit, String> {
+        let (before, change) = self.change()?;
+        let kind = self.tool.effect(self.request).map(|effect| effect.kind);
+        let from_end = !matches!(kind, Some(EffectKind::Prepend | EffectKind::InsertBefore));
+        edit(&before, &change, from_end)
+    }
+
+    /// Returns the document and what the request changes in it.
+    fn change(&self) -> Result<(Vec<u8>, Change), String> {
         let call = Call {
             tool: self.tool,
             arguments: self.request.clone(),
@@ -134,9 +145,7 @@ impl<'a> Values<'a> {
                 "the edit cannot be derived: the contract declares no effect for this request"
             }
         })?;
-        let kind = self.tool.effect(self.request).map(|effect| effect.kind);
-        let from_end = !matches!(kind, Some(EffectKind::Prepend | EffectKind::InsertBefore));
-        edit(&before.unwrap_or_default(), &change, from_end)
+        Ok((before.unwrap_or_default(), change))
     }
 }
 
@@ -168,21 +177,8 @@ fn mtime(metadata: &fs::Metadata) -> (f64, f64) {
 /// Returns a change as an edit. If the change only inserts text, `old` is the text before it if `from_end`, else the
 /// text after it: as many lines as needed to occur exactly once.
 fn edit(before: &[u8], change: &Change, from_end: bool) -> Result<Edit, String> {
-    let text = |bytes: &[u8]| {
-        String::from_utf8(bytes.to_vec())
-            .map_err(|_| "the edit cannot be derived: the document is not UTF-8".to_owned())
-    };
+    let (at, comes, content) = spliced(before, change)?;
     let before = text(before)?;
-    let (at, comes) = match change {
-        Change::Splice(at, comes) => (at.clone(), text(comes)?),
-        Change::Whole(comes) => (0..before.len(), text(comes)?),
-        Change::None | Change::Gone => return Err("the call does not edit the document".to_owned()),
-    };
-    let comes = match change {
-        Change::Splice(..) => with_line_endings(&before, &at, &comes),
-        _ => comes,
-    };
-    let content = [&before[..at.start], &comes, &before[at.end..]].concat();
     let old = unique(&before, &at, from_end).ok_or("the document has no text to put the edit at")?;
     let new = [&before[old.start..at.start], &comes, &before[at.end..old.end]].concat();
     let first = before[..old.start].matches('\n').count() + 1;
@@ -193,6 +189,23 @@ fn edit(before: &[u8], change: &Change, from_end: bool) -> Result<Edit, String> 
         content,
         lines: [first, first + old.lines().count().saturating_sub(1)],
     })
+}
+
+/// Returns what a change replaces, by what, and the whole new document.
+fn spliced(before: &[u8], change: &Change) -> Result<(Range<usize>, String, String), String> {
+    let before = text(before)?;
+    let (at, comes) = match change {
+        Change::Splice(at, comes) => (at.clone(), with_line_endings(&before, at, &text(comes)?)),
+        Change::Whole(comes) => (0..before.len(), text(comes)?),
+        Change::None | Change::Gone => return Err("the call does not edit the document".to_owned()),
+    };
+    let content = [&before[..at.start], &comes, &before[at.end..]].concat();
+    Ok((at, comes, content))
+}
+
+fn text(bytes: &[u8]) -> Result<String, String> {
+    String::from_utf8(bytes.to_vec())
+        .map_err(|_| "the edit cannot be derived: the document is not UTF-8".to_owned())
 }
 
 /// Returns `comes` with line endings where it would share a line with other text.
@@ -323,5 +336,6 @@ mod tests {
     fn an_empty_document_has_no_text_for_an_edit() {
         let change = Change::Splice(0..0, b"c".to_vec());
         assert!(edit(b"", &change, true).is_err());
+        assert_eq!(spliced(b"", &change).expect("a document").2, "c");
     }
 }

@@ -289,6 +289,124 @@ fn a_server_is_told_what_it_asks_for() {
     );
 }
 
+/// Needs a folder in the library, keeps a state in it, and has tools that an adapter must map.
+const EDITOR: &str = r##"
+[ -d "$1/.vault" ] || { echo "no .vault" >&2; exit 1; }
+mkdir -p "$1/.state" && echo started >> "$1/.state/log"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"editor","version":"7"}}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[
+      {"name":"create_note","inputSchema":{"type":"object","required":["path","content"],"properties":{"path":{"type":"string"},"content":{"type":"string"}}}},
+      {"name":"edit_note","inputSchema":{"type":"object","required":["path","operation","content"],"properties":{"path":{"type":"string"},"operation":{"enum":["append","replace"]},"content":{"type":"string"}}}},
+      {"name":"delete_note","inputSchema":{"required":["params"],"properties":{"params":{"$ref":"#/$defs/P"}},"$defs":{"P":{"type":"object","required":["path","vault"],"properties":{"path":{"type":"string"},"vault":{"type":"string"},"limit":{"type":"integer","default":3}}}}}}
+    ]}}' "$id" | tr -d '\n'; echo ;;
+    *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not today"}}\n' "$id" ;;
+  esac
+done"##;
+
+#[test]
+fn a_draft_runs_as_it_was_made_and_says_what_it_lacks() {
+    let place = Place::new(EDITOR);
+    let script = place.path("server.sh");
+    let with = ["--prepare", "mkdir .vault", "--dir", "{library}", "--env", "X=1"];
+    let server = ["--", "sh", &script, "{library}"];
+    let said = place.says(&[&["template"], &with[..], &server].concat());
+    said.is(
+        exit::PASSED,
+        &[
+            "# Warning: `tools/list` does not satisfy MCP's schema of 2025-11-25",
+            "environment.X = \"1\"",
+            "directory = \"{library}\"",
+            "prepare = [\"sh\",\"-c\",\"mkdir .vault\"]",
+            "own = [\".state/**\"]",
+            "[tools.write_markdown.new]\n",
+            "name = \"create_note\"\narguments = { path = \"{/path}\", content = \"{/content}\" }",
+            "[tools.write_markdown.existing]\nname = \"edit_note\"\n\
+             arguments = { path = \"{/path}\", operation = \"replace\", content = \"{/content}\" }",
+            "operation = \"append\"",
+            "name = \"delete_note\"\narguments = { params = { path = \"{/path}\", vault = \"FILL IN: string\" } }",
+            "#   edit_note(path: string, operation: \"append\" | \"replace\", content: string)",
+            "#   delete_note(params: { path: string, vault: string, limit?: integer = 3 })",
+        ],
+    );
+    assert!(!said.out.contains("{content}\""), "{}", said.out);
+    let draft = said.out.clone();
+    place.put("adapter.toml", &draft);
+    let smoke = || place.says(&["smoke", "--adapter", "adapter.toml"]);
+    smoke().is(
+        exit::USAGE,
+        &["the adapter is unfinished: fill in `tools.delete_markdown.arguments.params.vault`"],
+    );
+    place.put("adapter.toml", &draft.replace("FILL IN: string", "v"));
+    // The draft starts the server as the command line did.
+    smoke().is(
+        exit::BROKEN,
+        &[
+            "editor: sh ",
+            "write_markdown write (new)",
+            "server did not do it",
+        ],
+    );
+    let head = draft.find("[tools.write_markdown]").expect("a table");
+    place.put("adapter.toml", &draft[..head]);
+    smoke().is(
+        exit::USAGE,
+        &["no tool is mapped yet: fill in one of the tables `[tools.read_markdown]`"],
+    );
+}
+
+#[test]
+fn a_server_that_ends_at_its_start_is_quoted_from_the_first_line_to_the_last() {
+    let server = "echo the cause >&2; seq 100 >&2; echo the end >&2; exit 1";
+    Place::new(server).tries(&["run"]).is(
+        exit::HARNESS,
+        &[
+            "on standard error:\n    the cause\n    1\n",
+            "\n    … 54 lines …\n",
+            "\n    100\n    the end",
+        ],
+    );
+}
+
+#[test]
+fn a_smoke_run_says_what_it_left_out() {
+    let place = Place::new(REFUSES);
+    let smoke = [
+        "run",
+        "--profile",
+        "smoke",
+        "--own",
+        ".state/**",
+        "--json",
+        "report.json",
+    ];
+    let said = place.tries(&[&smoke[..], &["--time-budget", "0"]].concat());
+    said.is(
+        exit::PASSED,
+        &["smoke: a first impression: ", "not run: wire/handshake, "],
+    );
+    let said = place.tries(&[&smoke[..], &["--skip", "atomic,concurrent,paths,mutation,bytes,pure"]].concat());
+    said.is(
+        exit::BROKEN,
+        &[
+            "FAIL ",
+            "wire/handshake",
+            "smoke: a first impression: ",
+            "--own '.state/**'",
+        ],
+    );
+    let report: Value = serde_json::from_str(&place.read("report.json")).unwrap();
+    assert_eq!(report["profile"], "smoke");
+    assert_eq!(report["server"]["own"], serde_json::json!([".state/**"]));
+    let not_run = report["not_run"].as_array().unwrap();
+    assert!(not_run.contains(&"atomic/kill".into()) && not_run.contains(&"wire/ids".into()));
+    place
+        .tries(&["run", "--own", "**"])
+        .is(exit::USAGE, &["--own: `**` covers documents"]);
+}
+
 #[test]
 fn what_there_is_no_time_for_is_not_shown() {
     let place = Place::new(REFUSES);

@@ -70,7 +70,7 @@ impl WantedEffect<'_> {
         }
         let (new, _) = self.best(offer, CREATES)?;
         let (existing, _) = self.best(offer, OVERWRITES)?;
-        Some([new, existing])
+        Some([Entry { comment: None, ..new }, existing])
     }
 
     fn best(&self, offer: &Offer, ways: &[ToolRole]) -> Option<(Entry, ToolRole)> {
