@@ -1,5 +1,7 @@
 //! Runs the suite in a server's own tests, in one line, and panics with the report if a check fails.
 
+use std::env;
+
 use crate::{
     Subject,
     contracts::IntoContract,
@@ -11,6 +13,9 @@ use crate::{
     },
     run::{self, Options},
 };
+
+/// Environment variable with the checks to run.
+const ONLY: &str = "TABELLION_ONLY";
 
 /// Runs the quick profile against a server: every check in the newest era that the server speaks, and the wire checks
 /// in every era.
@@ -28,6 +33,9 @@ use crate::{
 ///     );
 /// }
 /// ```
+///
+/// The environment variable `TABELLION_ONLY` restricts it to some checks or families, like `--only`: `TABELLION_ONLY=pure cargo
+/// test`.
 ///
 /// # Panics
 /// If a check with severity `Must` fails, with the report; if the contract does not exist or the server does not speak
@@ -51,12 +59,18 @@ fn judge(contract: impl IntoContract, command: Vec<String>) -> Result<Report, St
     }
     let subject = Subject::new(contract.into_contract()?, command);
     let ServerInfo { eras, identity } = probe::probe(&subject)?;
+    let only = env::var(ONLY).unwrap_or_default();
+    let only = only.split(',').filter(|id| !id.is_empty());
     let options = Options {
+        only: only.map(str::to_owned).collect(),
         jobs: run::available_jobs(),
         eras,
         rest_in_last_era: true,
         ..Options::default()
     };
+    if run::selected(&subject, &options).next().is_none() {
+        return Err(format!("`{ONLY}` selects no check"));
+    }
     let name = identity.map_or_else(|| subject.name.clone(), |it| it.name);
     Ok(run::run(&Subject { name, ..subject }, &options, &Silent))
 }

@@ -21,4 +21,4 @@ pub mod contracts;
 mod demo;
 mod serve;
 
-pub use serve::Server;
+pub use serve::{Server, ServerError};

@@ -22,7 +22,7 @@ use tracing_subscriber::EnvFilter;
 
 use self::libraries::Named;
 pub(crate) use self::options::{HttpOptions, OAuthOptions, Options};
-pub use self::server::Server;
+pub use self::server::{Server, ServerError};
 use crate::{console::say, contracts};
 use tabellion_library::{self as library, Library, path::LibraryPath};
 use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, ServerInfo};

@@ -2,6 +2,7 @@
 
 use std::{
     error::Error,
+    fmt,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -16,10 +17,33 @@ use super::{
     HttpOptions, Opened, folder, instructions, libraries::Named, over_http, prepare_process, runtime,
 };
 
+/// Why a [`Server`] can't serve. `Debug` is the text of `Display`, so that a `main` that returns it prints it.
+pub struct ServerError(String);
+
+impl ServerError {
+    fn new(error: impl fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl fmt::Debug for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for ServerError {}
+
 /// A server for contracts of your own over one library. It is the whole of a program's `main`:
 ///
 /// ```no_run
-/// # use std::{error::Error, sync::Arc};
+/// # use std::sync::Arc;
 /// # fn service(_: Arc<tabellion_library::Library>) -> impl tabellion_runtime::Contract { Nothing }
 /// # struct Nothing;
 /// # impl tabellion_runtime::Contract for Nothing {
@@ -27,7 +51,7 @@ use super::{
 /// #     fn call<'a>(&'a self, _: &'a tabellion_runtime::CallContext, _: &'a str, _: serde_json::Value)
 /// #     -> tabellion_runtime::BoxFuture<'a, Result<tabellion_runtime::Answer, tabellion_runtime::Rejection>> { todo!() }
 /// # }
-/// fn main() -> Result<(), Box<dyn Error>> {
+/// fn main() -> Result<(), tabellion::ServerError> {
 ///     let server = tabellion::Server::open("recipes", env!("CARGO_PKG_VERSION"), "/path/to/recipes")?;
 ///     // Of a generated module: `Service::new(Recipes, server.library())`.
 ///     let service = service(server.library());
@@ -54,10 +78,10 @@ impl Server {
     ///
     /// # Errors
     /// If the folder can only be a mistake, such as a home folder, or the library can't be opened.
-    pub fn open(name: &str, version: &str, folder: impl Into<PathBuf>) -> Result<Self, Box<dyn Error>> {
+    pub fn open(name: &str, version: &str, folder: impl Into<PathBuf>) -> Result<Self, ServerError> {
         let folder = folder.into();
-        folder::check(&folder)?;
-        let library = Library::open(&folder, library::Options::default())?;
+        folder::check(&folder).map_err(ServerError::new)?;
+        let library = Library::open(&folder, library::Options::default()).map_err(ServerError::new)?;
         Ok(Self {
             info: ServerInfo {
                 name: name.into(),
@@ -112,15 +136,15 @@ impl Server {
     ///
     /// # Errors
     /// If two contracts have a tool of the same name, or serving fails.
-    pub fn serve_stdio(self) -> Result<(), Box<dyn Error>> {
+    pub fn serve_stdio(self) -> Result<(), ServerError> {
         let parent = Parent::now();
-        prepare_process()?;
+        prepare_process().map_err(ServerError::new)?;
         let opened = self.opened()?;
-        let runtime = runtime()?;
+        let runtime = runtime().map_err(ServerError::new)?;
         let served = runtime.block_on(mcp::serve_stdio(opened.adapter, parent.gone()));
         // A thread may still be blocked in a read of standard input; it must not keep the process.
         runtime.shutdown_background();
-        Ok(served?)
+        served.map_err(ServerError::new)
     }
 
     /// Serves any number of clients over HTTP at `http://ADDRESS/mcp`, in both of MCP's eras, until the process is asked to end.
@@ -128,39 +152,39 @@ impl Server {
     /// # Errors
     /// As [`serve_stdio`](Self::serve_stdio); also if the address can't be listened on, or other machines can reach it and no
     /// [`keys`](Self::keys) are required.
-    pub fn serve_http(self, address: SocketAddr) -> Result<(), Box<dyn Error>> {
+    pub fn serve_http(self, address: SocketAddr) -> Result<(), ServerError> {
         if !address.ip().is_loopback() && self.keys.is_none() {
-            return Err(format!(
+            return Err(ServerError::new(format_args!(
                 "other machines can reach `{address}` and could change the library: listen on 127.0.0.1, or require API keys"
-            )
-            .into());
+            )));
         }
         let parent = Parent::now();
-        prepare_process()?;
+        prepare_process().map_err(ServerError::new)?;
         let options = HttpOptions {
             keys: self.keys.clone(),
             ..HttpOptions::at(address)
         };
         let opened = self.opened()?;
-        let runtime = runtime()?;
+        let runtime = runtime().map_err(ServerError::new)?;
         let served = runtime.block_on(over_http::serve(&options, vec![opened], parent));
         runtime.shutdown_background();
-        served
+        served.map_err(ServerError::new)
     }
 
-    fn opened(self) -> Result<Opened, Box<dyn Error>> {
+    fn opened(self) -> Result<Opened, ServerError> {
         let specs: Vec<_> = self.contracts.iter().map(|contract| contract.spec()).collect();
         let info = ServerInfo {
             instructions: self.info.instructions.or_else(|| Some(instructions(&specs))),
             ..self.info
         };
+        let adapter = Adapter::new(self.contracts, self.offer, info, self.approval);
         Ok(Opened {
             named: Named {
                 name: None,
                 folder: self.folder,
             },
             library: self.library,
-            adapter: Adapter::new(self.contracts, self.offer, info, self.approval)?,
+            adapter: adapter.map_err(ServerError::new)?,
         })
     }
 }

@@ -100,7 +100,9 @@ impl Mutation {
             all.retain(|mutation| *mutation != Self::CreateWithFolder);
         }
         if all.is_empty() {
-            return Err(Stop::NotApplicable("the server can't change a document".into()));
+            return Err(Stop::NotApplicable(
+                "no tool of the server declares a change of a document that can be tried here".into(),
+            ));
         }
         Ok(all)
     }
@@ -257,7 +259,11 @@ pub(super) fn next_mutation(subject: &Subject, call: &Call) -> Result<Call, Stop
     let own = [Mutation::AppendEntry, Mutation::AppendText, Mutation::Insert].into_iter();
     let mut own = own.filter_map(|mutation| mutation.call_with(subject, "One more.\n").ok());
     let found = found.or_else(|| own.find(|it| it.path() != call.path() || call.tool.path.is_none()));
-    found.ok_or_else(|| Stop::NotApplicable("the server can't change a document".into()))
+    found.ok_or_else(|| {
+        Stop::NotApplicable(
+            "no tool of the server declares a change of a document that can be tried here".into(),
+        )
+    })
 }
 
 /// Returns true if the call's document has its new content, and false if it has its old one.

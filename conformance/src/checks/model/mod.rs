@@ -155,7 +155,9 @@ pub(super) const CHECKS: &[Check] = &[
 /// Returns random programs, which depend on the seed alone.
 fn programs(bench: &Bench<'_>, name: &str, weights: &StepWeights) -> Result<Vec<Case>, Stop> {
     if generate::kinds(bench.subject).is_empty() {
-        return Err(Stop::NotApplicable("the server has no mutating tools".into()));
+        return Err(Stop::NotApplicable(
+            "no tool of the server declares a change of a document that the model knows".into(),
+        ));
     }
     let (programs, max_steps) = bench.pick((12, 12), (150, 30));
     let cases = (1..=programs).map(|number| {

@@ -33,6 +33,13 @@ pub(super) const ENVIRONMENT: Check = Check {
 };
 
 const PATH: &str = "notes/plan.md";
+/// Kinds of the effects that are tried, in this order.
+const KINDS: [EffectKind; 4] = [
+    EffectKind::Read,
+    EffectKind::Append,
+    EffectKind::ReplaceSection,
+    EffectKind::Write,
+];
 const DOCUMENT: &str = "# Plan\n\n## Scope\n\nAll of it.\n";
 
 fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
@@ -54,38 +61,40 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         .launch
         .environment
         .extend(environment.variables.iter().cloned());
-    let scene = Scene::new(&subject, &bench.trace, &[(PATH, DOCUMENT)])?;
+    // Where the contract permits other documents only, those.
+    let place = |kind| subject.place(kind, PATH);
+    let paths = KINDS.map(place);
+    let documents: Vec<_> = paths.iter().map(|path| (path.as_str(), DOCUMENT)).collect();
+    let scene = Scene::new(&subject, &bench.trace, &documents)?;
     let program = Program::new(&scene)?;
     let other = scene.path("../outside/other");
-    fs::create_dir_all(other.join("notes"))?;
-    fs::write(other.join(PATH), "# Another library's plan\n\n## Scope\n")?;
+    for path in &paths {
+        let path = other.join(path);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(path, "# Another library's plan\n\n## Scope\n")?;
+    }
     ledger::git(&other, &["init", "--quiet", "--initial-branch=main"])?;
     ledger::git(&other, &["add", "--all"])?;
     ledger::git(&other, &["commit", "--quiet", "-m", "other"])?;
 
-    let with = With {
-        path: PATH,
-        content: "## Scope\n\nless\n",
-        target: "## Scope",
-    };
     let before = Moment::of(&scene)?;
     let mut client = scene.start()?;
     let mut has_call = false;
-    for kind in [
-        EffectKind::Read,
-        EffectKind::Append,
-        EffectKind::ReplaceSection,
-        EffectKind::Write,
-    ] {
+    for (kind, path) in KINDS.into_iter().zip(&paths) {
+        let with = With {
+            path,
+            content: "## Scope\n\nless\n",
+            target: "## Scope",
+        };
         let Some(call) = subject.request(kind, with) else {
             continue;
         };
         has_call = true;
-        let (bytes, commits) = (scene.read(PATH), scene.view()?.library);
+        let (bytes, commits) = (scene.read(path), scene.view()?.library);
         let Some(Reply::Done(done)) = client.make_if_possible(&call)? else {
             continue;
         };
-        semantics::allowed(&call, bytes.as_deref(), scene.read(PATH).as_deref())?;
+        semantics::allowed(&call, bytes.as_deref(), scene.read(path).as_deref())?;
         if kind == EffectKind::Read {
             let (_, effect) = subject
                 .tool_with(kind)
@@ -113,7 +122,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     client.close()?;
     let after = Moment::of(&scene)?;
     before.same_around(&after)?;
-    before.same_documents(&after, &[PATH])?;
+    before.same_documents(&after, &paths.each_ref().map(String::as_str))?;
     before.same_control(&after)?;
     ensure(program.has_run().is_none(), || {
         "the server ran a program that the environment names".into()
