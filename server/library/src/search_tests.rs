@@ -166,17 +166,18 @@ fn sees_the_files_that_are_listed() {
     .collect();
     let (found, listed) = search_in(&files, "here", Limits::default());
     let paths: Vec<&str> = found.matches.iter().map(|line| line.path.as_str()).collect();
-    assert_eq!(paths, ["a-b.md", "a.md", "a/b.mdx"]);
+    assert_eq!(paths, ["CON.md", "a-b.md", "a.md", "a/b.mdx"]);
     assert_eq!(paths, listed);
     assert_eq!(
-        (
-            found.total_files,
-            found.total_lines,
-            found.truncated,
-            found.skipped
-        ),
-        (3, 3, false, 0)
+        (found.total_files, found.total_lines, found.truncated),
+        (4, 4, false)
     );
+    let left_out = LeftOut {
+        ignored: 1,
+        hidden: 1,
+        ..LeftOut::default()
+    };
+    assert_eq!(found.left_out, left_out);
 }
 
 #[test]
@@ -228,12 +229,12 @@ fn unreadable_files_are_counted() {
         scanner,
         total_lines: 0,
         total_files: 0,
-        skipped: 0,
+        unreadable: 0,
     };
     let path = || LibraryPath::parse("a.md").unwrap();
     searcher.search(path(), &mut Broken, &kept);
     searcher.search(path(), &mut &b"a"[..], &kept);
-    assert_eq!((searcher.skipped, searcher.total_files), (1, 1));
+    assert_eq!((searcher.unreadable, searcher.total_files), (1, 1));
 }
 
 /// The simple case folding of the letters that the model writes with.

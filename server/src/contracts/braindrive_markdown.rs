@@ -18,10 +18,12 @@ use tabellion_runtime::{
 };
 
 use super::failures;
+use serde_json::{Map, Value};
 use tabellion_library::{
     Library,
     path::{LibraryDir, LibraryPath},
     search,
+    walk::LeftOut,
 };
 use tabellion_markdown::{self as markdown, Edit, EditError, Flavor, Plan, Risk, TargetError, diff};
 
@@ -31,6 +33,8 @@ const DIRTY: &str = "tabellion/dirty";
 const TRUNCATED: &str = "tabellion/truncated";
 /// `_meta` key of a response: length of the list before it was cut.
 const TOTAL: &str = "tabellion/total";
+/// `_meta` key of a response: numbers of Markdown files and folders that the library does not show, by reason.
+const LEFT_OUT: &str = "tabellion/leftOut";
 
 /// Upper bound of log entries in one response.
 const MAX_ENTRIES: usize = 10_000;
@@ -54,13 +58,25 @@ struct BrainDrive {
     library: Arc<Library>,
 }
 
+impl BrainDrive {
+    /// Returns the folder that a request names, in its own spelling.
+    fn true_folder(&self, cx: &ReadCx<'_>, path: &str) -> Result<LibraryDir, Failure> {
+        let asked = LibraryDir::parse(path).map_err(failures::path)?;
+        let found = self.library.true_folder(&asked);
+        if found != asked {
+            cx.note(context::PATH, found.as_str());
+        }
+        Ok(found)
+    }
+}
+
 impl BrainDriveMarkdown for BrainDrive {
     async fn read_markdown(
         &self,
         cx: &ReadCx<'_>,
         request: ReadMarkdownRequest,
     ) -> Result<ReadMarkdownResponse, ToolError> {
-        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let path = true_path(cx, &request.path)?;
         let file = self.library.read(&path)?.ok_or_else(|| no_such_file(&path))?;
         cx.note(context::BASE, file.blob);
         if file.dirty {
@@ -82,7 +98,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx: &ReadCx<'_>,
         request: ListMarkdownFilesRequest,
     ) -> Result<ListMarkdownFilesResponse, ToolError> {
-        let dir = LibraryDir::parse(&request.path).map_err(failures::path)?;
+        let dir = self.true_folder(cx, &request.path)?;
         let listing = self
             .library
             .list(&dir, request.recursive)
@@ -91,6 +107,7 @@ impl BrainDriveMarkdown for BrainDrive {
             cx.note(TRUNCATED, true);
             cx.note(TOTAL, listing.total);
         }
+        note_left_out(cx, listing.left_out);
         Ok(ListMarkdownFilesResponse {
             files: listing.files.iter().map(LibraryPath::to_string).collect(),
             folders: listing.folders.iter().map(LibraryDir::to_string).collect(),
@@ -102,7 +119,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx: &ReadCx<'_>,
         request: SearchMarkdownRequest,
     ) -> Result<SearchMarkdownResponse, ToolError> {
-        let dir = LibraryDir::parse(request.path.as_deref().unwrap_or_default()).map_err(failures::path)?;
+        let dir = self.true_folder(cx, request.path.as_deref().unwrap_or_default())?;
         let searched = |files| {
             cx.progress(files, None, "files searched");
             if cx.is_cancelled() {
@@ -119,6 +136,7 @@ impl BrainDriveMarkdown for BrainDrive {
         if found.truncated {
             cx.note(TRUNCATED, true);
         }
+        note_left_out(cx, found.left_out);
         let results = found
             .matches
             .chunk_by(|a, b| a.path == b.path)
@@ -142,7 +160,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx: &ReadCx<'_>,
         request: PreviewMarkdownChangeRequest,
     ) -> Result<PreviewMarkdownChangeResponse, ToolError> {
-        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let path = true_path(cx, &request.path)?;
         let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
         cx.note(context::BASE, document.id);
         let old = failures::utf8(&path, document.bytes)?;
@@ -167,7 +185,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx: &WriteCx<'_>,
         request: WriteMarkdownRequest,
     ) -> Result<Staged<WriteMarkdownResponse>, ToolError> {
-        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let path = true_path(cx, &request.path)?;
         let old = cx.read(path.as_str())?;
         let operation = if old.is_some() { "overwrite" } else { "create" };
         let summary = counted(operation, old.as_ref(), &request.content);
@@ -185,7 +203,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx: &WriteCx<'_>,
         request: EditMarkdownRequest,
     ) -> Result<Staged<EditMarkdownResponse>, ToolError> {
-        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let path = true_path(cx, &request.path)?;
         let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
         let old = failures::utf8(&path, document.bytes)?;
         let edit = edit(&request.operation);
@@ -205,7 +223,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx: &WriteCx<'_>,
         request: DeleteMarkdownRequest,
     ) -> Result<Staged<DeleteMarkdownResponse>, ToolError> {
-        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let path = true_path(cx, &request.path)?;
         let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
         let summary = counted("delete", Some(&document), "");
         Ok(stage(cx, &path, "delete", summary, Content::Delete))
@@ -231,6 +249,23 @@ impl BrainDriveMarkdown for BrainDrive {
         Ok(GetMarkdownActivityLogResponse {
             entries: entries.collect(),
         })
+    }
+}
+
+/// Returns the path of the document that a request names, in its own spelling.
+fn true_path(cx: &ReadCx<'_>, path: &str) -> Result<LibraryPath, Failure> {
+    let asked = LibraryPath::parse(path).map_err(failures::path)?;
+    LibraryPath::parse(&cx.true_path(asked.as_str())?).map_err(failures::path)
+}
+
+/// Says in `_meta` what is missing in the answer, if anything is.
+fn note_left_out(cx: &ReadCx<'_>, left_out: LeftOut) {
+    let counts = left_out.by_reason().into_iter().filter(|(_, number)| *number > 0);
+    let counts: Map<String, Value> = counts
+        .map(|(reason, number)| (reason.to_owned(), number.into()))
+        .collect();
+    if !counts.is_empty() {
+        cx.note(LEFT_OUT, counts);
     }
 }
 
