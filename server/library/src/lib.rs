@@ -317,7 +317,7 @@ impl Library {
 impl Snapshot for Library {
     fn true_path(&self, path: &str) -> Result<String, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
-        Ok(Library::true_path(self, &path).to_string())
+        Ok(Library::true_path(self, &path).as_str().to_owned())
     }
 
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {

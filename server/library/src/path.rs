@@ -8,7 +8,7 @@
 //! Windows, macOS or git would store or show such a name differently. They hold only for names to be created
 //! ([`LibraryPath::check_new`]), so that existing files are never hidden because of their names.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::path::Path;
 
 use gix::validate::path::component;
@@ -188,16 +188,29 @@ impl LibraryDir {
     }
 }
 
+/// For messages: invisible characters are escaped. [`LibraryPath::as_str`] is the path itself.
 impl fmt::Display for LibraryPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        write_visibly(&self.0, f)
     }
 }
 
+/// For messages: the root is `.`, and invisible characters are escaped. [`LibraryDir::as_str`] is the path itself.
 impl fmt::Display for LibraryDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_root() { "." } else { &self.0 })
+        write_visibly(if self.is_root() { "." } else { &self.0 }, f)
     }
+}
+
+fn write_visibly(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (c, is_disguise) in with_disguises(text) {
+        if is_disguise {
+            write!(f, "{}", c.escape_unicode())?;
+        } else {
+            f.write_char(c)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns true if `name` ends in one of [`MARKDOWN_EXTENSIONS`].
@@ -435,13 +448,8 @@ fn check_segment_size(segment: &str, limit: usize) -> Result<(), PathFault> {
 /// Checks the rules for segments to be created.
 fn check_portable(segment: &str) -> Result<(), PathFault> {
     check_segment_size(segment, MAX_SEGMENT_BYTES)?;
-    let mut before = None;
-    let mut rest = segment.chars();
-    while let Some(c) = rest.next() {
-        if is_invisible(c) && !joins_emoji(before, c, rest.clone().next()) {
-            return Err(PathFault::Invisible(c));
-        }
-        before = Some(c);
+    if let Some((c, _)) = with_disguises(segment).find(|(_, is_disguise)| *is_disguise) {
+        return Err(PathFault::Invisible(c));
     }
     check_windows(segment)?;
     let composed = composed(segment);
@@ -502,6 +510,18 @@ fn is_superscript_device(segment: &str) -> bool {
         .trim_end_matches(' ');
     stem.strip_suffix(['¹', '²', '³'])
         .is_some_and(|device| device.eq_ignore_ascii_case("com") || device.eq_ignore_ascii_case("lpt"))
+}
+
+/// Returns the characters of `text`, each with whether it is invisible and not part of an emoji.
+fn with_disguises(text: &str) -> impl Iterator<Item = (char, bool)> {
+    let mut before = None;
+    let mut rest = text.chars();
+    std::iter::from_fn(move || {
+        let c = rest.next()?;
+        let is_disguise = is_invisible(c) && !joins_emoji(before, c, rest.clone().next());
+        before = Some(c);
+        Some((c, is_disguise))
+    })
 }
 
 /// Returns true if the invisible `c` is part of an emoji: `U+FE0F` after a sign (❤️, 1️⃣), or a joiner between two (👩‍💻).

@@ -263,6 +263,18 @@ fn messages_say_what_to_do_and_hide_nothing() {
 }
 
 #[test]
+fn a_path_is_shown_with_what_hides_in_it() {
+    for (path, shown) in [
+        ("a b.md", "a b.md"),
+        ("❤️ 👩‍💻.md", "❤️ 👩‍💻.md"),
+        ("evil\u{202e}dm.md", r"evil\u{202e}dm.md"),
+        ("a\u{200b}/b.md", r"a\u{200b}/b.md"),
+    ] {
+        assert_eq!(LibraryPath::parse(path).unwrap().to_string(), shown);
+    }
+}
+
+#[test]
 fn only_names_to_be_created_must_be_portable() {
     let path = LibraryPath::parse("a?/b:/c.md").unwrap();
     let rules = [0, 1, 2, 3].map(|existing| path.check_new(existing).map_err(|error| error.fault));

@@ -138,7 +138,10 @@ fn search_in(files: &[(String, Vec<u8>)], query: &str, limits: Limits) -> (Searc
     })
     .unwrap();
     let listed = super::super::walk::list(&root, &LibraryDir::ROOT, true, &rules).unwrap();
-    (found, listed.files.iter().map(LibraryPath::to_string).collect())
+    (
+        found,
+        listed.files.iter().map(|file| file.as_str().to_owned()).collect(),
+    )
 }
 
 fn write(place: &Path, files: &[(String, Vec<u8>)]) {

@@ -171,10 +171,12 @@ impl Drop for Turn<'_> {
 impl Snapshot for Turn<'_> {
     fn true_path(&self, path: &str) -> Result<String, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
-        if self.document(&path)?.is_some() {
-            return Ok(path.to_string());
-        }
-        Ok(self.library.true_path(&path).to_string())
+        let found = if self.document(&path)?.is_some() {
+            path
+        } else {
+            self.library.true_path(&path)
+        };
+        Ok(found.as_str().to_owned())
     }
 
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
@@ -349,19 +351,19 @@ impl Snapshot for CommitSnapshot {
     fn true_path(&self, path: &str) -> Result<String, Failure> {
         let asked = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let Some(tree) = self.tree else {
-            return Ok(asked.to_string());
+            return Ok(path.to_owned());
         };
         let git = self.git.to_thread_local();
         let names = |folder: &str| tree::names(&git, tree, &format!("{}{folder}", self.prefix));
         let found = true_spelling(asked.as_str(), names);
-        Ok(LibraryPath::of_any_file(&found).unwrap_or(asked).to_string())
+        Ok(LibraryPath::of_any_file(&found).map_or_else(|_| path.to_owned(), |_| found))
     }
 
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let Some(tree) = self.tree else { return Ok(None) };
         let git = self.git.to_thread_local();
-        let Some(kept) = tree::look_up(&git, tree, &format!("{}{path}", self.prefix))? else {
+        let Some(kept) = tree::look_up(&git, tree, &format!("{}{}", self.prefix, path.as_str()))? else {
             return Ok(None);
         };
         Ok(Some(Document {

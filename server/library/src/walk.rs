@@ -264,7 +264,7 @@ pub fn exclusion(
 
 /// Returns [`Exclusion::OtherRepository`] if a folder above `path` has a `.git`. Reads each of these folders.
 pub(super) fn other_repository(root: &Root, path: &LibraryPath) -> Option<Exclusion> {
-    let has_git = |folder: LibraryDir| root.dir().kind(&format!("{folder}/.git"));
+    let has_git = |folder: LibraryDir| root.dir().kind(&format!("{}/.git", folder.as_str()));
     path.parent()
         .ancestors()
         // A folder that can't be entered fails later with its own error.

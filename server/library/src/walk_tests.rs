@@ -49,11 +49,14 @@ impl Place {
             Ok(listing) => {
                 assert_eq!(listing.total, listing.files.len() + listing.folders.len());
                 assert!(listing.files.is_sorted() && listing.folders.is_sorted());
-                let folders = listing.folders.iter().map(|folder| format!("{folder}/"));
+                let folders = listing
+                    .folders
+                    .iter()
+                    .map(|folder| format!("{}/", folder.as_str()));
                 listing
                     .files
                     .iter()
-                    .map(LibraryPath::to_string)
+                    .map(|file| file.as_str().to_owned())
                     .chain(folders)
                     .collect()
             }

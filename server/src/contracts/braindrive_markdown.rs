@@ -109,8 +109,16 @@ impl BrainDriveMarkdown for BrainDrive {
         }
         note_left_out(cx, listing.left_out);
         Ok(ListMarkdownFilesResponse {
-            files: listing.files.iter().map(LibraryPath::to_string).collect(),
-            folders: listing.folders.iter().map(LibraryDir::to_string).collect(),
+            files: listing
+                .files
+                .iter()
+                .map(|file| file.as_str().to_owned())
+                .collect(),
+            folders: listing
+                .folders
+                .iter()
+                .map(|folder| folder.as_str().to_owned())
+                .collect(),
         })
     }
 
@@ -141,7 +149,7 @@ impl BrainDriveMarkdown for BrainDrive {
             .matches
             .chunk_by(|a, b| a.path == b.path)
             .map(|matches| SearchResult {
-                path: matches[0].path.to_string(),
+                path: matches[0].path.as_str().to_owned(),
                 matches: matches
                     .iter()
                     .map(|found| SearchMatch {
@@ -277,7 +285,7 @@ fn stage(
     summary: String,
     content: Content,
 ) -> Staged<Mutation> {
-    let change = Change::one(path.to_string(), content, operation, summary);
+    let change = Change::one(path.as_str(), content, operation, summary);
     cx.stage(change, |receipt| Mutation {
         success: true,
         git_commit_sha: receipt.commit().into(),

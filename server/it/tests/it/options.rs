@@ -65,7 +65,7 @@ fn contracts_of_one_document_require_its_name() {
     for name in wanting {
         let said = complaint(&["--contract", name]);
         assert!(said.contains("name it with `--document PATH`"), "{said}");
-        for path in ["../a.md", "/a.md", "a.txt", "", "what?.md"] {
+        for path in ["../a.md", "/a.md", "a.txt", ""] {
             let said = complaint(&["--contract", name, "--document", path]);
             assert!(
                 said.contains("must name a document of the library"),
