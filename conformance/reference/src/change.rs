@@ -133,6 +133,10 @@ impl Library {
             return Err(Failure::new(FailureKind::Conflict, message).into());
         }
         let change = plan(bytes)?;
+        if before.is_none() {
+            let folders = path.matches('/').count();
+            path::check_new(path, folders - self.folder.missing(path)?.len())?;
+        }
         if let Some(receipt) = mutant::make_change(self, path, &change)? {
             return Ok(Some(receipt));
         }

@@ -84,6 +84,7 @@ pub enum Mutant {
     DiesOnDeepNesting,
     AsciiOnly,
     AnyName,
+    HidesOddNames,
     PipesAreEmpty,
     TrustsEnvironment,
     TextInMessage,

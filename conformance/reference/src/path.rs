@@ -1,7 +1,7 @@
 //! Validates names of documents and folders before any file is opened.
 //!
-//! Refuses names that Windows, macOS or git would interpret differently, on every system. [`super::folder`] handles the
-//! files under a name.
+//! Refuses to create names that Windows, macOS or git would interpret differently, on every system; existing files keep them.
+//! [`super::folder`] handles the files under a name.
 
 use tabellion_runtime::{Failure, FailureKind};
 use unicode_normalization::is_nfc;
@@ -43,9 +43,45 @@ pub(super) fn is_visible(name: &str) -> bool {
     check_segment(name).is_ok()
 }
 
+/// Refuses a path whose first missing segment, or one below it, some systems could not store. The first `existing` segments
+/// exist.
+pub(super) fn check_new(path: &str, existing: usize) -> Result<(), Failure> {
+    path.split('/')
+        .skip(existing)
+        .try_for_each(|segment| check_portable(segment).map_err(|why| refused(path, why)))
+}
+
+/// Checks a segment that may exist.
 fn check_segment(segment: &str) -> Result<(), &'static str> {
     let is_any_name = is(Mutant::AnyName) && !segment.is_empty() && !segment.starts_with('.');
     if is_any_name || is(Mutant::WritesDotGit) && segment.to_ascii_lowercase().contains("git") {
+        return Ok(());
+    }
+    // Some systems ignore invisible characters.
+    let visible: String = segment.chars().filter(|c| !is_invisible(*c)).collect();
+    if segment.is_empty() || segment == "." || segment == ".." {
+        Err("has an empty segment or one of dots")
+    } else if segment.len() > 255 {
+        Err("has a segment of more than 255 bytes")
+    } else if segment
+        .chars()
+        .any(|c| c.is_control() || matches!(c, '\\' | '\u{2028}' | '\u{2029}'))
+    {
+        Err("has a character that separates folders or lines")
+    } else if visible.to_ascii_lowercase().starts_with("git~") {
+        Err("has a name reserved for git")
+    } else if visible.is_empty() || visible.starts_with('.') {
+        Err("has a hidden segment")
+    } else if is(Mutant::HidesOddNames) {
+        check_portable(segment)
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks a segment that is to be created.
+fn check_portable(segment: &str) -> Result<(), &'static str> {
+    if is(Mutant::AnyName) {
         return Ok(());
     }
     let stem = segment
@@ -59,26 +95,14 @@ fn check_segment(segment: &str) -> Result<(), &'static str> {
         let mut digits = number.chars();
         matches!(digits.next(), Some('0'..='9' | '¹' | '²' | '³')) && digits.next().is_none()
     });
-    let visible: String = segment.chars().filter(|c| !is_invisible(*c)).collect();
-    if segment.is_empty() || segment == "." || segment == ".." {
-        Err("has an empty segment or one of dots")
-    } else if segment.len() > 255 {
-        Err("has a segment of more than 255 bytes")
-    } else if segment
-        .chars()
-        .any(|c| c.is_control() || "\\<>:\"|?*".contains(c))
-    {
+    if segment.chars().any(|c| "<>:\"|?*".contains(c)) {
         Err("has a character that some systems cannot store")
-    } else if visible != segment {
+    } else if segment.chars().any(is_invisible) {
         Err("has an invisible character")
     } else if segment.ends_with(['.', ' ']) {
         Err("has a segment that ends in a dot or a space")
     } else if DEVICES.contains(&stem.as_str()) || ["conin$", "conout$"].contains(&stem.as_str()) || is_port {
         Err("has the name of a device")
-    } else if stem.starts_with("git~") {
-        Err("has a name reserved for git")
-    } else if segment.starts_with('.') {
-        Err("has a hidden segment")
     } else if !is_nfc(segment) {
         Err("is not in Unicode's composed form (NFC)")
     } else {

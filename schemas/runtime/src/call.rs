@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     caller::Progress,
-    context::CallContext,
+    context::{CallContext, PATH},
     failure::Failure,
     future::BoxFuture,
     ground::{Documents, Ground},
@@ -71,6 +71,19 @@ impl ReadCx<'_> {
     /// If `path` is invalid, or the document can't be read.
     pub fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
         self.view.read(path)
+    }
+
+    /// Returns the path under which the store has the document that `path` names, and notes it under [`PATH`] if that is
+    /// another spelling.
+    ///
+    /// # Errors
+    /// If `path` is invalid, or the store can't be read.
+    pub fn true_path(&self, path: &str) -> Result<String, Failure> {
+        let found = self.view.true_path(path)?;
+        if found != path {
+            self.note(PATH, found.as_str());
+        }
+        Ok(found)
     }
 
     /// Returns the document at `path` and its history; see [`Snapshot::history`](crate::Snapshot::history).

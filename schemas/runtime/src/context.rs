@@ -18,6 +18,8 @@ pub const IF_BASE: &str = "tabellion/ifBase";
 pub const IDEMPOTENCY_KEY: &str = "tabellion/idempotencyKey";
 /// `_meta` key of a response: the id of the content that the document has (after a change: that it has now).
 pub const BASE: &str = "tabellion/base";
+/// `_meta` key of a response: the path of the document or folder, where it is spelt otherwise than in the request.
+pub const PATH: &str = "tabellion/path";
 /// `_meta` key of a response: the commit that was made, where the response itself has no place for it.
 pub const COMMIT: &str = "tabellion/commit";
 /// `_meta` key of a response: the call with this idempotency key had been made before and was not made again.

@@ -1,9 +1,13 @@
 //! Path policies: the paths that a tool can name, as its contract declares them.
 //!
-//! Globs match segments, never the whole string, and ignore case. A path with an empty segment, `.` or `..` matches nothing and
-//! is therefore not permitted. Whether a path exists, and where symbolic links lead, is the [`Store`](crate::Store)'s subject.
+//! Globs match segments, never the whole string, and ignore case and Unicode composition. A denied path is denied in every
+//! spelling that some system takes for it. A path with an empty segment, `.` or `..` matches nothing and is therefore not
+//! permitted. Whether a path exists, and where symbolic links lead, is the [`Store`](crate::Store)'s subject.
 
-use crate::failure::{Failure, FailureKind};
+use crate::{
+    failure::{Failure, FailureKind},
+    text::{composed, folded},
+};
 
 /// The permitted paths, as globs over segments: `*` matches any characters of one segment, a segment `**` any number of
 /// segments.
@@ -21,16 +25,25 @@ impl PathPolicy {
     /// # Errors
     /// [`FailureKind::AccessDenied`] if it is denied, [`FailureKind::PathNotAllowed`] if it is not permitted.
     pub fn judge(&self, path: &str) -> Result<(), Failure> {
-        let lower = path.to_lowercase();
-        let segments: Vec<&str> = lower.split('/').collect();
-        if let Some(glob) = self.deny.iter().find(|glob| matches_beginning(glob, &segments)) {
+        let any_spelling = folded(path);
+        let segments: Vec<&str> = any_spelling.split('/').collect();
+        let denies = |glob: &&&str| matches_beginning(&folded(glob), &segments);
+        if let Some(glob) = self.deny.iter().find(denies) {
             let message = format!("`{path}` is denied: the contract denies `{glob}`");
             return Err(Failure::new(FailureKind::AccessDenied, message)
                 .with("path", path)
                 .with("denied_by", *glob));
         }
+        let same_letters = |text| composed(text).to_lowercase();
+        let path_letters = same_letters(path);
+        let segments: Vec<&str> = path_letters.split('/').collect();
         let plain = segments.iter().all(|segment| !["", ".", ".."].contains(segment));
-        if plain && self.allow.iter().any(|glob| matches(glob, &segments)) {
+        if plain
+            && self
+                .allow
+                .iter()
+                .any(|glob| matches(&same_letters(glob), &segments))
+        {
             return Ok(());
         }
         let allowed: Vec<_> = self.allow.iter().map(|glob| format!("`{glob}`")).collect();
@@ -41,16 +54,14 @@ impl PathPolicy {
     }
 }
 
-/// Returns whether `glob` matches all of `segments`, which are in lower case.
+/// Returns whether `glob` matches all of `segments`; the case of both counts.
 fn matches(glob: &str, segments: &[&str]) -> bool {
-    let glob = glob.to_lowercase();
     let globs: Vec<&str> = glob.split('/').collect();
     sequence(&globs, segments, "**", &of_segment).all
 }
 
-/// Returns whether `glob` matches `segments`, which are in lower case, or a prefix of them: a folder that contains the path.
+/// Returns whether `glob` matches `segments`, or a prefix of them: a folder that contains the path. The case of both counts.
 fn matches_beginning(glob: &str, segments: &[&str]) -> bool {
-    let glob = glob.to_lowercase();
     let globs: Vec<&str> = glob.split('/').collect();
     sequence(&globs, segments, "**", &of_segment).beginning
 }
@@ -113,8 +124,22 @@ mod tests {
     use super::*;
 
     const POLICY: PathPolicy = PathPolicy {
-        allow: &["docs/**", ".claude/memory/**", "*.txt", "README.md", "a/*/c"],
-        deny: &["**/.env*", "**/secret*", "**/*.key", "private/**", "**/.git"],
+        allow: &[
+            "docs/**",
+            ".claude/memory/**",
+            "*.txt",
+            "README.md",
+            "a/*/c",
+            "études/**",
+        ],
+        deny: &[
+            "**/.env*",
+            "**/secret*",
+            "**/*.key",
+            "private/**",
+            "**/.git",
+            "**/résumé*",
+        ],
     };
 
     #[test]
@@ -161,6 +186,15 @@ mod tests {
             (".git/config", Some(AccessDenied)),
             ("private/a.md", Some(AccessDenied)),
             ("elsewhere/a.md", Some(PathNotAllowed)),
+            // In any spelling.
+            ("docs/Re\u{301}sume\u{301}.md", Some(AccessDenied)),
+            ("docs/RÉSUMÉS/a.md", Some(AccessDenied)),
+            ("docs/.e\u{200c}nv", Some(AccessDenied)),
+            ("docs/ſecret.md", Some(AccessDenied)),
+            ("do\u{200b}cs/a.md", Some(PathNotAllowed)),
+            ("docs/cafe\u{301}.md", None),
+            ("e\u{301}tudes/a.md", None),
+            ("études/a.md", None),
         ] {
             let judged = POLICY.judge(path).err();
             assert_eq!(judged.map(|failure| failure.kind), expected, "{path}");

@@ -25,6 +25,15 @@ pub trait Snapshot: Send + Sync {
     /// If `path` is invalid, or the document can't be read.
     fn read(&self, path: &str) -> Result<Option<Document>, Failure>;
 
+    /// Returns the path under which the store has the document that `path` names: another spelling of the same name if there
+    /// is a document at that one and none at `path`, otherwise `path`.
+    ///
+    /// # Errors
+    /// If `path` is invalid, or the store can't be read.
+    fn true_path(&self, path: &str) -> Result<String, Failure> {
+        Ok(path.to_owned())
+    }
+
     /// Returns the document at `path` and its history, back to the first commit for which `known` returns true, or to the
     /// beginning.
     ///

@@ -1,4 +1,8 @@
-//! Characters that hide text from readers.
+//! Names as people see them: characters that hide text from readers, and spellings that look the same.
+
+use std::borrow::Cow;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// Returns whether `c` is invisible or reorders the text around it: Unicode's `Default_Ignorable_Code_Point`s, which
 /// include all that HFS+ ignores in file names, and the interlinear annotation marks.
@@ -8,4 +12,28 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Returns `name` in Unicode's composed form (NFC). Names with the same composed form look the same.
+pub fn composed(name: &str) -> Cow<'_, str> {
+    if is_nfc_quick(name.chars()) == IsNormalized::Yes {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.nfc().collect())
+}
+
+/// Returns the form in which names are compared ignoring case and composition: Unicode's full case folding of the decomposed
+/// name without ignorable characters, as APFS and ext4 do it. It is coarser than NTFS's, so nothing is missed there.
+pub fn folded(name: &str) -> String {
+    if name.is_ascii() {
+        return name.to_ascii_lowercase();
+    }
+    // Three steps: `ẞ`, `ß` and `SS` become equal only after all of them.
+    name.nfd()
+        .filter(|c| !is_invisible(*c))
+        .flat_map(char::to_lowercase)
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .nfd()
+        .collect()
 }

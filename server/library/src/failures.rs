@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, path::Path};
 
-use tabellion_runtime::{Failure, FailureKind};
+use tabellion_runtime::{Failure, FailureKind, Violation};
 
 use super::root::FileError;
 use crate::path::PathError;
@@ -47,9 +47,14 @@ pub(super) fn refused(message: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Refused, message)
 }
 
-/// Returns the failure for an invalid path.
+/// Returns the failure for an invalid path, in the form of a request's other violations: requests that name a document call
+/// its path `path`.
 pub(super) fn invalid_path(error: &PathError) -> Failure {
-    Failure::new(FailureKind::Invalid, error.to_string()).with("rule", error.rule())
+    Failure::violations(&[Violation {
+        rule: error.rule().into(),
+        pointer: "/path".into(),
+        message: error.to_string(),
+    }])
 }
 
 /// Returns the failure for a file that exists and can't be read.

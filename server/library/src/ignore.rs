@@ -154,7 +154,7 @@ impl Scope {
         let base = if dir.is_root() {
             self.library.to_string()
         } else {
-            format!("{}{dir}/", self.library)
+            format!("{}{}/", self.library, dir.as_str())
         };
         scope.add(&base, handle.open_entry(".gitignore").ok());
         scope

@@ -87,7 +87,7 @@ pub use self::{
     repository::OpenError,
     working_tree::{ExternalPolicy, Options},
 };
-use crate::path::{LibraryDir, LibraryPath};
+use crate::path::{LibraryDir, LibraryPath, PathError};
 use tabellion_markdown::diff;
 use tabellion_platform::FileLock;
 use tabellion_runtime::{
@@ -166,6 +166,28 @@ impl Library {
     /// If it can't be read.
     pub fn read(&self, path: &LibraryPath) -> Result<Option<FileState>, Failure> {
         self.working_tree.settled(path)
+    }
+
+    /// Returns the path of the document that `path` names: `path` itself, unless only a file exists whose name differs from it
+    /// in Unicode composition alone.
+    pub fn true_path(&self, path: &LibraryPath) -> LibraryPath {
+        blocking(|| self.working_tree.root.true_path(path))
+    }
+
+    /// As [`Library::true_path`], for a folder.
+    pub fn true_folder(&self, dir: &LibraryDir) -> LibraryDir {
+        blocking(|| self.working_tree.root.true_folder(dir))
+    }
+
+    /// Fails if there is nothing at `path` and no file can be created there, because of its name or that of a missing folder.
+    ///
+    /// # Errors
+    /// The broken rule.
+    pub fn check_name(&self, path: &LibraryPath) -> Result<(), PathError> {
+        blocking(|| match self.working_tree.root.open_document(path) {
+            Ok(None) => self.working_tree.root.check_new(path),
+            _ => Ok(()),
+        })
     }
 
     /// Returns the version tag (from file metadata), which changes whenever the document's bytes change. Does not read the
@@ -293,6 +315,11 @@ impl Library {
 }
 
 impl Snapshot for Library {
+    fn true_path(&self, path: &str) -> Result<String, Failure> {
+        let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
+        Ok(Library::true_path(self, &path).as_str().to_owned())
+    }
+
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let state = Library::read(self, &path)?;

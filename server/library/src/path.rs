@@ -1,21 +1,25 @@
 //! Names of files and folders in the library, checked once at the edge.
 //!
-//! [`LibraryPath`] is a file, usually Markdown; [`LibraryDir`] is a folder. A value is valid; no further checks are needed.
-//! Both mean the same on every operating system: a name that Windows, macOS or git would interpret differently is refused
-//! everywhere. What is on disk under a name (a symbolic link, a pipe, nothing) is the business of [`crate::root`].
+//! [`LibraryPath`] is a file, usually Markdown; [`LibraryDir`] is a folder. A value is safe: it never leads outside of the
+//! library, and to nothing of git's. What is on disk under a name (a symbolic link, a pipe, nothing) is the business of
+//! [`crate::root`].
+//!
+//! There are two classes of rules. What breaks a rule of the first is never a path. Rules of the second keep names portable:
+//! Windows, macOS or git would store or show such a name differently. They hold only for names to be created
+//! ([`LibraryPath::check_new`]), so that existing files are never hidden because of their names.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::path::Path;
 
 use gix::validate::path::component;
-use tabellion_runtime::text::is_invisible;
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+use tabellion_platform::{MAX_NAME_BYTES, NAMES_ARE_LITERAL};
+use tabellion_runtime::text::{composed, is_invisible};
 
 /// Extensions of Markdown files, compared ignoring ASCII case, because `README.MD` is Markdown to its author and to every
 /// renderer.
 pub const MARKDOWN_EXTENSIONS: [&str; 3] = ["md", "markdown", "mdx"];
 
-/// Size limit of a segment in bytes: the limit of common file systems.
+/// Size limit of a new segment in bytes: the limit of common file systems.
 pub const MAX_SEGMENT_BYTES: usize = 255;
 
 /// Size limit of a path in bytes: Linux's `PATH_MAX` is 4096 including a closing NUL.
@@ -27,7 +31,7 @@ pub const MAX_DEPTH: usize = 255;
 /// Upper bound of the characters of a refused path in an error.
 const SHOWN_CHARS: usize = 120;
 
-/// The path of a file, relative to the library's root, `/`-separated, in Unicode's composed form (NFC).
+/// The path of a file, relative to the library's root, `/`-separated, with the exact spelling of its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LibraryPath(String);
 
@@ -54,6 +58,18 @@ impl LibraryPath {
     pub fn of_any_file(text: &str) -> Result<Self, PathError> {
         check_path(text, Leaf::File).map_err(|fault| PathError::new(text, fault))?;
         Ok(Self(text.to_owned()))
+    }
+
+    /// Checks that a file can be created at this path, where the first `existing` folders of it exist already.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`] if a name to be created is not portable.
+    pub fn check_new(&self, existing: usize) -> Result<(), PathError> {
+        self.components()
+            .skip(existing)
+            .try_for_each(check_portable)
+            .map_err(|fault| PathError::new(&self.0, fault))
     }
 
     /// Returns the path as text, for instance `notes/plan.md`.
@@ -162,6 +178,7 @@ impl LibraryDir {
         } else {
             check_segment(name, leaf)
                 .and_then(|()| leaf.check(name))
+                .and_then(|()| check_relative(&joined))
                 .and_then(|()| check_size(&joined))
         };
         match checked {
@@ -171,16 +188,29 @@ impl LibraryDir {
     }
 }
 
+/// For messages: invisible characters are escaped. [`LibraryPath::as_str`] is the path itself.
 impl fmt::Display for LibraryPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        write_visibly(&self.0, f)
     }
 }
 
+/// For messages: the root is `.`, and invisible characters are escaped. [`LibraryDir::as_str`] is the path itself.
 impl fmt::Display for LibraryDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_root() { "." } else { &self.0 })
+        write_visibly(if self.is_root() { "." } else { &self.0 }, f)
     }
+}
+
+fn write_visibly(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (c, is_disguise) in with_disguises(text) {
+        if is_disguise {
+            write!(f, "{}", c.escape_unicode())?;
+        } else {
+            f.write_char(c)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns true if `name` ends in one of [`MARKDOWN_EXTENSIONS`].
@@ -224,7 +254,7 @@ pub enum PathFault {
     /// The path is empty.
     #[error("is empty; name a Markdown file, such as `notes/plan.md`")]
     Empty,
-    /// More than [`MAX_PATH_BYTES`], [`MAX_SEGMENT_BYTES`] or [`MAX_DEPTH`].
+    /// More than [`MAX_PATH_BYTES`], [`MAX_DEPTH`], or for a new segment [`MAX_SEGMENT_BYTES`].
     #[error("is too long: {size} {unit}, at most {limit}")]
     TooLong {
         /// The actual size.
@@ -325,10 +355,7 @@ fn check_path(path: &str, leaf: Leaf) -> Result<(), PathFault> {
     if path.is_empty() {
         return Err(PathFault::Empty);
     }
-    let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
-    if path.starts_with('/') || path.starts_with(r"\\") || drive {
-        return Err(PathFault::Absolute);
-    }
+    check_relative(path)?;
     if path.contains('\\') {
         return Err(PathFault::Backslash);
     }
@@ -336,6 +363,14 @@ fn check_path(path: &str, leaf: Leaf) -> Result<(), PathFault> {
     path.split('/')
         .try_for_each(|segment| check_segment(segment, leaf))?;
     leaf.check(split_leaf(path).1)
+}
+
+fn check_relative(path: &str) -> Result<(), PathFault> {
+    let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
+    if path.starts_with('/') || path.starts_with(r"\\") || drive {
+        return Err(PathFault::Absolute);
+    }
+    Ok(())
 }
 
 fn check_size(path: &str) -> Result<(), PathFault> {
@@ -354,19 +389,14 @@ fn check_size(path: &str) -> Result<(), PathFault> {
     )
 }
 
+/// Checks the rules for every segment.
 fn check_segment(segment: &str, leaf: Leaf) -> Result<(), PathFault> {
     match segment {
         ".." => return Err(PathFault::Climbs),
         "" | "." => return Err(PathFault::Segment),
         _ => {}
     }
-    if segment.len() > MAX_SEGMENT_BYTES {
-        return Err(PathFault::TooLong {
-            size: segment.len(),
-            unit: "bytes in one segment",
-            limit: MAX_SEGMENT_BYTES,
-        });
-    }
+    check_segment_size(segment, MAX_NAME_BYTES)?;
     // With `Symlink`, gix also finds disguised spellings of `.gitmodules`.
     let judged = component(
         segment.into(),
@@ -381,45 +411,75 @@ fn check_segment(segment: &str, leaf: Leaf) -> Result<(), PathFault> {
     {
         return Err(PathFault::Git(segment.to_owned()));
     }
-    check_characters(segment)?;
-    match judged {
-        Ok(_) if is_superscript_device(segment) => Err(PathFault::ReservedName(segment.to_owned())),
-        Ok(_) if segment.starts_with('.') && !matches!(leaf, Leaf::File) => Err(PathFault::Hidden),
-        Ok(_) => check_composed(segment),
-        Err(component::Error::WindowsReservedName) => Err(PathFault::ReservedName(segment.to_owned())),
-        // All other offending characters are refused above, so the end of the segment is left.
-        Err(_) => Err(PathFault::Trailing),
+    for c in segment.chars() {
+        if is_control(c) {
+            return Err(PathFault::Control(c));
+        }
+        if c == '\\' {
+            return Err(PathFault::Backslash);
+        }
+    }
+    // A system may ignore what can't be seen, and Windows drops dots and spaces at the end.
+    let mut visible = segment.chars().filter(|c| !is_invisible(*c)).peekable();
+    if visible.peek() == Some(&'.') && !matches!(leaf, Leaf::File) {
+        return Err(PathFault::Hidden);
+    }
+    if visible.all(|c| matches!(c, '.' | ' ')) {
+        return Err(PathFault::Trailing);
+    }
+    if NAMES_ARE_LITERAL {
+        Ok(())
+    } else {
+        check_windows(segment)
     }
 }
 
-fn check_characters(segment: &str) -> Result<(), PathFault> {
-    let mut before = None;
-    let mut rest = segment.chars();
-    while let Some(c) = rest.next() {
-        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
-            return Err(PathFault::Control(c));
-        }
-        if is_invisible(c) && !joins_emoji(before, c, rest.clone().next()) {
-            return Err(PathFault::Invisible(c));
-        }
-        if matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*' | '\\') {
-            return Err(PathFault::Character(c));
-        }
-        before = Some(c);
+fn check_segment_size(segment: &str, limit: usize) -> Result<(), PathFault> {
+    if segment.len() > limit {
+        return Err(PathFault::TooLong {
+            size: segment.len(),
+            unit: "bytes in one segment",
+            limit,
+        });
     }
     Ok(())
 }
 
-fn check_composed(segment: &str) -> Result<(), PathFault> {
-    if is_nfc_quick(segment.chars()) == IsNormalized::Yes {
-        return Ok(());
+/// Checks the rules for segments to be created.
+fn check_portable(segment: &str) -> Result<(), PathFault> {
+    check_segment_size(segment, MAX_SEGMENT_BYTES)?;
+    if let Some((c, _)) = with_disguises(segment).find(|(_, is_disguise)| *is_disguise) {
+        return Err(PathFault::Invisible(c));
     }
-    let composed: String = segment.nfc().collect();
+    check_windows(segment)?;
+    let composed = composed(segment);
     if composed == segment {
         Ok(())
     } else {
-        Err(PathFault::NotComposed(composed))
+        Err(PathFault::NotComposed(composed.into_owned()))
     }
+}
+
+/// Checks that Windows can store a segment under this name.
+fn check_windows(segment: &str) -> Result<(), PathFault> {
+    if let Some(c) = segment
+        .chars()
+        .find(|c| matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*'))
+    {
+        return Err(PathFault::Character(c));
+    }
+    let judged = component(segment.into(), None, component::Options::default());
+    if is_superscript_device(segment) || matches!(judged, Err(component::Error::WindowsReservedName)) {
+        return Err(PathFault::ReservedName(segment.to_owned()));
+    }
+    if segment.ends_with(['.', ' ']) {
+        return Err(PathFault::Trailing);
+    }
+    Ok(())
+}
+
+fn is_control(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 /// Returns true for git's special files, and for the short names that NTFS would give them.
@@ -450,6 +510,18 @@ fn is_superscript_device(segment: &str) -> bool {
         .trim_end_matches(' ');
     stem.strip_suffix(['¹', '²', '³'])
         .is_some_and(|device| device.eq_ignore_ascii_case("com") || device.eq_ignore_ascii_case("lpt"))
+}
+
+/// Returns the characters of `text`, each with whether it is invisible and not part of an emoji.
+fn with_disguises(text: &str) -> impl Iterator<Item = (char, bool)> {
+    let mut before = None;
+    let mut rest = text.chars();
+    std::iter::from_fn(move || {
+        let c = rest.next()?;
+        let is_disguise = is_invisible(c) && !joins_emoji(before, c, rest.clone().next());
+        before = Some(c);
+        Some((c, is_disguise))
+    })
 }
 
 /// Returns true if the invisible `c` is part of an emoji: `U+FE0F` after a sign (❤️, 1️⃣), or a joiner between two (👩‍💻).

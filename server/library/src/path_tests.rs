@@ -2,10 +2,23 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// `"ok"`, or the rule that refuses `path` as a file.
-fn file(path: &str) -> &'static str {
-    LibraryPath::parse(path).map_or_else(|error| error.rule(), |_| "ok")
+/// Which rule refuses `path` as a file: always, or only where it and its folders are to be created.
+fn file(path: &str) -> Verdict {
+    match LibraryPath::parse(path) {
+        Err(error) => Never(error.rule()),
+        Ok(path) => path
+            .check_new(0)
+            .map_or_else(|error| NotNew(error.rule()), |()| Fine),
+    }
 }
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Never(&'static str),
+    NotNew(&'static str),
+    Fine,
+}
+use Verdict::{Fine, Never, NotNew};
 
 /// `"ok"`, or the rule that refuses `path` as a folder.
 fn folder(path: &str) -> &'static str {
@@ -21,145 +34,156 @@ fn files() {
         let folders = name.repeat((bytes - 3) / name.len());
         format!("{folders}{}.md", "x".repeat(bytes - 3 - folders.len()))
     };
-    let cases: &[(&str, &str)] = &[
-        ("a.md", "ok"),
-        ("notes/plan.markdown", "ok"),
-        ("notes/plan.mdx", "ok"),
-        ("README.MD", "ok"),
-        ("with space.md", "ok"),
-        (" leading.md", "ok"),
-        ("café.md", "ok"),
-        ("日本語/ノート.md", "ok"),
-        ("a..b.md", "ok"),
-        ("a.b/c.md", "ok"),
-        ("git/github.md", "ok"),
-        ("gitignore.md", "ok"),
-        ("a~1.md", "ok"),
-        ("com.md", "ok"),
-        ("console.md", "ok"),
-        ("❤️ love.md", "ok"),
-        ("1️⃣ first.md", "ok"),
-        ("👩‍💻.md", "ok"),
-        ("../secret.md", "path_climbs"),
-        ("a/../../x.md", "path_climbs"),
-        ("a/../b.md", "path_climbs"),
-        ("..", "path_climbs"),
+    let cases: &[(&str, Verdict)] = &[
+        ("a.md", Fine),
+        ("notes/plan.markdown", Fine),
+        ("notes/plan.mdx", Fine),
+        ("README.MD", Fine),
+        ("with space.md", Fine),
+        (" leading.md", Fine),
+        ("café.md", Fine),
+        ("日本語/ノート.md", Fine),
+        ("a..b.md", Fine),
+        ("a.b/c.md", Fine),
+        ("git/github.md", Fine),
+        ("gitignore.md", Fine),
+        ("a~1.md", Fine),
+        ("com.md", Fine),
+        ("console.md", Fine),
+        ("❤️ love.md", Fine),
+        ("1️⃣ first.md", Fine),
+        ("👩‍💻.md", Fine),
+        ("../secret.md", Never("path_climbs")),
+        ("a/../../x.md", Never("path_climbs")),
+        ("a/../b.md", Never("path_climbs")),
+        ("..", Never("path_climbs")),
         // 2
-        ("/etc/passwd", "path_absolute"),
-        ("//etc/x", "path_absolute"),
-        (r"\\srv\share\x.md", "path_absolute"),
-        (r"C:\x.md", "path_absolute"),
-        ("C:x.md", "path_absolute"),
-        ("c:/x.md", "path_absolute"),
-        (r"\\?\C:\x", "path_absolute"),
+        ("/etc/passwd", Never("path_absolute")),
+        ("//etc/x", Never("path_absolute")),
+        (r"\\srv\share\x.md", Never("path_absolute")),
+        (r"C:\x.md", Never("path_absolute")),
+        ("C:x.md", Never("path_absolute")),
+        ("c:/x.md", Never("path_absolute")),
+        (r"\\?\C:\x", Never("path_absolute")),
         // 3
-        ("../v-evil/s.md", "path_climbs"),
+        ("../v-evil/s.md", Never("path_climbs")),
         // 11: never decoded
-        ("%2e%2e/x.md", "ok"),
-        ("%252e%252e%252fx.md", "ok"),
+        ("%2e%2e/x.md", Fine),
+        ("%252e%252e%252fx.md", Fine),
         // 12
-        ("note.md\0.txt", "path_control"),
-        ("note\0.md", "path_control"),
+        ("note.md\0.txt", Never("path_control")),
+        ("note\0.md", Never("path_control")),
         // 13
-        (".", "path_segment"),
-        ("./a.md", "path_segment"),
-        ("a//b.md", "path_segment"),
-        ("a/./b.md", "path_segment"),
-        ("", "path_empty"),
-        ("/", "path_absolute"),
-        ("a.md/", "path_segment"),
+        (".", Never("path_segment")),
+        ("./a.md", Never("path_segment")),
+        ("a//b.md", Never("path_segment")),
+        ("a/./b.md", Never("path_segment")),
+        ("", Never("path_empty")),
+        ("/", Never("path_absolute")),
+        ("a.md/", Never("path_segment")),
         // 14
-        (r"a\..\..\x.md", "path_backslash"),
-        (r"a\b.md", "path_backslash"),
-        (r"\x.md", "path_backslash"),
+        (r"a\..\..\x.md", Never("path_backslash")),
+        (r"a\b.md", Never("path_backslash")),
+        (r"\x.md", Never("path_backslash")),
         // 15
-        ("CON.md", "path_reserved_name"),
-        ("aux.md", "path_reserved_name"),
-        ("NUL", "path_reserved_name"),
-        ("COM1.md", "path_reserved_name"),
-        ("com¹.md", "path_reserved_name"),
-        ("LPT9.txt", "path_reserved_name"),
-        ("CONIN$.md", "path_reserved_name"),
-        ("prn/a.md", "path_reserved_name"),
-        ("con .md", "path_reserved_name"),
+        ("CON.md", NotNew("path_reserved_name")),
+        ("aux.md", NotNew("path_reserved_name")),
+        ("NUL", Never("path_extension")),
+        ("COM1.md", NotNew("path_reserved_name")),
+        ("com¹.md", NotNew("path_reserved_name")),
+        ("LPT9.md", NotNew("path_reserved_name")),
+        ("LPT9.txt", Never("path_extension")),
+        ("CONIN$.md", NotNew("path_reserved_name")),
+        ("prn/a.md", NotNew("path_reserved_name")),
+        ("con .md", NotNew("path_reserved_name")),
         // 16
-        ("a./b.md", "path_trailing"),
-        ("a /b.md", "path_trailing"),
-        ("x.md ", "path_trailing"),
-        ("x.md.", "path_trailing"),
-        (".../x.md", "path_trailing"),
-        ("a<b.md", "path_character"),
-        ("a>b.md", "path_character"),
-        ("what?.md", "path_character"),
-        ("a*.md", "path_character"),
-        ("a|b.md", "path_character"),
-        ("a\"b.md", "path_character"),
-        ("a\nb.md", "path_control"),
-        ("a\tb.md", "path_control"),
-        ("a\u{7f}.md", "path_control"),
-        ("a\u{85}.md", "path_control"),
-        ("a\u{2028}b.md", "path_control"),
+        ("a./b.md", NotNew("path_trailing")),
+        ("a /b.md", NotNew("path_trailing")),
+        ("x.md ", Never("path_extension")),
+        ("x.md.", Never("path_extension")),
+        (".../x.md", Never("path_hidden")),
+        (".. /x.md", Never("path_hidden")),
+        (" /x.md", Never("path_trailing")),
+        (" ./x.md", Never("path_trailing")),
+        ("a<b.md", NotNew("path_character")),
+        ("a>b.md", NotNew("path_character")),
+        ("what?.md", NotNew("path_character")),
+        ("a*.md", NotNew("path_character")),
+        ("a|b.md", NotNew("path_character")),
+        ("a\"b.md", NotNew("path_character")),
+        ("a\nb.md", Never("path_control")),
+        ("a\tb.md", Never("path_control")),
+        ("a\u{7f}.md", Never("path_control")),
+        ("a\u{85}.md", Never("path_control")),
+        ("a\u{2028}b.md", Never("path_control")),
         // 17
-        ("x.md:ads", "path_character"),
-        ("GIT~1/config.md", "path_git"),
-        ("git~1.md", "ok"),
+        ("x.md:ads", Never("path_extension")),
+        ("x.md:ads.md", NotNew("path_character")),
+        (".git::$INDEX_ALLOCATION/x.md", Never("path_git")),
+        ("GIT~1/config.md", Never("path_git")),
+        ("git~1.md", Fine),
         // 18
-        ("cafe\u{301}.md", "path_not_composed"),
-        ("e\u{301}tudes/a.md", "path_not_composed"),
+        ("cafe\u{301}.md", NotNew("path_not_composed")),
+        ("e\u{301}tudes/a.md", NotNew("path_not_composed")),
         // 20
-        (".g\u{200c}it/config", "path_git"),
-        (".GI\u{feff}T/x.md", "path_git"),
+        (".g\u{200c}it/config", Never("path_git")),
+        (".GI\u{feff}T/x.md", Never("path_git")),
         // 21, 49
-        ("a\u{202e}dm.md", "path_invisible"),
-        ("a\u{2066}b.md", "path_invisible"),
-        ("a\u{200b}b.md", "path_invisible"),
-        ("a\u{200d}b.md", "path_invisible"),
-        ("a\u{fe0f}.md", "path_invisible"),
-        ("👩\u{200d}.md", "path_invisible"),
-        ("a\u{ad}b.md", "path_invisible"),
-        ("\u{feff}a.md", "path_invisible"),
-        ("a\u{e0061}.md", "path_invisible"),
-        ("\u{3164}.md", "path_invisible"),
-        ("a\u{1b}[31m.md", "path_control"),
+        ("a\u{202e}dm.md", NotNew("path_invisible")),
+        ("a\u{2066}b.md", NotNew("path_invisible")),
+        ("a\u{200b}b.md", NotNew("path_invisible")),
+        ("a\u{200d}b.md", NotNew("path_invisible")),
+        ("a\u{fe0f}.md", NotNew("path_invisible")),
+        ("👩\u{200d}.md", NotNew("path_invisible")),
+        ("a\u{ad}b.md", NotNew("path_invisible")),
+        ("\u{feff}a.md", NotNew("path_invisible")),
+        ("a\u{e0061}.md", NotNew("path_invisible")),
+        ("\u{3164}.md", Never("path_hidden")),
+        ("a\u{1b}[31m.md", Never("path_control")),
         // 22
-        (&named(255), "ok"),
-        (&named(256), "path_too_long"),
-        (&long(MAX_PATH_BYTES), "ok"),
-        (&long(MAX_PATH_BYTES + 1), "path_too_long"),
-        (&deep(255), "ok"),
-        (&deep(256), "path_too_long"),
+        (&named(255), Fine),
+        (&named(256), Never("path_too_long")),
+        (&long(MAX_PATH_BYTES), Fine),
+        (&long(MAX_PATH_BYTES + 1), Never("path_too_long")),
+        (&deep(255), Fine),
+        (&deep(256), Never("path_too_long")),
         // 23
-        ("-rf.md", "ok"),
-        ("--output=/tmp/x.md", "ok"),
+        ("-rf.md", Fine),
+        ("--output=/tmp/x.md", Fine),
         // 24
-        ("a.html", "path_extension"),
-        ("a.sh", "path_extension"),
-        ("a.md.exe", "path_extension"),
-        ("a", "path_extension"),
-        ("md", "path_extension"),
-        ("a.md/b", "path_extension"),
+        ("a.html", Never("path_extension")),
+        ("a.sh", Never("path_extension")),
+        ("a.md.exe", Never("path_extension")),
+        ("a", Never("path_extension")),
+        ("md", Never("path_extension")),
+        ("a.md/b", Never("path_extension")),
         // 26
-        (".git/hooks/post-commit", "path_git"),
-        (".git/config", "path_git"),
-        ("sub/.git/x.md", "path_git"),
-        (".GIT/x.md", "path_git"),
-        (".git /x.md", "path_git"),
-        (".git./x.md", "path_git"),
+        (".git/hooks/post-commit", Never("path_git")),
+        (".git/config", Never("path_git")),
+        ("sub/.git/x.md", Never("path_git")),
+        (".GIT/x.md", Never("path_git")),
+        (".git /x.md", Never("path_git")),
+        (".git./x.md", Never("path_git")),
         // 27
-        (".gitattributes", "path_git"),
-        ("a/.gitmodules/x.md", "path_git"),
-        (".MailMap/x.md", "path_git"),
-        (".lfsconfig", "path_git"),
-        ("GITMOD~1/x.md", "path_git"),
-        ("gi7eba~1/x.md", "path_git"),
-        ("GITATT~1/x.md", "path_git"),
-        ("maba30~1/x.md", "path_git"),
+        (".gitattributes", Never("path_git")),
+        ("a/.gitmodules/x.md", Never("path_git")),
+        (".MailMap/x.md", Never("path_git")),
+        (".lfsconfig", Never("path_git")),
+        ("GITMOD~1/x.md", Never("path_git")),
+        ("gi7eba~1/x.md", Never("path_git")),
+        ("GITATT~1/x.md", Never("path_git")),
+        ("maba30~1/x.md", Never("path_git")),
+        // What can't be seen hides no dot.
+        ("\u{200b}.obsidian/x.md", Never("path_hidden")),
+        (".\u{200c}./x.md", Never("path_hidden")),
+        ("a/\u{feff}.md", Never("path_hidden")),
+        ("\u{200b}/x.md", Never("path_trailing")),
         // 37
-        ("a\r\nCo-authored-by: x.md", "path_control"),
+        ("a\r\nCo-authored-by: x.md", Never("path_control")),
         // Hidden
-        (".md", "path_hidden"),
-        (".obsidian/x.md", "path_hidden"),
-        ("a/.draft.md", "path_hidden"),
+        (".md", Never("path_hidden")),
+        (".obsidian/x.md", Never("path_hidden")),
+        ("a/.draft.md", Never("path_hidden")),
     ];
     for (path, expected) in cases {
         assert_eq!(file(path), *expected, "{path:?}");
@@ -182,7 +206,9 @@ fn folders() {
         ("a/..", "path_climbs"),
         (".git", "path_git"),
         (".github", "path_hidden"),
-        ("con", "path_reserved_name"),
+        ("con", "ok"),
+        ("Meeting: Bob", "ok"),
+        ("e\u{301}tudes", "ok"),
         ("a\\b", "path_backslash"),
         ("d:", "path_absolute"),
     ];
@@ -213,7 +239,10 @@ fn parts() {
 
 #[test]
 fn messages_say_what_to_do_and_hide_nothing() {
-    let message = |path: &str| LibraryPath::parse(path).unwrap_err().to_string();
+    let message = |path: &str| {
+        let checked = LibraryPath::parse(path).and_then(|path| path.check_new(0));
+        checked.unwrap_err().to_string()
+    };
     assert_eq!(
         message("../secret.md"),
         "path `../secret.md` climbs with `..`; spell the path out from the library's root"
@@ -231,6 +260,26 @@ fn messages_say_what_to_do_and_hide_nothing() {
         long.chars().count() < 240 && !long.contains('\u{1b}') && long.contains('…'),
         "{long}"
     );
+}
+
+#[test]
+fn a_path_is_shown_with_what_hides_in_it() {
+    for (path, shown) in [
+        ("a b.md", "a b.md"),
+        ("❤️ 👩‍💻.md", "❤️ 👩‍💻.md"),
+        ("evil\u{202e}dm.md", r"evil\u{202e}dm.md"),
+        ("a\u{200b}/b.md", r"a\u{200b}/b.md"),
+    ] {
+        assert_eq!(LibraryPath::parse(path).unwrap().to_string(), shown);
+    }
+}
+
+#[test]
+fn only_names_to_be_created_must_be_portable() {
+    let path = LibraryPath::parse("a?/b:/c.md").unwrap();
+    let rules = [0, 1, 2, 3].map(|existing| path.check_new(existing).map_err(|error| error.fault));
+    let character = |c| Err(PathFault::Character(c));
+    assert_eq!(rules, [character('?'), character(':'), Ok(()), Ok(())]);
 }
 
 proptest! {

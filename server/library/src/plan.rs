@@ -17,7 +17,7 @@ use super::{
     commit::Authorship,
     commit_message::{EXTERNAL, Record, ToolDetails},
     conversion,
-    failures::{At, refused},
+    failures::{At, invalid_path, refused},
     index_file::Mark,
     intent::Logged,
     objects::{NewObjects, blob_id},
@@ -296,7 +296,11 @@ impl Planner<'_> {
                         "`{path}` differs from the existing `{twin}` only in case or composition, which not every \
                          system can tell apart; use that name"
                     ))),
-                    None => Ok(()),
+                    None => self
+                        .working_tree
+                        .root
+                        .check_new(path)
+                        .map_err(|error| invalid_path(&error)),
                 }
             }
             _ => Ok(()),

@@ -97,7 +97,7 @@ impl WorkingTree {
             if waited > SETTLE_TIMEOUT {
                 let message =
                     format!("another program has `{path}` open for writing; try again when it has closed it");
-                return Err(Failure::new(FailureKind::Busy, message).with("path", path.to_string()));
+                return Err(Failure::new(FailureKind::Busy, message).with("path", path.as_str()));
             }
             blocking(|| thread::sleep(POLL_INTERVAL));
             waited += POLL_INTERVAL;

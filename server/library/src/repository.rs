@@ -214,7 +214,7 @@ impl Repository {
 
     /// Returns the git path of the document at `path`.
     pub(super) fn git_path(&self, path: &LibraryPath) -> String {
-        format!("{}{path}", self.prefix)
+        format!("{}{}", self.prefix, path.as_str())
     }
 
     /// Returns the top of the working tree.

@@ -8,11 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use unicode_normalization::UnicodeNormalization;
+use tabellion_runtime::text::{composed, folded};
 
-use tabellion_runtime::text::is_invisible;
-
-use crate::path::LibraryPath;
+use crate::path::{LibraryDir, LibraryPath, PathError};
 use tabellion_platform::{self as platform, Dir, FileId, Kind, OpenError};
 
 /// Size limit of a file that is read whole: 64 MiB. Searching has no limit.
@@ -180,6 +178,47 @@ impl Root {
         })
     }
 
+    /// Returns the path of the file that `path` names: `path` itself if it exists, otherwise its [`true_spelling`].
+    pub fn true_path(&self, path: &LibraryPath) -> LibraryPath {
+        if path.as_str().is_ascii() || !matches!(self.open_document(path), Ok(None)) {
+            return path.clone();
+        }
+        LibraryPath::of_any_file(&true_spelling(path.as_str(), |folder| self.names(folder)))
+            .unwrap_or_else(|_| path.clone())
+    }
+
+    /// As [`Root::true_path`], for a folder.
+    pub fn true_folder(&self, dir: &LibraryDir) -> LibraryDir {
+        if dir.as_str().is_ascii() || self.dir.open_dir(dir.as_str()).is_ok() {
+            return dir.clone();
+        }
+        LibraryDir::parse(&true_spelling(dir.as_str(), |folder| self.names(folder)))
+            .unwrap_or_else(|_| dir.clone())
+    }
+
+    /// Fails if no file can be created at `path`, because of the name of the file or of a missing folder.
+    ///
+    /// # Errors
+    /// The broken rule.
+    pub fn check_new(&self, path: &LibraryPath) -> Result<(), PathError> {
+        let exists = |folder: &LibraryDir| self.dir.open_dir(folder.as_str()).is_ok();
+        path.check_new(path.parent().ancestors().take_while(exists).count())
+    }
+
+    /// Returns the names in the folder at `path`; none if it can't be read.
+    fn names(&self, path: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        let folder = if path.is_empty() { "." } else { path };
+        if let Ok(dir) = self.dir.open_dir(folder) {
+            // What was found before an error is not all, and a name may only seem to be the only one.
+            let read = dir.entries(|name, _| names.extend(name.to_str().map(str::to_owned)));
+            if read.is_err() {
+                names.clear();
+            }
+        }
+        names
+    }
+
     /// Returns the existing file or folder that some system takes for the one at `path`, or for a folder above it, although
     /// its spelling differs: `Note.md` for `note.md`, `DOCS` for `docs/a.md`. `None` if there is none, or each segment exists
     /// as spelt.
@@ -193,13 +232,14 @@ impl Root {
         let mut below: Option<Dir> = None;
         let mut above = String::new();
         for segment in path.components() {
-            let folded = fold(segment);
+            let sought = folded(segment);
             let (mut exact, mut twin) = (None, None::<String>);
             let dir = below.as_ref().unwrap_or(&self.dir);
             dir.entries(|name, kind| {
+                let Some(name) = name.to_str() else { return };
                 if name == segment {
                     exact = Some(kind);
-                } else if twin.as_deref().is_none_or(|found| name < found) && fold(name) == folded {
+                } else if twin.as_deref().is_none_or(|found| name < found) && folded(name) == sought {
                     twin = Some(name.to_owned());
                 }
             })?;
@@ -225,12 +265,37 @@ pub(super) fn twin_among(path: &LibraryPath, other: &LibraryPath) -> Option<Stri
     let mut same = String::new();
     for (segment, twin) in path.components().zip(other.components()) {
         if segment != twin {
-            return (fold(segment) == fold(twin)).then(|| same + twin);
+            return (folded(segment) == folded(twin)).then(|| same + twin);
         }
         same.push_str(segment);
         same.push('/');
     }
     None
+}
+
+/// Returns `path` as the folders spell it, whose names `names` returns: a segment that is missing stands for the only one
+/// there that differs from it in Unicode's composition alone, since people and models can't tell the two apart. A segment
+/// without such a twin, or with several, stays as it is.
+pub(super) fn true_spelling(path: &str, mut names: impl FnMut(&str) -> Vec<String>) -> String {
+    let mut found = String::new();
+    for segment in path.split('/') {
+        let mut here = if segment.is_ascii() {
+            Vec::new()
+        } else {
+            names(&found)
+        };
+        let sought = composed(segment);
+        here.retain(|name| composed(name) == sought);
+        let only = match &here[..] {
+            [name] => name.as_str(),
+            _ => segment,
+        };
+        if !found.is_empty() {
+            found.push('/');
+        }
+        found.push_str(only);
+    }
+    found
 }
 
 /// Returns true if nothing exists at the path: a missing last segment or folder, or a file in place of a folder.
@@ -246,22 +311,6 @@ fn read_up_to(file: File, expected: u64, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0) + 1);
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// Returns the form in which names are compared ignoring case and composition: Unicode's full case folding of the decomposed
-/// name without ignorable characters, as APFS and ext4 do it. It is coarser than NTFS's, so nothing is missed there.
-fn fold(name: &str) -> String {
-    if name.is_ascii() {
-        return name.to_ascii_lowercase();
-    }
-    // Three steps: `ẞ`, `ß` and `SS` become equal only after all of them.
-    name.nfd()
-        .filter(|c| !is_invisible(*c))
-        .flat_map(char::to_lowercase)
-        .flat_map(char::to_uppercase)
-        .flat_map(char::to_lowercase)
-        .nfd()
-        .collect()
 }
 
 #[cfg(test)]

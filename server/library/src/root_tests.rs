@@ -157,6 +157,53 @@ fn a_swapped_folder_leads_nowhere() {
 }
 
 #[test]
+fn a_missing_name_stands_for_its_only_other_composition() {
+    let place = Place::new();
+    for folder in ["Re\u{301}sume\u{301}s", "both é", "both e\u{301}"] {
+        fs::create_dir(place.at(folder)).unwrap();
+    }
+    // The last two are compositions of one name, neither of them NFC or NFD.
+    for name in [
+        "cafe\u{301}.md",
+        "naïve.md",
+        "Re\u{301}sume\u{301}s/e\u{301}.md",
+        "both é/a.md",
+        "é.md",
+        "e\u{301}.md",
+        "o\u{308}ö\u{304}.md",
+        "öo\u{308}\u{304}.md",
+    ] {
+        fs::write(place.at(name), "").unwrap();
+    }
+    for (asked, found) in [
+        ("café.md", "cafe\u{301}.md"),
+        ("cafe\u{301}.md", "cafe\u{301}.md"),
+        ("nai\u{308}ve.md", "naïve.md"),
+        ("CAFÉ.md", "CAFÉ.md"),
+        ("Résumés/é.md", "Re\u{301}sume\u{301}s/e\u{301}.md"),
+        ("Résumés/new é.md", "Re\u{301}sume\u{301}s/new é.md"),
+        ("Résumés/sub/é.md", "Re\u{301}sume\u{301}s/sub/é.md"),
+        ("new é/é.md", "new é/é.md"),
+        ("é.md", "é.md"),
+        ("e\u{301}.md", "e\u{301}.md"),
+        ("both é/new.md", "both é/new.md"),
+        ("both e\u{301}/new.md", "both e\u{301}/new.md"),
+        ("öȫ.md", "öȫ.md"),
+    ] {
+        let path = place.root.true_path(&LibraryPath::parse(asked).unwrap());
+        assert_eq!(path.as_str(), found, "{asked}");
+    }
+    for (asked, found) in [
+        ("Résumés", "Re\u{301}sume\u{301}s"),
+        ("both é", "both é"),
+        ("none é", "none é"),
+    ] {
+        let folder = place.root.true_folder(&LibraryDir::parse(asked).unwrap());
+        assert_eq!(folder.as_str(), found, "{asked}");
+    }
+}
+
+#[test]
 fn twins() {
     let place = Place::new();
     fs::create_dir(place.at("Docs")).unwrap();

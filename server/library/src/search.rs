@@ -15,7 +15,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::ignore::IgnoreRules;
 use super::root::Root;
-use super::walk::{FolderError, WalkItem, walk};
+use super::walk::{FolderError, LeftOut, WalkItem, walk};
 use crate::path::{LibraryDir, LibraryPath};
 
 /// Size limit of a query in bytes.
@@ -83,8 +83,8 @@ pub struct SearchResult {
     pub total_files: u64,
     /// Whether matching lines are missing in `matches`.
     pub truncated: bool,
-    /// Number of files and folders that could not be read, or were removed meanwhile.
-    pub skipped: u64,
+    /// What was not searched. A file that was removed meanwhile counts as unreadable.
+    pub left_out: LeftOut,
 }
 
 /// Why there is no result.
@@ -152,15 +152,15 @@ pub fn search(
         scanner: Scanner::new(matcher.clone()),
         total_lines: 0,
         total_files: 0,
-        skipped: 0,
+        unreadable: 0,
     };
-    let searchers = walk(root, dir, rules, start, |searcher, step| {
+    let walked = walk(root, dir, rules, start, |searcher, step| {
         match step {
             WalkItem::Files(folder, files) => {
                 for path in files {
                     match folder.open_entry(path.file_name()) {
                         Ok(mut file) => searcher.search(path, &mut file, &kept),
-                        Err(_) => searcher.skipped += 1,
+                        Err(_) => searcher.unreadable += 1,
                     }
                     let so_far = files_so_far.fetch_add(1, Ordering::Relaxed) + 1;
                     if searched(so_far).is_break() {
@@ -173,18 +173,20 @@ pub fn search(
                 }
             }
             WalkItem::Folder(_) => {}
-            WalkItem::Unreadable => searcher.skipped += 1,
         }
         ControlFlow::Continue(())
     })?;
     if ended.load(Ordering::Relaxed) {
         return Err(SearchError::Cancelled);
     }
-    let mut result = SearchResult::default();
-    for searcher in searchers {
+    let mut result = SearchResult {
+        left_out: walked.left_out,
+        ..SearchResult::default()
+    };
+    for searcher in walked.states {
         result.total_lines += searcher.total_lines;
         result.total_files += searcher.total_files;
-        result.skipped += searcher.skipped;
+        result.left_out.unreadable += searcher.unreadable;
     }
     result.matches = kept.into_inner().into_matches();
     result.truncated = result.total_lines > result.matches.len() as u64;
@@ -212,7 +214,7 @@ struct Searcher {
     scanner: Scanner,
     total_lines: u64,
     total_files: u64,
-    skipped: u64,
+    unreadable: usize,
 }
 
 impl Searcher {
@@ -220,7 +222,7 @@ impl Searcher {
         // Only a file with a match takes the lock, to ask whether its lines can still be among the first.
         let limits = || kept.lock().wanted(&path);
         let Ok(found) = self.scanner.scan(file, limits) else {
-            self.skipped += 1;
+            self.unreadable += 1;
             return;
         };
         if found.total > 0 {

@@ -138,7 +138,10 @@ fn search_in(files: &[(String, Vec<u8>)], query: &str, limits: Limits) -> (Searc
     })
     .unwrap();
     let listed = super::super::walk::list(&root, &LibraryDir::ROOT, true, &rules).unwrap();
-    (found, listed.files.iter().map(LibraryPath::to_string).collect())
+    (
+        found,
+        listed.files.iter().map(|file| file.as_str().to_owned()).collect(),
+    )
 }
 
 fn write(place: &Path, files: &[(String, Vec<u8>)]) {
@@ -166,17 +169,18 @@ fn sees_the_files_that_are_listed() {
     .collect();
     let (found, listed) = search_in(&files, "here", Limits::default());
     let paths: Vec<&str> = found.matches.iter().map(|line| line.path.as_str()).collect();
-    assert_eq!(paths, ["a-b.md", "a.md", "a/b.mdx"]);
+    assert_eq!(paths, ["CON.md", "a-b.md", "a.md", "a/b.mdx"]);
     assert_eq!(paths, listed);
     assert_eq!(
-        (
-            found.total_files,
-            found.total_lines,
-            found.truncated,
-            found.skipped
-        ),
-        (3, 3, false, 0)
+        (found.total_files, found.total_lines, found.truncated),
+        (4, 4, false)
     );
+    let left_out = LeftOut {
+        ignored: 1,
+        hidden: 1,
+        ..LeftOut::default()
+    };
+    assert_eq!(found.left_out, left_out);
 }
 
 #[test]
@@ -228,12 +232,12 @@ fn unreadable_files_are_counted() {
         scanner,
         total_lines: 0,
         total_files: 0,
-        skipped: 0,
+        unreadable: 0,
     };
     let path = || LibraryPath::parse("a.md").unwrap();
     searcher.search(path(), &mut Broken, &kept);
     searcher.search(path(), &mut &b"a"[..], &kept);
-    assert_eq!((searcher.skipped, searcher.total_files), (1, 1));
+    assert_eq!((searcher.unreadable, searcher.total_files), (1, 1));
 }
 
 /// The simple case folding of the letters that the model writes with.

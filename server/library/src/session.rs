@@ -25,6 +25,7 @@ use super::{
     pending::{Pending, PendingDocument},
     plan::{self, LoadedDocument, PlannedEdit},
     planned::Plan,
+    root::true_spelling,
     transaction, tree, versions,
 };
 use crate::path::LibraryPath;
@@ -168,6 +169,16 @@ impl Drop for Turn<'_> {
 }
 
 impl Snapshot for Turn<'_> {
+    fn true_path(&self, path: &str) -> Result<String, Failure> {
+        let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
+        let found = if self.document(&path)?.is_some() {
+            path
+        } else {
+            self.library.true_path(&path)
+        };
+        Ok(found.as_str().to_owned())
+    }
+
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         Ok(self.document(&path)?.as_deref().map(document))
@@ -337,11 +348,22 @@ impl CommitSnapshot {
 }
 
 impl Snapshot for CommitSnapshot {
+    fn true_path(&self, path: &str) -> Result<String, Failure> {
+        let asked = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
+        let Some(tree) = self.tree else {
+            return Ok(path.to_owned());
+        };
+        let git = self.git.to_thread_local();
+        let names = |folder: &str| tree::names(&git, tree, &format!("{}{folder}", self.prefix));
+        let found = true_spelling(asked.as_str(), names);
+        Ok(LibraryPath::of_any_file(&found).map_or_else(|_| path.to_owned(), |_| found))
+    }
+
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let Some(tree) = self.tree else { return Ok(None) };
         let git = self.git.to_thread_local();
-        let Some(kept) = tree::look_up(&git, tree, &format!("{}{path}", self.prefix))? else {
+        let Some(kept) = tree::look_up(&git, tree, &format!("{}{}", self.prefix, path.as_str()))? else {
             return Ok(None);
         };
         Ok(Some(Document {

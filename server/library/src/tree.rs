@@ -99,6 +99,27 @@ pub(super) fn look_up(
     Ok(None)
 }
 
+/// Returns the names in the folder at `path` in `tree`, which may end in `/`; none if it can't be read.
+pub(super) fn names(git: &gix::Repository, tree: ObjectId, path: &str) -> Vec<String> {
+    let mut tree = tree;
+    let mut buffer = Vec::new();
+    for segment in path.split('/').filter(|segment| !segment.is_empty()) {
+        let Ok(entries) = git.objects.find_tree_iter(&tree, &mut buffer) else {
+            return Vec::new();
+        };
+        match find(entries, segment) {
+            Ok(Some((mode, id))) if mode.is_tree() => tree = id,
+            _ => return Vec::new(),
+        }
+    }
+    let Ok(entries) = git.objects.find_tree_iter(&tree, &mut buffer) else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| Some(entry.ok()?.filename.to_str().ok()?.to_owned()))
+        .collect()
+}
+
 /// Returns the tree of a commit.
 pub(super) fn of_commit(git: &gix::Repository, commit: ObjectId) -> Result<ObjectId, Failure> {
     let commit = git.find_commit(commit).reading("a commit")?;

@@ -1,12 +1,13 @@
 //! The files and folders that the library shows: Markdown files and folders that are not hidden, not ignored by git, not
-//! behind a symbolic link, not in another repository, and whose names [`crate::path`] accepts.
+//! behind a symbolic link, not in another repository, and whose names [`crate::path`] can express. What else there is that
+//! could be meant is counted by reason ([`LeftOut`]).
 //!
 //! One walk serves listing and searching, and the same rules serve the walk and [`exclusion`], which writers use. Unlike in
 //! `git status`, ignore rules also apply to tracked files: what is shown does not depend on the index.
 
 use std::io;
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
+use std::ops::{AddAssign, ControlFlow};
 use std::sync::Arc;
 use std::thread;
 
@@ -14,7 +15,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::ignore::{IgnoreRules, Scope};
 use super::root::Root;
-use crate::path::{LibraryDir, LibraryPath, is_markdown};
+use crate::path::{LibraryDir, LibraryPath, PathError, PathFault, is_markdown};
 use tabellion_platform::{Dir, Kind, OpenError};
 
 /// Upper bound of the files and folders in a listing.
@@ -37,8 +38,62 @@ pub struct Listing {
     pub total: usize,
     /// Whether there are more than [`MAX_ENTRIES`]; the first ones by path are then listed.
     pub truncated: bool,
-    /// Number of folders that could not be read and are missing here.
-    pub skipped: usize,
+    /// What is missing here.
+    pub left_out: LeftOut,
+}
+
+/// Numbers of Markdown files and folders that a listing or search leaves out, by reason. What is in such a folder is not
+/// counted, nor is git's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Ignored by a rule of git.
+    pub ignored: usize,
+    /// Names that start with a dot.
+    pub hidden: usize,
+    /// Symbolic links, pipes and the like, whose names are those of Markdown files or have no extension.
+    pub not_regular: usize,
+    /// Folders with a repository of their own.
+    pub other_repository: usize,
+    /// What the system does not let this process read.
+    pub unreadable: usize,
+    /// Names that no path can express: with a control character or backslash, too long, or like git's own.
+    pub name: usize,
+    /// Names that are not Unicode.
+    pub not_unicode: usize,
+}
+
+impl LeftOut {
+    /// Returns each reason by its name for programs, with its number.
+    pub fn by_reason(&self) -> [(&'static str, usize); 7] {
+        [
+            ("ignored", self.ignored),
+            ("hidden", self.hidden),
+            ("notRegular", self.not_regular),
+            ("otherRepository", self.other_repository),
+            ("unreadable", self.unreadable),
+            ("name", self.name),
+            ("notUnicode", self.not_unicode),
+        ]
+    }
+
+    fn count_name(&mut self, error: &PathError) {
+        match error.fault {
+            PathFault::Hidden => self.hidden += 1,
+            _ => self.name += 1,
+        }
+    }
+}
+
+impl AddAssign for LeftOut {
+    fn add_assign(&mut self, other: Self) {
+        self.ignored += other.ignored;
+        self.hidden += other.hidden;
+        self.not_regular += other.not_regular;
+        self.other_repository += other.other_repository;
+        self.unreadable += other.unreadable;
+        self.name += other.name;
+        self.not_unicode += other.not_unicode;
+    }
 }
 
 /// Why a folder can't be listed or searched.
@@ -146,23 +201,27 @@ pub fn list(
     if !recursive {
         return Ok(list_folder(root, dir, rules)?.into_listing());
     }
-    let parts = walk(root, dir, rules, FoundEntries::default, |found, step| {
+    let walked = walk(root, dir, rules, FoundEntries::default, |found, step| {
         match step {
             WalkItem::Files(_, files) => found.add(files.into_iter().map(Entry::File)),
             WalkItem::Folder(folder) => found.add([Entry::Folder(folder)]),
-            WalkItem::Unreadable => found.skipped += 1,
         }
         ControlFlow::Continue(())
     })?;
-    Ok(parts
+    let mut found = walked
+        .states
         .into_iter()
-        .fold(FoundEntries::default(), FoundEntries::merge)
-        .into_listing())
+        .fold(FoundEntries::default(), FoundEntries::merge);
+    found.left_out += walked.left_out;
+    Ok(found.into_listing())
 }
 
 fn list_folder(root: &Root, dir: &LibraryDir, rules: &IgnoreRules) -> Result<FoundEntries, FolderError> {
     let (handle, folder) = open_folder(root, dir, rules)?;
-    let mut found = FoundEntries::default();
+    let mut found = FoundEntries {
+        left_out: folder.left_out,
+        ..FoundEntries::default()
+    };
     found.add(folder.files.into_iter().map(Entry::File));
     for child in folder.folders {
         match handle
@@ -170,12 +229,12 @@ fn list_folder(root: &Root, dir: &LibraryDir, rules: &IgnoreRules) -> Result<Fou
             .and_then(|child| Ok(is_repository(&child)?))
         {
             Ok(false) => found.add([Entry::Folder(child)]),
-            Ok(true) => {}
+            Ok(true) => found.left_out.other_repository += 1,
             Err(error) if is_gone(&error) => {}
             // A folder that can't be entered may be a repository or not; the folder itself is no secret.
             Err(_) => {
                 found.add([Entry::Folder(child)]);
-                found.skipped += 1;
+                found.left_out.unreadable += 1;
             }
         }
     }
@@ -205,7 +264,7 @@ pub fn exclusion(
 
 /// Returns [`Exclusion::OtherRepository`] if a folder above `path` has a `.git`. Reads each of these folders.
 pub(super) fn other_repository(root: &Root, path: &LibraryPath) -> Option<Exclusion> {
-    let has_git = |folder: LibraryDir| root.dir().kind(&format!("{folder}/.git"));
+    let has_git = |folder: LibraryDir| root.dir().kind(&format!("{}/.git", folder.as_str()));
     path.parent()
         .ancestors()
         // A folder that can't be entered fails later with its own error.
@@ -281,6 +340,7 @@ fn open_folder(
 struct Folder {
     files: Vec<LibraryPath>,
     folders: Vec<LibraryDir>,
+    left_out: LeftOut,
     scope: Scope,
     is_repository: bool,
 }
@@ -288,24 +348,40 @@ struct Folder {
 impl Folder {
     fn read(handle: &Dir, dir: &LibraryDir, above: &Scope) -> io::Result<Self> {
         let (mut files, mut folders) = (Vec::new(), Vec::new());
+        let mut left_out = LeftOut::default();
         let (mut is_repository, mut has_rules) = (false, false);
-        handle.entries(|name, kind| match kind {
-            _ if name == ".git" => is_repository = true,
-            Kind::File if name == ".gitignore" => has_rules = true,
-            Kind::File if is_markdown(name) => files.extend(dir.file(name)),
-            Kind::Folder => folders.extend(dir.folder(name)),
-            Kind::File | Kind::Other => {}
+        handle.entries(|name, kind| {
+            let text = name.to_string_lossy();
+            match kind {
+                _ if text == ".git" => is_repository = true,
+                Kind::File if text == ".gitignore" => has_rules = true,
+                Kind::File if !is_markdown(&text) => {}
+                Kind::Other if !is_markdown(&text) && text.contains('.') => {}
+                _ if name.to_str().is_none() => left_out.not_unicode += 1,
+                Kind::File => match dir.file(&text) {
+                    Ok(file) => files.push(file),
+                    Err(error) => left_out.count_name(&error),
+                },
+                Kind::Folder => match dir.folder(&text) {
+                    Ok(folder) => folders.push(folder),
+                    Err(error) => left_out.count_name(&error),
+                },
+                Kind::Other => left_out.not_regular += 1,
+            }
         })?;
         let scope = if has_rules {
             above.enter(dir, handle)
         } else {
             above.clone()
         };
+        let found = files.len() + folders.len();
         files.retain(|file| !scope.ignores(file.as_str(), false));
         folders.retain(|folder| !scope.ignores(folder.as_str(), true));
+        left_out.ignored = found - files.len() - folders.len();
         Ok(Self {
             files,
             folders,
+            left_out,
             scope,
             is_repository,
         })
@@ -344,8 +420,14 @@ pub(super) enum WalkItem<'a> {
     Folder(LibraryDir),
     /// Some of the visible files of one open folder.
     Files(&'a Dir, Vec<LibraryPath>),
-    /// A folder that could not be read.
-    Unreadable,
+}
+
+/// The outcome of a walk.
+pub(super) struct Walked<T> {
+    /// The state of each thread.
+    pub(super) states: Vec<T>,
+    /// What was not passed to them.
+    pub(super) left_out: LeftOut,
 }
 
 /// Passes every visible file and folder below `dir` to one of several threads, in no order. Each thread creates a `T` with
@@ -360,21 +442,22 @@ pub(super) fn walk<T: Send>(
     rules: &IgnoreRules,
     start: impl Fn() -> T + Sync,
     step: impl Fn(&mut T, WalkItem<'_>) -> ControlFlow<()> + Sync,
-) -> Result<Vec<T>, FolderError> {
+) -> Result<Walked<T>, FolderError> {
     let (handle, folder) = open_folder(root, dir, rules)?;
+    let left_out = Mutex::new(folder.left_out);
     let queue = Queue::new(folder.into_tasks(&handle));
     drop(handle);
     let work = || {
         let mut state = start();
         while let Some(turn) = queue.turn() {
-            turn.take(|task| task.run(|found| step(&mut state, found)));
+            turn.take(|task| task.run(&left_out, |found| step(&mut state, found)));
         }
         state
     };
     let threads = thread::available_parallelism()
         .map_or(1, NonZeroUsize::get)
         .min(MAX_THREADS);
-    Ok(thread::scope(|scope| {
+    let states = thread::scope(|scope| {
         let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut states = vec![work()];
         for helper in helpers {
@@ -384,7 +467,11 @@ pub(super) fn walk<T: Send>(
             }
         }
         states
-    }))
+    });
+    Ok(Walked {
+        states,
+        left_out: left_out.into_inner(),
+    })
 }
 
 /// A part of a walk for one thread.
@@ -401,8 +488,12 @@ enum Task {
 }
 
 impl Task {
-    /// Runs the task, and returns its subtasks.
-    fn run(self, mut step: impl FnMut(WalkItem<'_>) -> ControlFlow<()>) -> ControlFlow<(), Vec<Task>> {
+    /// Runs the task, and returns its subtasks. Adds what it leaves out to `left_out`.
+    fn run(
+        self,
+        left_out: &Mutex<LeftOut>,
+        mut step: impl FnMut(WalkItem<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<(), Vec<Task>> {
         let (parent, path, scope) = match self {
             Task::Folder { parent, path, scope } => (parent, path, scope),
             Task::Files { dir, files } => {
@@ -418,15 +509,19 @@ impl Task {
                 Ok((handle, folder))
             });
         match read {
-            Ok((_, folder)) if folder.is_repository => ControlFlow::Continue(Vec::new()),
+            Ok((_, folder)) if folder.is_repository => {
+                left_out.lock().other_repository += 1;
+                ControlFlow::Continue(Vec::new())
+            }
             Ok((handle, folder)) => {
+                *left_out.lock() += folder.left_out;
                 step(WalkItem::Folder(path))?;
                 ControlFlow::Continue(folder.into_tasks(&handle))
             }
             Err(error) if is_gone(&error) => ControlFlow::Continue(Vec::new()),
             Err(_) => {
+                left_out.lock().unreadable += 1;
                 step(WalkItem::Folder(path))?;
-                step(WalkItem::Unreadable)?;
                 ControlFlow::Continue(Vec::new())
             }
         }
@@ -519,7 +614,7 @@ impl Entry {
 struct FoundEntries {
     entries: Vec<Entry>,
     total: usize,
-    skipped: usize,
+    left_out: LeftOut,
 }
 
 impl FoundEntries {
@@ -535,11 +630,9 @@ impl FoundEntries {
     fn merge(mut self, other: Self) -> Self {
         self.entries.extend(other.entries);
         self.keep_first();
-        Self {
-            entries: self.entries,
-            total: self.total + other.total,
-            skipped: self.skipped + other.skipped,
-        }
+        self.total += other.total;
+        self.left_out += other.left_out;
+        self
     }
 
     /// Drops all but the first [`MAX_ENTRIES`] by path.
@@ -558,7 +651,7 @@ impl FoundEntries {
         let mut listing = Listing {
             total: self.total,
             truncated,
-            skipped: self.skipped,
+            left_out: self.left_out,
             ..Listing::default()
         };
         for entry in self.entries {

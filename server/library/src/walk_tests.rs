@@ -49,11 +49,14 @@ impl Place {
             Ok(listing) => {
                 assert_eq!(listing.total, listing.files.len() + listing.folders.len());
                 assert!(listing.files.is_sorted() && listing.folders.is_sorted());
-                let folders = listing.folders.iter().map(|folder| format!("{folder}/"));
+                let folders = listing
+                    .folders
+                    .iter()
+                    .map(|folder| format!("{}/", folder.as_str()));
                 listing
                     .files
                     .iter()
-                    .map(LibraryPath::to_string)
+                    .map(|file| file.as_str().to_owned())
                     .chain(folders)
                     .collect()
             }
@@ -110,13 +113,29 @@ fn shows_markdown_and_folders_that_are_part_of_the_library() {
         "a/d/e.MDX",
         "a/kept.md",
         "b.md",
+        "cafe\u{301}.md",
+        "con/x.md",
+        "what?.md",
         "a/",
         "a/d/",
+        "con/",
         "deep/",
         "empty/",
     ];
     assert_eq!(place.list("", true), all);
-    assert_eq!(place.list("", false), ["a-b.md", "b.md", "a/", "deep/", "empty/"]);
+    assert_eq!(
+        place.list("", false),
+        [
+            "a-b.md",
+            "b.md",
+            "cafe\u{301}.md",
+            "what?.md",
+            "a/",
+            "con/",
+            "deep/",
+            "empty/"
+        ]
+    );
     assert_eq!(
         place.list("a", true),
         ["a/c.markdown", "a/d/e.MDX", "a/kept.md", "a/d/"]
@@ -148,6 +167,66 @@ fn shows_markdown_and_folders_that_are_part_of_the_library() {
     ] {
         assert_eq!((path, place.exclusion(path)), (path, expected));
     }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_left_out_is_counted_by_reason() {
+    use std::os::unix::{ffi::OsStrExt, fs::symlink};
+    let files = [
+        ("a.md", ""),
+        ("text.txt", ""),
+        (".hidden.md", ""),
+        (".obsidian/x.md", ""),
+        (".DS_Store", ""),
+        ("line\nbreak.md", ""),
+        (r"back\slash.md", ""),
+        ("c:drive.md", ""),
+        ("GIT~1/x.md", ""),
+        ("module/.git", ""),
+        ("sub/module/.git", ""),
+        ("sub/.hidden.md", ""),
+        ("drafts/a.md", ""),
+        ("draft.md", ""),
+        (".gitignore", "draft*"),
+    ];
+    let place = Place::new("", &files);
+    let at = |name: &str| place.folder.path().join(name);
+    symlink("a.md", at("link.md")).unwrap();
+    symlink("sub", at("link")).unwrap();
+    symlink("text.txt", at("link.txt")).unwrap();
+    for name in [&b"caf\xe9.md"[..], b"caf\xe9", b"caf\xe9.txt"] {
+        let name = at("").join(std::ffi::OsStr::from_bytes(name));
+        if name.extension().is_none() {
+            fs::create_dir(name).unwrap();
+        } else {
+            fs::write(name, "").unwrap();
+        }
+    }
+    let here = LeftOut {
+        ignored: 2,
+        hidden: 2,
+        not_regular: 2,
+        other_repository: 1,
+        unreadable: 0,
+        name: 4,
+        not_unicode: 2,
+    };
+    let mut below = here;
+    below += LeftOut {
+        hidden: 1,
+        other_repository: 1,
+        ..LeftOut::default()
+    };
+    for (recursive, expected) in [(false, here), (true, below)] {
+        let listing = list(&place.root, &LibraryDir::ROOT, recursive, &place.rules).unwrap();
+        assert_eq!(listing.left_out, expected);
+    }
+    let limits = crate::search::Limits::default();
+    let found = crate::search::search(&place.root, &LibraryDir::ROOT, &place.rules, "x", limits, &|_| {
+        ControlFlow::Continue(())
+    });
+    assert_eq!(found.unwrap().left_out, below);
 }
 
 #[test]

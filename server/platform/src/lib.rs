@@ -24,6 +24,14 @@ pub use linux::{Dir, Journal, Lease, start_writing, write_out};
 #[cfg(not(target_os = "linux"))]
 pub use portable::{Dir, Journal, Lease, start_writing, write_out};
 
+/// Size limit of the name of a directory entry, in bytes of UTF-8. Linux counts bytes; macOS and Windows count 255 units of
+/// UTF-16, which need up to three bytes each.
+pub const MAX_NAME_BYTES: usize = if cfg!(target_os = "linux") { 255 } else { 3 * 255 };
+
+/// Whether each name means just the entry that has it. On Windows `a:b` is a stream of `a`, `aux` a device, and `a.` another
+/// spelling of `a`.
+pub const NAMES_ARE_LITERAL: bool = !cfg!(windows);
+
 /// The kind of a directory entry; symbolic links are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

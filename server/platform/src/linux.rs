@@ -1,12 +1,15 @@
 //! Linux: names are resolved beneath an open folder by `openat2`, exchanged by `renameat2`.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RawDir, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 use super::{Exchange, FileId, Kind, Leased, OpenError};
 
@@ -68,29 +71,27 @@ impl Dir {
             .map_err(open_error)
     }
 
-    /// Calls `each` with every name in this folder, in no order; skips `.`, `..` and names that are not UTF-8.
+    /// Calls `each` with every name in this folder except `.` and `..`, in no order.
     ///
     /// # Errors
     ///
     /// If the folder can't be read.
-    pub fn entries(&self, mut each: impl FnMut(&str, Kind)) -> io::Result<()> {
+    pub fn entries(&self, mut each: impl FnMut(&OsStr, Kind)) -> io::Result<()> {
         let folder = self.reopen()?;
         let mut space = Vec::with_capacity(ENTRIES_BYTES);
         let mut entries = RawDir::new(&folder, space.spare_capacity_mut());
         while let Some(entry) = entries.next() {
             let entry = entry?;
-            let Ok(name) = entry.file_name().to_str() else {
-                continue;
-            };
-            if name == "." || name == ".." {
+            let name = entry.file_name();
+            if name == c"." || name == c".." {
                 continue;
             }
             let kind = match entry.file_type() {
                 // Some file systems do not report the kind.
-                FileType::Unknown => self.kind(name)?.unwrap_or(Kind::Other),
+                FileType::Unknown => self.kind_of_entry(name)?.unwrap_or(Kind::Other),
                 known => kind_of(known),
             };
-            each(name, kind);
+            each(OsStr::from_bytes(name.to_bytes()), kind);
         }
         Ok(())
     }
@@ -101,6 +102,10 @@ impl Dir {
     ///
     /// If the system can't tell.
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
+        self.kind_of_entry(name)
+    }
+
+    fn kind_of_entry(&self, name: impl Arg) -> io::Result<Option<Kind>> {
         match sys::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(kind_of(FileType::from_raw_mode(found.st_mode)))),
             Err(Errno::NOENT) => Ok(None),

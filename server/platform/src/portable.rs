@@ -3,6 +3,7 @@
 //! A weaker guarantee for all of this file: a program that replaces a folder by a symbolic link between check and action can
 //! lead one call outside the library. Anything that exists for longer is detected.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -110,17 +111,15 @@ impl Dir {
         }
     }
 
-    /// Calls `each` with every name in this folder, in no order; skips names that are not Unicode.
+    /// Calls `each` with every name in this folder, in no order.
     ///
     /// # Errors
     ///
     /// If the folder can't be read.
-    pub fn entries(&self, mut each: impl FnMut(&str, Kind)) -> io::Result<()> {
+    pub fn entries(&self, mut each: impl FnMut(&OsStr, Kind)) -> io::Result<()> {
         for entry in fs::read_dir(&self.0)? {
             let entry = entry?;
-            if let Some(name) = entry.file_name().to_str() {
-                each(name, kind_of(entry.file_type()?));
-            }
+            each(&entry.file_name(), kind_of(entry.file_type()?));
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ macro_rules! each_promise_holds {
             }
 
             let mut names = Vec::new();
-            dir.entries(|name, kind| names.push((name.to_owned(), kind))).unwrap();
+            dir.entries(|name, kind| names.push((name.to_str().unwrap().to_owned(), kind))).unwrap();
             names.retain(|(name, _)| !name.contains("link") && !name.contains("socket"));
             names.sort_by(|a, b| a.0.cmp(&b.0));
             assert_eq!(names, [("b.md".to_owned(), Kind::File), ("sub".to_owned(), Kind::Folder)]);

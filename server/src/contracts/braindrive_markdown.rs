@@ -18,10 +18,12 @@ use tabellion_runtime::{
 };
 
 use super::failures;
+use serde_json::{Map, Value};
 use tabellion_library::{
     Library,
     path::{LibraryDir, LibraryPath},
     search,
+    walk::LeftOut,
 };
 use tabellion_markdown::{self as markdown, Edit, EditError, Flavor, Plan, Risk, TargetError, diff};
 
@@ -31,6 +33,8 @@ const DIRTY: &str = "tabellion/dirty";
 const TRUNCATED: &str = "tabellion/truncated";
 /// `_meta` key of a response: length of the list before it was cut.
 const TOTAL: &str = "tabellion/total";
+/// `_meta` key of a response: numbers of Markdown files and folders that the library does not show, by reason.
+const LEFT_OUT: &str = "tabellion/leftOut";
 
 /// `_meta` key of a response: sentences about what the caller may not intend.
 const WARNINGS: &str = "tabellion/warnings";
@@ -57,13 +61,25 @@ struct BrainDrive {
     library: Arc<Library>,
 }
 
+impl BrainDrive {
+    /// Returns the folder that a request names, in its own spelling.
+    fn true_folder(&self, cx: &ReadCx<'_>, path: &str) -> Result<LibraryDir, Failure> {
+        let asked = LibraryDir::parse(path).map_err(failures::path)?;
+        let found = self.library.true_folder(&asked);
+        if found != asked {
+            cx.note(context::PATH, found.as_str());
+        }
+        Ok(found)
+    }
+}
+
 impl BrainDriveMarkdown for BrainDrive {
     async fn read_markdown(
         &self,
         cx: &ReadCx<'_>,
         request: ReadMarkdownRequest,
     ) -> Result<ReadMarkdownResponse, ToolError> {
-        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let path = true_path(cx, &request.path)?;
         let file = self.library.read(&path)?.ok_or_else(|| no_such_file(&path))?;
         cx.note(context::BASE, file.blob);
         if file.dirty {
@@ -85,7 +101,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx: &ReadCx<'_>,
         request: ListMarkdownFilesRequest,
     ) -> Result<ListMarkdownFilesResponse, ToolError> {
-        let dir = LibraryDir::parse(&request.path).map_err(failures::path)?;
+        let dir = self.true_folder(cx, &request.path)?;
         let listing = self
             .library
             .list(&dir, request.recursive)
@@ -94,9 +110,18 @@ impl BrainDriveMarkdown for BrainDrive {
             cx.note(TRUNCATED, true);
             cx.note(TOTAL, listing.total);
         }
+        note_left_out(cx, listing.left_out);
         Ok(ListMarkdownFilesResponse {
-            files: listing.files.iter().map(LibraryPath::to_string).collect(),
-            folders: listing.folders.iter().map(LibraryDir::to_string).collect(),
+            files: listing
+                .files
+                .iter()
+                .map(|file| file.as_str().to_owned())
+                .collect(),
+            folders: listing
+                .folders
+                .iter()
+                .map(|folder| folder.as_str().to_owned())
+                .collect(),
         })
     }
 
@@ -105,7 +130,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx: &ReadCx<'_>,
         request: SearchMarkdownRequest,
     ) -> Result<SearchMarkdownResponse, ToolError> {
-        let dir = LibraryDir::parse(request.path.as_deref().unwrap_or_default()).map_err(failures::path)?;
+        let dir = self.true_folder(cx, request.path.as_deref().unwrap_or_default())?;
         let searched = |files| {
             cx.progress(files, None, "files searched");
             if cx.is_cancelled() {
@@ -122,11 +147,12 @@ impl BrainDriveMarkdown for BrainDrive {
         if found.truncated {
             cx.note(TRUNCATED, true);
         }
+        note_left_out(cx, found.left_out);
         let results = found
             .matches
             .chunk_by(|a, b| a.path == b.path)
             .map(|matches| SearchResult {
-                path: matches[0].path.to_string(),
+                path: matches[0].path.as_str().to_owned(),
                 matches: matches
                     .iter()
                     .map(|found| SearchMatch {
@@ -145,7 +171,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx: &ReadCx<'_>,
         request: PreviewMarkdownChangeRequest,
     ) -> Result<PreviewMarkdownChangeResponse, ToolError> {
-        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let path = true_path(cx, &request.path)?;
         let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
         cx.note(context::BASE, document.id);
         let old = failures::utf8(&path, document.bytes)?;
@@ -175,7 +201,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx: &WriteCx<'_>,
         request: WriteMarkdownRequest,
     ) -> Result<Staged<WriteMarkdownResponse>, ToolError> {
-        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let path = true_path(cx, &request.path)?;
         let old = cx.read(path.as_str())?;
         let operation = if old.is_some() { "overwrite" } else { "create" };
         let summary = counted(operation, old.as_ref(), &request.content);
@@ -193,7 +219,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx: &WriteCx<'_>,
         request: EditMarkdownRequest,
     ) -> Result<Staged<EditMarkdownResponse>, ToolError> {
-        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let path = true_path(cx, &request.path)?;
         let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
         let old = failures::utf8(&path, document.bytes)?;
         let edit = edit(&request.operation);
@@ -213,7 +239,7 @@ impl BrainDriveMarkdown for BrainDrive {
         cx: &WriteCx<'_>,
         request: DeleteMarkdownRequest,
     ) -> Result<Staged<DeleteMarkdownResponse>, ToolError> {
-        let path = LibraryPath::parse(&request.path).map_err(failures::path)?;
+        let path = true_path(cx, &request.path)?;
         let document = cx.read(path.as_str())?.ok_or_else(|| no_such_file(&path))?;
         let summary = counted("delete", Some(&document), "");
         Ok(stage(cx, &path, "delete", summary, Content::Delete))
@@ -242,6 +268,23 @@ impl BrainDriveMarkdown for BrainDrive {
     }
 }
 
+/// Returns the path of the document that a request names, in its own spelling.
+fn true_path(cx: &ReadCx<'_>, path: &str) -> Result<LibraryPath, Failure> {
+    let asked = LibraryPath::parse(path).map_err(failures::path)?;
+    LibraryPath::parse(&cx.true_path(asked.as_str())?).map_err(failures::path)
+}
+
+/// Says in `_meta` what is missing in the answer, if anything is.
+fn note_left_out(cx: &ReadCx<'_>, left_out: LeftOut) {
+    let counts = left_out.by_reason().into_iter().filter(|(_, number)| *number > 0);
+    let counts: Map<String, Value> = counts
+        .map(|(reason, number)| (reason.to_owned(), number.into()))
+        .collect();
+    if !counts.is_empty() {
+        cx.note(LEFT_OUT, counts);
+    }
+}
+
 /// Stages a change of `path`. All mutating tools answer alike.
 fn stage(
     cx: &WriteCx<'_>,
@@ -250,7 +293,7 @@ fn stage(
     summary: String,
     content: Content,
 ) -> Staged<Mutation> {
-    let change = Change::one(path.to_string(), content, operation, summary);
+    let change = Change::one(path.as_str(), content, operation, summary);
     cx.stage(change, |receipt| Mutation {
         success: true,
         git_commit_sha: receipt.commit().into(),

@@ -41,7 +41,8 @@ impl LearningOs for Memory {
     ) -> Result<ReadRepoFileResponse, ToolError> {
         let path = LibraryPath::of_any_file(&request.path)
             .map_err(|error| ToolError::path_not_allowed(error.to_string()).with("rule", error.rule()))?;
-        let Some(document) = cx.read(path.as_str())? else {
+        let path = cx.true_path(path.as_str())?;
+        let Some(document) = cx.read(&path)? else {
             return Ok(ReadRepoFileResponse {
                 content: None,
                 exists: false,

@@ -24,7 +24,10 @@ use self::libraries::Named;
 pub(crate) use self::options::{HttpOptions, OAuthOptions, Options};
 pub use self::server::{Server, ServerError};
 use crate::{console::say, contracts};
-use tabellion_library::{self as library, Library, path::LibraryPath};
+use tabellion_library::{
+    self as library, Library,
+    path::{LibraryPath, PathError},
+};
 use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, ServerInfo};
 use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
@@ -124,10 +127,14 @@ fn open(
 ) -> Result<Opened, Box<dyn Error>> {
     let external = options.external;
     let library = Arc::new(Library::open(&named.folder, library::Options { external })?);
+    let document = document.map(|path| library.true_path(path));
+    if let Some(path) = &document {
+        library.check_name(path).map_err(no_document)?;
+    }
     let contracts = options
         .contracts
         .iter()
-        .filter_map(|name| contracts::service(name, &library, document))
+        .filter_map(|name| contracts::service(name, &library, document.as_ref()))
         .collect();
     let info = ServerInfo {
         name: env!("CARGO_PKG_NAME").into(),
@@ -173,11 +180,13 @@ fn document(options: &Options, contracts: &[&ContractSpec]) -> Result<Option<Lib
         )),
         (Some(_), Some(path)) => match LibraryPath::parse(path) {
             Ok(path) => Ok(Some(path)),
-            Err(error) => Err(format!(
-                "`--document` must name a document of the library: {error}"
-            )),
+            Err(error) => Err(no_document(error)),
         },
     }
+}
+
+fn no_document(error: PathError) -> String {
+    format!("`--document` must name a document of the library: {error}")
 }
 
 /// Returns which calls need approval. Only calls that change something can need it.

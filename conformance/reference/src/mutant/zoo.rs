@@ -434,6 +434,13 @@ pub(super) const ZOO: &[Specimen] = &[
         &["paths/names"],
     ),
     specimen(
+        Mutant::HidesOddNames,
+        "hides-odd-names",
+        "existing documents with names that some systems cannot store are neither listed nor read",
+        "one validator for new names and existing ones",
+        &["paths/existing-names"],
+    ),
+    specimen(
         Mutant::PipesAreEmpty,
         "pipes-are-empty",
         "a special file is treated as an empty document and replaced",

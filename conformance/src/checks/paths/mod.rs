@@ -2,6 +2,7 @@
 
 mod attack;
 mod environment;
+mod existing;
 mod hostile;
 mod injection;
 mod root;
@@ -14,6 +15,7 @@ pub(super) const CHECKS: &[Check] = &[
     attack::SPECIAL_FILES,
     attack::NAMES,
     attack::GIT_INTERNALS,
+    existing::EXISTING_NAMES,
     root::SWAPPED_FOLDER,
     root::LINKED_ROOT,
     root::INNER_ROOT,

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::{
     session::refuse,
-    support::{Library, Server, edit},
+    support::{Library, Refusal, Server, edit},
 };
 
 /// Returns the tools that take a file's path, with otherwise valid arguments for `path`.
@@ -54,6 +54,19 @@ const PATHS: &[(&str, &str)] = &[
     ("a//b.md", "path_segment"),
     ("a/./b.md", "path_segment"),
     ("/", "path_absolute"),
+    ("line\nbreak.md", "path_control"),
+    ("tab\there.md", "path_control"),
+    ("GIT~1/x.md", "path_git"),
+    (".git/hooks/x.md", "path_git"),
+    ("sub/.git/x.md", "path_git"),
+    (".GIT/x.md", "path_git"),
+    (".g\u{200c}it/x.md", "path_git"),
+    (".gitmodules/x.md", "path_git"),
+    (".hidden/x.md", "path_hidden"),
+];
+
+/// Paths that no new file gets, each with the rule that it breaks. An existing file keeps such a name.
+const NEW_PATHS: &[(&str, &str)] = &[
     ("CON.md", "path_reserved_name"),
     ("aux.md", "path_reserved_name"),
     ("sub/NUL.md", "path_reserved_name"),
@@ -66,15 +79,6 @@ const PATHS: &[(&str, &str)] = &[
     ("what?.md", "path_character"),
     ("a|b.md", "path_character"),
     ("x.md:ads.md", "path_character"),
-    ("line\nbreak.md", "path_control"),
-    ("tab\there.md", "path_control"),
-    ("GIT~1/x.md", "path_git"),
-    (".git/hooks/x.md", "path_git"),
-    ("sub/.git/x.md", "path_git"),
-    (".GIT/x.md", "path_git"),
-    (".g\u{200c}it/x.md", "path_git"),
-    (".gitmodules/x.md", "path_git"),
-    (".hidden/x.md", "path_hidden"),
     ("cafe\u{301}.md", "path_not_composed"),
     ("evil\u{202e}dm.md", "path_invisible"),
     ("zero\u{200b}width.md", "path_invisible"),
@@ -103,15 +107,30 @@ fn the_server_refuses_paths_that_break_a_rule() {
     let long_path = format!("{}x.md", "d/".repeat(2500));
     let deep = format!("{}x.md", "d/".repeat(300));
     let long = [&long_segment, &long_path, &deep].map(|path| (path.as_str(), "path_too_long"));
+    let no_disguise = |refusal: &Refusal| !refusal.message.chars().any(|c| c.is_control() || c == '\u{202e}');
     for (path, rule) in PATHS.iter().chain(FILES).chain(&long) {
         for (tool, request) in file_calls(path) {
             let refusal = refuse(&library, &mut server, tool, request, json!({}));
             assert_eq!(refusal.code, -32602, "{tool} {path:?}: {refusal:?}");
             assert!(refusal.rules().contains(rule), "{tool} {path:?}: {refusal:?}");
-            assert!(
-                !refusal.message.chars().any(|c| c.is_control() || c == '\u{202e}'),
-                "{tool} {path:?}"
-            );
+            assert!(no_disguise(&refusal), "{tool} {path:?}");
+        }
+    }
+    for (path, rule) in NEW_PATHS {
+        for (tool, request) in file_calls(path) {
+            let refusal = refuse(&library, &mut server, tool, request, json!({}));
+            if tool == "write_markdown" {
+                assert_eq!(refusal.code, -32602, "{tool} {path:?}: {refusal:?}");
+                assert_eq!(refusal.rules(), [*rule], "{tool} {path:?}: {refusal:?}");
+            } else {
+                assert_eq!(refusal.name, "NOT_FOUND", "{tool} {path:?}: {refusal:?}");
+            }
+            assert!(no_disguise(&refusal), "{tool} {path:?}");
+        }
+        for (tool, request) in folder_calls(path) {
+            let refusal = refuse(&library, &mut server, tool, request, json!({}));
+            assert_eq!(refusal.name, "NOT_FOUND", "{tool} {path:?}: {refusal:?}");
+            assert!(no_disguise(&refusal), "{tool} {path:?}");
         }
     }
     for (path, _) in PATHS {

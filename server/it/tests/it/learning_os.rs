@@ -133,6 +133,8 @@ fn the_server_reads_permitted_paths_only() {
         ("README.md", "readme"),
         ("CLAUDE.md", "claude"),
         ("docs/.github/x.yml", "x"),
+        ("docs/aux.md", "x"),
+        ("docs/ends./x.", "x"),
         ("docs/most", &"x".repeat(100 * 1024)),
         ("docs/more", &"x".repeat(100 * 1024 + 1)),
         (".env", "SECRET"),
@@ -165,6 +167,8 @@ fn the_server_reads_permitted_paths_only() {
         "README.md",
         "CLAUDE.md",
         "docs/.github/x.yml",
+        "docs/aux.md",
+        "docs/ends./x.",
         "docs/most",
     ] {
         let read = server.call(tool::READ_REPO_FILE, json!({ "path": path }));
@@ -175,7 +179,13 @@ fn the_server_reads_permitted_paths_only() {
             "{path}"
         );
     }
-    for path in ["docs/none.md", "docs/none/x.md", ".claude/memory/decisions.jsonl"] {
+    for path in [
+        "docs/none.md",
+        "docs/none/x.md",
+        "docs/CON.md",
+        "docs/a.md.",
+        ".claude/memory/decisions.jsonl",
+    ] {
         let read = server
             .call(tool::READ_REPO_FILE, json!({ "path": path }))
             .expect(path);
@@ -211,8 +221,6 @@ fn the_server_reads_permitted_paths_only() {
         ("/docs/a.md", NOT_ALLOWED),
         ("/etc/passwd", NOT_ALLOWED),
         ("../x", NOT_ALLOWED),
-        ("docs/CON.md", NOT_ALLOWED),
-        ("docs/a.md.", NOT_ALLOWED),
         ("docs/.gitignore", NOT_ALLOWED),
         ("docs/more", TOO_LARGE),
         ("docs/bytes.md", INVALID),

@@ -12,6 +12,7 @@ mod large;
 mod learning_os;
 mod lifetime;
 mod long_history;
+mod names;
 mod options;
 mod session;
 mod support;

@@ -62,7 +62,7 @@ impl Editor {
         step: &SectionChange,
         response: impl FnOnce() -> T + Send + 'static,
     ) -> Staged<T> {
-        let change = Change::one(self.path.to_string(), content, step.operation(), step.summary());
+        let change = Change::one(self.path.as_str(), content, step.operation(), step.summary());
         cx.stage(change, |_| response()).with_details(step.details())
     }
 
