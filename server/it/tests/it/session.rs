@@ -485,7 +485,7 @@ fn an_empty_folder_becomes_a_library_and_reading_never_changes_it() {
     let library = Library::empty();
     let folder = library.path("deep/down");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
-    let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--library").arg(&folder))
+    let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--create").arg(&folder))
         .expect("started");
     target.initialize("2025-11-25").expect("a handshake");
     let before = Ledger::read(&folder).expect("a ledger");
