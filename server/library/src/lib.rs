@@ -353,9 +353,8 @@ impl Store for Library {
     fn difference(&self, before: &Vec<Option<Document>>, change: &Change) -> String {
         let edits = before.iter().zip(change.edits()).map(|(old, edit)| {
             let old = old.as_ref().map(|document| document.bytes.as_slice());
-            let [old, new] =
-                [old, edit.content.bytes()].map(|side| String::from_utf8_lossy(side.unwrap_or_default()));
-            diff::unified(&edit.path, &old, &new)
+            let [old, new] = [old, edit.content.bytes()].map(|side| side.map(String::from_utf8_lossy));
+            diff::unified_sides(&edit.path, old.as_deref(), new.as_deref())
         });
         edits.collect()
     }
