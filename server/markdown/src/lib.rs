@@ -40,6 +40,7 @@ pub mod target;
 mod tests;
 
 pub use bounds::{LimitError, MAX_LINES, MAX_MARKS};
+pub use display::one_line;
 pub use edit::{Edit, EditError, Plan, plan};
 pub use outline::Outline;
 pub use preview::{Preview, Risk, preview, summarize};
