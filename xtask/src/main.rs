@@ -73,7 +73,7 @@ enum Task {
     McpConformance,
     /// Run foreign clients against the server, over both transports and in both eras
     Interop,
-    /// Show a guided tour on a throw-away library
+    /// Show a guided tour on a temporary library
     Demo,
     /// Time calls beside git, ripgrep and a minimal server, on libraries of several sizes
     Bench(bench::Options),

@@ -107,7 +107,7 @@ pub struct Plan {
     /// Headings of the old text outside the splice that are no longer headings, for example because an unclosed fence in
     /// the content swallows them. Positions are those in the old text.
     pub lost: Vec<Section>,
-    /// Headings of the new text outside the splice that were no headings before. Positions are those in the new text.
+    /// Headings of the new text outside the splice that were not headings before. Positions are those in the new text.
     pub gained: Vec<Section>,
     /// True if bytes outside the splice became front matter or ceased to be front matter.
     pub front_matter_changed: bool,

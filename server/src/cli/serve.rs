@@ -125,8 +125,8 @@ pub(super) struct Arguments {
     #[arg(long = "oauth-audience", value_name = "TEXT", requires = "oauth_issuer")]
     oauth_audiences: Vec<String>,
 
-    /// Scope that clients are told to request first; may be repeated. For authorization servers that limit a client for ever
-    /// to the scopes of its first registration
+    /// Scope that clients are told to request first; may be repeated. For authorization servers that never grant a client
+    /// more than the scopes requested at its registration
     #[arg(
         long = "oauth-scope",
         value_name = "SCOPE",
@@ -170,7 +170,7 @@ pub(super) struct Arguments {
 /// What to do with uncommitted bytes of a file that is about to be changed.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum External {
-    /// Commit them first, in a commit of their own
+    /// Commit it first, in a commit of its own
     Adopt,
     /// Refuse the change as a conflict
     Refuse,

@@ -189,7 +189,7 @@ fn document(options: &Options, contracts: &[&ContractSpec]) -> Result<Option<Lib
     match (wanting, &options.document) {
         (None, None) => Ok(None),
         (Some(contract), None) => Err(format!(
-            "contract `{}` works on one document: name it with `--document PATH`, relative to the library",
+            "contract `{}` works on one document; choose it with `--document PATH`, relative to the library",
             contract.id
         )),
         (None, Some(path)) => Err(format!(
@@ -197,9 +197,7 @@ fn document(options: &Options, contracts: &[&ContractSpec]) -> Result<Option<Lib
         )),
         (Some(_), Some(path)) => match LibraryPath::parse(path) {
             Ok(path) => Ok(Some(path)),
-            Err(error) => Err(format!(
-                "`--document` must name a document of the library: {error}"
-            )),
+            Err(error) => Err(format!("`--document` must be a document of the library: {error}")),
         },
     }
 }

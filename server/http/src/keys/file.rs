@@ -84,7 +84,7 @@ struct Content {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredKey {
-    /// Id of the key. It is no secret.
+    /// Id of the key. It is not secret.
     pub id: String,
     /// Name of its owner.
     pub name: String,

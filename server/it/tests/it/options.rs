@@ -151,11 +151,11 @@ fn contracts_of_one_document_require_its_name() {
         .filter(|name| contracts::spec(name).is_some_and(|spec| spec.document));
     for name in wanting {
         let said = complaint(&["--contract", name]);
-        assert!(said.contains("name it with `--document PATH`"), "{said}");
+        assert!(said.contains("choose it with `--document PATH`"), "{said}");
         for path in ["../a.md", "/a.md", "a.txt", ""] {
             let said = complaint(&["--contract", name, "--document", path]);
             assert!(
-                said.contains("must name a document of the library"),
+                said.contains("must be a document of the library"),
                 "{path}: {said}"
             );
         }
