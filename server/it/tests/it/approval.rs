@@ -114,17 +114,17 @@ fn a_question_says_what_happens_to_the_file() {
         (
             "edit_markdown",
             append,
-            "Change `a.md`?\n\n--- a/a.md\n+++ b/a.md\n@@ -1 +1,2 @@\n old\n+new\n",
+            "Change `a.md`?\n\n--- a/a.md\n+++ b/a.md\n@@ -1 +1,3 @@\n old\n+\n+new\n",
         ),
         (
             "write_markdown",
-            json!({ "path": "a.md", "content": "old\nnew\n" }),
+            json!({ "path": "a.md", "content": "old\n\nnew\n" }),
             "Change `a.md`?\n\nIts content stays the same.",
         ),
         (
             "delete_markdown",
             delete("a.md"),
-            "Delete `a.md`?\n\n--- a/a.md\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-old\n-new\n",
+            "Delete `a.md`?\n\n--- a/a.md\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-old\n-\n-new\n",
         ),
         (
             "delete_markdown",
