@@ -150,7 +150,7 @@ fn advised(error: OpenError) -> String {
     }
 }
 
-/// Returns what the operator is told of a new library.
+/// Returns the message about a new library.
 fn announcement(folder: &Path, created: &Created) -> String {
     let folder = folder.display();
     match created {

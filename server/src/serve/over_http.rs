@@ -19,7 +19,7 @@ use tabellion_mcp::{self as mcp, streamable};
 use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
 
-/// Who may connect, and how.
+/// The accepted credentials and the certificates.
 pub(super) struct Access {
     credentials: Credentials,
     certificates: Option<Arc<Certificates>>,
