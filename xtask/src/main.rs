@@ -80,7 +80,7 @@ enum Task {
         #[arg(required = true)]
         paths: Vec<PathBuf>,
     },
-    /// Show a guided tour on a throw-away library
+    /// Show a guided tour on a temporary library
     Demo,
     /// Time calls beside git, ripgrep and a minimal server, on libraries of several sizes
     Bench(bench::Options),

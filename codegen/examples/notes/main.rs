@@ -131,7 +131,7 @@ fn plan(old: &str, change: NoteChange) -> Result<String, ToolError> {
 
 fn text(bytes: Option<Vec<u8>>) -> Result<Option<String>, ToolError> {
     let text = bytes.map(String::from_utf8).transpose();
-    text.map_err(|error| ToolError::failed(format!("the note is no text: {error}")))
+    text.map_err(|error| ToolError::failed(format!("the note is not text: {error}")))
 }
 
 fn main() {

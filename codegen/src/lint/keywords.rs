@@ -139,7 +139,11 @@ impl<'a> Check<'a> {
             let help = "give all items one schema, or make an object with a name for each";
             self.problem(at, "items with a schema per position have no Rust type", help);
         } else {
-            self.problem(at, "is no schema", "write an object with keywords of JSON Schema");
+            self.problem(
+                at,
+                "is not a schema",
+                "write an object with keywords of JSON Schema",
+            );
         }
     }
 
@@ -275,7 +279,11 @@ impl<'a> Check<'a> {
         let is_kept = members.get("x-rust-map").is_some_and(|map| map == true);
         if is_kept && !is_object {
             let help = "only an object with declared properties can keep all its members";
-            self.problem(&pointer::push(at, "x-rust-map"), "this is no such object", help);
+            self.problem(
+                &pointer::push(at, "x-rust-map"),
+                "this is not such an object",
+                help,
+            );
         }
         let is_object = is_object && !is_kept;
         let named = members.contains_key("x-rust-name");
@@ -301,7 +309,7 @@ impl<'a> Check<'a> {
             self.problem(&pointer::push(at, "x-rust-union"), message, help);
         } else if tag.is_some() && !is_object {
             let help = "unions are made of objects with declared properties";
-            self.problem(&pointer::push(at, "x-rust-union"), "this is no object", help);
+            self.problem(&pointer::push(at, "x-rust-union"), "this is not an object", help);
         }
     }
 

@@ -32,7 +32,7 @@ enum Command {
     Replay(Box<replay::Arguments>),
     /// Show reports written by `run --json`, several servers side by side
     Report(report::Arguments),
-    /// Call each tool once, to tell a wrong adapter from a wrong server
+    /// Call each tool once, to check whether the adapter or the server is at fault
     Smoke(smoke::Arguments),
     /// Print a draft of an adapter, for a server whose tools differ from the contract's
     Template(template::Arguments),

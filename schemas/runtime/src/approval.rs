@@ -42,6 +42,7 @@ pub(crate) fn proposal<G: Ground>(
     Ok(Proposal {
         tool: tool.name,
         path: G::names(change).join(", "),
+        effect: G::effect(before, change),
         shown,
         digest: digest::<G>(tool, shows, before, change)?,
     })

@@ -11,11 +11,24 @@ pub struct Proposal {
     pub tool: &'static str,
     /// Path of the document that would change, relative to the library's root.
     pub path: String,
+    /// What would happen to it.
+    pub effect: ProposedEffect,
     /// The text that would be appended, or the difference.
     pub shown: String,
     /// Digest of the tool, the path and exactly the bytes that are shown. An approval holds only for proposals with the same
     /// digest.
     pub digest: String,
+}
+
+/// What a proposal would do to its documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProposedEffect {
+    /// All of them are created.
+    Create,
+    /// They change, or not all in the same way.
+    Change,
+    /// All of them are deleted.
+    Delete,
 }
 
 /// An approver's decision on a proposal.

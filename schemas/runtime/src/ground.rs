@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 
 use crate::{
+    approver::ProposedEffect,
     change::{Change, Content, Edit},
     failure::Failure,
     ids::ContentId,
@@ -31,6 +32,12 @@ pub trait Ground: Sized + 'static {
 
     /// Returns the content id that `tabellion/ifBase` is compared with; `None` if there is none yet.
     fn base(before: &Self::Before) -> Option<&ContentId>;
+
+    /// Returns what `change` does to what it edits, for the question to a person.
+    fn effect(before: &Self::Before, change: &Self::Change) -> ProposedEffect {
+        let (_, _) = (before, change);
+        ProposedEffect::Change
+    }
 
     /// Returns the text that `change` appends.
     ///
@@ -75,6 +82,17 @@ impl Ground for Documents {
 
     fn base(before: &Self::Before) -> Option<&ContentId> {
         before.first()?.as_ref().map(|document| &document.id)
+    }
+
+    fn effect(before: &Self::Before, change: &Change) -> ProposedEffect {
+        let sides = || before.iter().zip(change.edits());
+        if sides().all(|(old, edit)| old.is_none() && edit.content.bytes().is_some()) {
+            ProposedEffect::Create
+        } else if sides().all(|(old, edit)| old.is_some() && edit.content.bytes().is_none()) {
+            ProposedEffect::Delete
+        } else {
+            ProposedEffect::Change
+        }
     }
 
     fn appended(before: &Self::Before, change: &Change) -> Result<String, String> {

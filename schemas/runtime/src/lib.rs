@@ -36,7 +36,7 @@ pub mod token_bucket;
 mod vocabulary;
 
 pub use answer::{Answer, Rejection};
-pub use approver::{Approver, Decision, Proposal};
+pub use approver::{Approver, Decision, Proposal, ProposedEffect};
 pub use call::{ReadCx, Receipt, Staged, WriteCx};
 pub use caller::{Caller, Progress};
 pub use change::{Change, ChangeError, Content, Edit};

@@ -24,18 +24,18 @@ const CONFIG: &str = "[core]
 \tlogallrefupdates = true
 ";
 
-/// Creates `.git` in `root`, unless another process was faster.
-pub(super) fn create(root: &Path) -> io::Result<()> {
+/// Creates `.git` in `root`; returns false if another process was faster.
+pub(super) fn create(root: &Path) -> io::Result<bool> {
     let aside = root.join(ASIDE);
     let is_made = || root.join(".git").symlink_metadata().is_ok();
     let alone = fs::create_dir_all(&aside).and_then(|()| platform::lock_file(&aside.join("lock")));
     let _alone = match alone {
         // A faster process removes the temporary folder.
-        Err(_) if is_made() => return Ok(()),
+        Err(_) if is_made() => return Ok(false),
         alone => alone?,
     };
     if is_made() {
-        return Ok(());
+        return Ok(false);
     }
     let git = aside.join("git");
     if git.exists() {
@@ -43,13 +43,15 @@ pub(super) fn create(root: &Path) -> io::Result<()> {
     }
     build(&git)?;
     let (from, to) = (Dir::open(&aside)?, Dir::open(root)?);
-    match from.rename_noreplace("git", &to, ".git") {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => to.sync()?,
-    }
+    let is_new = match from.rename_noreplace("git", &to, ".git") {
+        Ok(()) => true,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+        Err(error) => return Err(error),
+    };
+    to.sync()?;
     // A slower process may still use it; then that one, or the next start, removes it.
     let _ = fs::remove_dir_all(&aside);
-    Ok(())
+    Ok(is_new)
 }
 
 /// Removes what a crash of [`create`] left. Best effort: it is hidden and harmless.

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | [`path`] | names of documents and folders, parsed once |
 //! | [`root`], [`walk`], [`ignore`], [`search`] | reading: files, which of them the library shows, text in them |
+//! | [`folder`] | the library's own folder: creating it, or refusing a mistyped path |
 //! | `repository`, `init` | the git repository: opening it, its state; creating one |
 //! | `working_tree` | folder and repository together, and the lock among processes |
 //! | `reading` | a document while others may be changing it |
@@ -39,6 +40,7 @@ mod counts;
 mod document;
 mod durable;
 mod failures;
+pub mod folder;
 mod history;
 pub mod ignore;
 mod index;
@@ -82,6 +84,7 @@ use self::{
 };
 pub use self::{
     counts::Counts,
+    folder::{CreateFolders, Created},
     history::LogEntry,
     reading::FileState,
     repository::OpenError,
@@ -115,14 +118,19 @@ pub struct Activity {
 }
 
 impl Library {
-    /// Opens the library in the folder `dir`. Creates a missing folder, and a repository if there is none; a folder inside a
-    /// larger repository is a library of its own there. Completes or undoes an interrupted change; if that is not possible
+    /// Opens the library in the folder `dir`. Creates the folder if only it is missing (or as [`Options::create`] says), and a
+    /// repository if there is none; a folder inside a larger repository is a library of its own there. Completes or undoes an interrupted change; if that is not possible
     /// yet, each change tries again first.
     ///
     /// # Errors
     /// [`OpenError`].
     pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
         Self::open_watched(dir, options, Box::new(|_| Ok(())))
+    }
+
+    /// Returns what opening created, if anything.
+    pub fn created(&self) -> Option<&Created> {
+        self.working_tree.created.as_ref()
     }
 
     /// Returns what was done since the library was opened.
@@ -372,9 +380,8 @@ impl Store for Library {
     fn difference(&self, before: &Vec<Option<Document>>, change: &Change) -> String {
         let edits = before.iter().zip(change.edits()).map(|(old, edit)| {
             let old = old.as_ref().map(|document| document.bytes.as_slice());
-            let [old, new] =
-                [old, edit.content.bytes()].map(|side| String::from_utf8_lossy(side.unwrap_or_default()));
-            diff::unified(&edit.path, &old, &new)
+            let [old, new] = [old, edit.content.bytes()].map(|side| side.map(String::from_utf8_lossy));
+            diff::unified_sides(&edit.path, old.as_deref(), new.as_deref())
         });
         edits.collect()
     }

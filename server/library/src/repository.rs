@@ -34,6 +34,27 @@ pub enum OpenError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// The folder and a folder above it are missing.
+    #[error(
+        "`{}` does not exist; the nearest existing folder is `{}`{}",
+        path.display(),
+        nearest.display(),
+        suggestion(similar.as_deref())
+    )]
+    Missing {
+        /// The folder.
+        path: PathBuf,
+        /// The nearest folder above it that exists.
+        nearest: PathBuf,
+        /// The existing folder that was probably meant.
+        similar: Option<PathBuf>,
+    },
+    /// The path of the library, or of a folder above it, leads to something else.
+    #[error("`{}` is not a folder; choose a folder of notes", .0.display())]
+    NotAFolder(PathBuf),
+    /// The path of the library, or of a folder above it, is a symbolic link without a target.
+    #[error("`{}` is a symbolic link to something that does not exist", .0.display())]
+    BrokenLink(PathBuf),
     /// The folder is git's own, or a bare repository.
     #[error("`{0}` is a bare repository or a folder of git's own; a library needs a working tree")]
     Bare(PathBuf),
@@ -46,7 +67,10 @@ pub enum OpenError {
         what: String,
     },
     /// The repository can't be read.
-    #[error("the repository at `{path}` can't be opened: {message}")]
+    #[error(
+        "the repository at `{path}` can't be opened: {message}. Repair `.git` or restore it from a backup; or, to begin a new \
+         history with the files as they are, move it out of the folder"
+    )]
     Damaged {
         /// The top of the working tree.
         path: PathBuf,
@@ -64,6 +88,11 @@ pub enum OpenError {
         /// The top of the surrounding working tree.
         top: PathBuf,
     },
+}
+
+fn suggestion(similar: Option<&Path>) -> String {
+    let similar = similar.map(|folder| format!(" (did you mean `{}`?)", folder.display()));
+    similar.unwrap_or_default()
 }
 
 /// The repository of a library.
@@ -93,32 +122,32 @@ pub(super) struct Head {
 
 impl Repository {
     /// Opens the repository that contains the folder `root` (an absolute path without symbolic links); creates one if there
-    /// is none.
+    /// is none. Also returns whether it was created.
     ///
     /// # Errors
     /// [`OpenError`].
-    pub(super) fn open(root: &Path) -> Result<Self, OpenError> {
+    pub(super) fn open(root: &Path) -> Result<(Self, bool), OpenError> {
         if is_gits_own(root) {
             return Err(OpenError::Bare(root.to_owned()));
         }
-        let top = match root
+        let (top, is_new) = match root
             .ancestors()
             .find(|folder| folder.join(".git").symlink_metadata().is_ok())
         {
-            Some(top) => top,
+            Some(top) => (top, false),
             None => {
-                init::create(root).map_err(|source| OpenError::Folder {
+                let is_new = init::create(root).map_err(|source| OpenError::Folder {
                     path: root.join(".git"),
                     source,
                 })?;
-                root
+                (root, is_new)
             }
         };
         init::remove_leftovers(root);
         let git = options()
             .open(top)
             .map_err(|error| cant_open(top, &with_causes(&error)))?;
-        Self::new(git, root, top)
+        Ok((Self::new(git, root, top)?, is_new))
     }
 
     fn new(git: ThreadSafeRepository, root: &Path, top: &Path) -> Result<Self, OpenError> {

@@ -17,6 +17,7 @@ use super::{
     checkpoint::Watch,
     counts::Counts,
     failures::{At, refused, unreadable},
+    folder::{self, CreateFolders, Created},
     ignore::IgnoreRules,
     repository::{OpenError, Repository},
     root::{FileBytes, Root},
@@ -39,6 +40,8 @@ pub enum ExternalPolicy {
 pub struct Options {
     /// What to do with uncommitted bytes.
     pub external: ExternalPolicy,
+    /// Which missing folders are created.
+    pub create: CreateFolders,
 }
 
 /// A library's folder and repository, and the options for changes.
@@ -51,19 +54,21 @@ pub(super) struct WorkingTree {
     pub(super) intent_is_named: AtomicBool,
     pub(super) watch: Watch,
     pub(super) counts: Arc<Counts>,
+    pub(super) created: Option<Created>,
 }
 
 impl WorkingTree {
-    /// Opens the folder `dir`, which is created if it is missing, as is its repository.
+    /// Opens the folder `dir`. Creates it and its repository if they are missing.
     pub(super) fn open(dir: &Path, options: Options, watch: Watch) -> Result<Self, OpenError> {
-        let folder = |source| OpenError::Folder {
+        let failed = |source| OpenError::Folder {
             path: dir.to_owned(),
             source,
         };
-        fs::create_dir_all(dir).map_err(folder)?;
-        let root = Root::open(dir).map_err(folder)?;
-        let repository = Repository::open(root.path())?;
-        let rules = IgnoreRules::of_repository(&root, &repository.git()).map_err(folder)?;
+        let created = folder::create(dir, options.create)?;
+        let root = Root::open(dir).map_err(failed)?;
+        let (repository, is_new) = Repository::open(root.path())?;
+        let created = created.or(is_new.then_some(Created::Repository));
+        let rules = IgnoreRules::of_repository(&root, &repository.git()).map_err(failed)?;
         let working_tree = Self {
             root,
             repository,
@@ -72,6 +77,7 @@ impl WorkingTree {
             intent_is_named: AtomicBool::new(false),
             watch,
             counts: Arc::default(),
+            created,
         };
         working_tree.check_carried()?;
         Ok(working_tree)

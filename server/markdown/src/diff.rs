@@ -23,6 +23,16 @@ pub fn unified(path: &str, old: &str, new: &str) -> String {
     LineDiff::between(old, new).unified(path)
 }
 
+/// Like [`unified`] for a file that is created or deleted: a missing side (`None`) is `/dev/null`, as in git.
+pub fn unified_sides(path: &str, old: Option<&str>, new: Option<&str>) -> String {
+    let lines = LineDiff::between(old.unwrap_or_default(), new.unwrap_or_default());
+    let name = |side: &str, text: Option<&str>| match text {
+        Some(_) => file_name(side, path),
+        None => "/dev/null".into(),
+    };
+    lines.patch(&name("a", old), &name("b", new))
+}
+
 /// Returns the numbers of lines that a diff of the two texts adds and removes, in this order.
 pub fn line_counts(old: &str, new: &str) -> (usize, usize) {
     LineDiff::between(old, new).counts()
@@ -52,12 +62,17 @@ impl<'t> LineDiff<'t> {
         )
     }
 
-    /// Returns the diff as a patch.
+    /// Returns the diff as a patch of the file at `path`.
     pub(super) fn unified(&self, path: &str) -> String {
+        self.patch(&file_name("a", path), &file_name("b", path))
+    }
+
+    /// Returns the diff as a patch from the file `old` to the file `new`.
+    fn patch(&self, old: &str, new: &str) -> String {
         let mut patch = String::new();
         for hunk in similar::group_diff_ops(self.ops.clone(), CONTEXT_LINES) {
             if patch.is_empty() {
-                patch = format!("--- {}\n+++ {}\n", file_name("a", path), file_name("b", path));
+                patch = format!("--- {old}\n+++ {new}\n");
             }
             self.hunk(&hunk, &mut patch);
         }

@@ -7,7 +7,7 @@ const MAX_CHARS: usize = 120;
 
 /// Returns the text on one line, cut after 120 characters with `…`. Line endings and other controls, bidi overrides,
 /// zero-width and other invisible characters are escaped (`\n`, `\u{202e}`).
-pub(super) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let mut shown = String::new();
     for (index, c) in text.chars().enumerate() {
         if index == MAX_CHARS {

@@ -107,7 +107,7 @@ pub struct Plan {
     /// Headings of the old text outside the splice that are no longer headings, for example because an unclosed fence in
     /// the content swallows them. Positions are those in the old text.
     pub lost: Vec<Section>,
-    /// Headings of the new text outside the splice that were no headings before. Positions are those in the new text.
+    /// Headings of the new text outside the splice that were not headings before. Positions are those in the new text.
     pub gained: Vec<Section>,
     /// True if bytes outside the splice became front matter or ceased to be front matter.
     pub front_matter_changed: bool,
@@ -126,6 +126,10 @@ pub enum EditError {
 
 /// Plans an edit of `old`.
 ///
+/// The content is inserted verbatim. Line endings are added where it would merge with a line outside, and a blank line where
+/// a block outside would change or where one stood above the next heading. They are the document's own: its most frequent
+/// line ending, `\n` if it has none.
+///
 /// Parses the old text once, and the new one at most three times, to try separators.
 ///
 /// # Errors
@@ -134,7 +138,8 @@ pub fn plan(old: &str, flavor: Flavor, edit: &Edit<'_>) -> Result<Plan, EditErro
     bounds::check(&[old, edit.content()])?;
     let before = Outline::parse(old, flavor);
     let removed = edit.removes(old, &before)?;
-    let splice = seams::splice(old, &before, flavor, removed, edit.content());
+    let content = seams::with_blank_line(old, &before, &removed, edit.content());
+    let splice = seams::splice(old, &before, flavor, removed, &content);
     let (lost, gained) = outside::headings(&before, &splice);
     let front_matter_changed = outside::front_matter_changed(&before, &splice);
     let Splice {

@@ -41,6 +41,7 @@ pub mod target;
 mod tests;
 
 pub use bounds::{LimitError, MAX_LINES, MAX_MARKS};
+pub use display::one_line;
 pub use edit::{Edit, EditError, Plan, plan};
 pub use mdx_error::{MdxError, mdx_error};
 pub use outline::Outline;

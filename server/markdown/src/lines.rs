@@ -81,6 +81,15 @@ pub(super) fn endings(text: &str) -> (usize, usize, usize) {
     (crlf, count(b'\n'), count(b'\r'))
 }
 
+/// Returns true if the last line of `text` is blank and has an ending.
+pub(super) fn ends_with_blank_line(text: &str) -> bool {
+    let line = text
+        .strip_suffix("\r\n")
+        .or_else(|| text.strip_suffix(['\n', '\r']));
+    line.map(|line| line.trim_end_matches([' ', '\t']))
+        .is_some_and(|line| line.is_empty() || line.ends_with(['\n', '\r']))
+}
+
 /// Returns true if joining `left` and `right` would merge two lines, or merge a `\r` and a `\n` into one line ending.
 pub(super) fn would_merge(left: &str, right: &str) -> bool {
     if left.is_empty() || right.is_empty() || left.ends_with('\n') {

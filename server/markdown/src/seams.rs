@@ -1,10 +1,11 @@
 //! The line endings that separate inserted content from the text around it.
 //!
 //! Content is inserted verbatim. A line ending is added where the content would otherwise merge with a line outside. A
-//! blank line is added only if, according to the parser, the splice changes a block outside and the blank line prevents
-//! that: a setext heading that swallows the paragraph above it, a list that takes in the paragraph below it.
+//! blank line is added in two cases only. According to the parser, the splice changes a block outside and the blank line
+//! prevents that: a setext heading that swallows the paragraph above it, a list that takes in the paragraph below it. Or a
+//! blank line stood above the heading that follows, and the content would take its place.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use super::outline::Outline;
 use super::splice::Splice;
@@ -59,6 +60,29 @@ pub(super) fn splice(
         }
     }
     best
+}
+
+/// Returns the content for an edit of `old` that replaces the range `removed`. If a heading follows the range, below a blank
+/// line, the content ends with a blank line too: endings are added if it does not. Empty content stays empty.
+pub(super) fn with_blank_line<'t>(
+    old: &str,
+    before: &Outline,
+    removed: &Range<usize>,
+    content: &'t str,
+) -> Cow<'t, str> {
+    let at = removed.end;
+    let sections = before.sections();
+    let is_heading = sections
+        .binary_search_by_key(&at, |section| section.heading.start)
+        .is_ok();
+    if content.is_empty() || !is_heading || !lines::ends_with_blank_line(&old[..at]) {
+        return content.into();
+    }
+    let mut content = Cow::from(content);
+    while !lines::ends_with_blank_line(&content) {
+        content.to_mut().push_str(lines::ending_of(old));
+    }
+    content
 }
 
 /// The number of line endings to add on either side of the content.

@@ -1,7 +1,7 @@
 //! The catalog: the lists that clients see, and the contract behind each name. Built once, at start-up.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{HashMap, HashSet, hash_map::Entry},
     fmt,
     sync::Arc,
 };
@@ -78,6 +78,8 @@ pub(super) struct Catalog {
     pub(super) tools: CatalogSection<Tool, ToolSpec>,
     pub(super) resources: CatalogSection<Resource, ResourceSpec>,
     pub(super) prompts: CatalogSection<Prompt, PromptSpec>,
+    /// Names of the contracts' tools that are not offered.
+    withheld: HashSet<&'static str>,
 }
 
 /// Everything of one kind.
@@ -97,7 +99,11 @@ impl Catalog {
         let mut catalog = Self::default();
         for contract in &contracts {
             let spec = contract.spec();
-            for tool in spec.tools.iter().filter(|tool| offer.has(tool)) {
+            for tool in spec.tools {
+                if !offer.has(tool) {
+                    catalog.withheld.insert(tool.name);
+                    continue;
+                }
                 let place = (Kind::Tool, tool.name);
                 catalog.tools.put(place, contract, tool, listed_tool(tool))?;
             }
@@ -115,6 +121,11 @@ impl Catalog {
             }
         }
         Ok(catalog)
+    }
+
+    /// Returns true if a contract has this tool, but it is not offered because it changes something.
+    pub(super) fn withholds(&self, tool: &str) -> bool {
+        self.withheld.contains(tool)
     }
 
     /// Returns the capabilities that the contracts need.

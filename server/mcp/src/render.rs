@@ -74,6 +74,14 @@ pub(super) fn unknown_tool(name: &str) -> ErrorData {
     unknown("tool", name)
 }
 
+/// Returns the error for a tool that a server that changes nothing does not offer. For clients it is an unknown tool.
+pub(super) fn withheld_tool(name: &str) -> ErrorData {
+    let message = format!(
+        "this server is read-only, so `{name}` is not offered; its operator can start it without `--read-only`"
+    );
+    ErrorData::invalid_params(message, None)
+}
+
 /// Returns the error for an unknown `kind`.
 pub(super) fn unknown(kind: &str, name: &str) -> ErrorData {
     ErrorData::invalid_params(format!("unknown {kind} `{}`", name.escape_debug()), None)

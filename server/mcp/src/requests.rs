@@ -22,7 +22,11 @@ pub(super) async fn call(
     cx: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let Some(route) = shared.catalog.tools.route(&params.name) else {
-        return Err(render::unknown_tool(&params.name));
+        return Err(if shared.catalog.withholds(&params.name) {
+            render::withheld_tool(&params.name)
+        } else {
+            render::unknown_tool(&params.name)
+        });
     };
     let (contract, tool) = (&route.contract, route.spec);
     let access = if tool.mutating {

@@ -25,12 +25,12 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve a library to one MCP client over standard input and output, or to many over HTTP
+    /// Serve a library to one MCP client over standard input and output, or to several clients over HTTP
     Serve(Box<serve::Arguments>),
     /// Create, list and revoke API keys for HTTP
     #[command(subcommand)]
     Key(key::Command),
-    /// Show a guided tour on a throw-away library of real documents
+    /// Show a guided tour on a temporary library of real documents
     Demo,
 }
 

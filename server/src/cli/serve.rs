@@ -1,6 +1,11 @@
 //! `tabellion serve`: its arguments.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{
+    env,
+    ffi::OsString,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
 
 use clap::{
     Args, ValueEnum,
@@ -11,7 +16,7 @@ use tabellion_http::{
     oauth::{Issuer, PublicUrl},
     rates::RatePerMinute,
 };
-use tabellion_library::ExternalPolicy;
+use tabellion_library::{CreateFolders, ExternalPolicy};
 use tabellion_mcp::{ApprovalMode, Offer};
 
 use crate::{
@@ -19,19 +24,39 @@ use crate::{
     serve::{HttpOptions, OAuthOptions, Options, libraries::Named},
 };
 
+/// Environment variable with the folder of the library, or `NAME=DIR`, for when the command line gives none.
+const LIBRARY: &str = "BRAINDRIVE_LIBRARY_PATH";
+
+/// Returns the value of [`LIBRARY`].
+fn in_environment() -> Option<OsString> {
+    env::var_os(LIBRARY)
+}
+
 /// What to serve.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
+    /// Folder of the library, if not given with --library; without either, the environment variable BRAINDRIVE_LIBRARY_PATH
+    /// names it
+    #[arg(
+        value_name = "DIR",
+        required_unless_present_any = if in_environment().is_some() { &[][..] } else { &["libraries"] },
+        conflicts_with = "libraries",
+        value_parser = OsStringValueParser::new().try_map(Named::parse)
+    )]
+    folder: Option<Named>,
+
     /// Folder of the library; it and its git repository are created if missing. With --http there may be several: a library
     /// with a name is served at `/mcp/NAME`
     #[arg(
         long = "library",
         value_name = "[NAME=]DIR",
-        env = "BRAINDRIVE_LIBRARY_PATH",
-        required = true,
         value_parser = OsStringValueParser::new().try_map(Named::parse)
     )]
     libraries: Vec<Named>,
+
+    /// Create all missing folders of a library's path, not only the last one
+    #[arg(long)]
+    create: bool,
 
     /// Contract to serve; may be repeated
     #[arg(
@@ -67,8 +92,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = External::Adopt)]
     external: External,
 
-    /// Serve over HTTP at this address, at `/mcp`, until interrupted or terminated; port 0 chooses a free port
-    #[arg(long, value_name = "ADDR:PORT")]
+    /// Serve over HTTP at this address, at `/mcp`, until interrupted or terminated. A port alone, and `localhost`, mean
+    /// 127.0.0.1; port 0 chooses a free port
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = address)]
     http: Option<SocketAddr>,
 
     /// With --http: also serve standard input and output, and stop when that client disconnects
@@ -99,8 +125,8 @@ pub(super) struct Arguments {
     #[arg(long = "oauth-audience", value_name = "TEXT", requires = "oauth_issuer")]
     oauth_audiences: Vec<String>,
 
-    /// Scope that clients are told to request first; may be repeated. For authorization servers that limit a client for ever
-    /// to the scopes of its first registration
+    /// Scope that clients are told to request first; may be repeated. For authorization servers that never grant a client
+    /// more than the scopes requested at its registration
     #[arg(
         long = "oauth-scope",
         value_name = "SCOPE",
@@ -144,7 +170,7 @@ pub(super) struct Arguments {
 /// What to do with uncommitted bytes of a file that is about to be changed.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum External {
-    /// Commit them first, in a commit of their own
+    /// Commit it first, in a commit of its own
     Adopt,
     /// Refuse the change as a conflict
     Refuse,
@@ -159,6 +185,19 @@ enum Approval {
     Auto,
     /// Refuse the call without asking
     Deny,
+}
+
+/// Parses the address of `--http`. No name is resolved, so that `localhost` can't be an address that others reach.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let local = |port: &str| port.parse().ok().map(|port| (Ipv4Addr::LOCALHOST, port).into());
+    let port = match text.split_once(':') {
+        Some((name, port)) if name.eq_ignore_ascii_case("localhost") => port,
+        _ => text,
+    };
+    text.parse().ok().or_else(|| local(port)).ok_or_else(|| {
+        "write a port, as in `8000`, or an IP address with a port, as in `127.0.0.1:8000` or `[::1]:8000`"
+            .into()
+    })
 }
 
 impl From<Arguments> for Options {
@@ -182,8 +221,21 @@ impl From<Arguments> for Options {
             hosts: arguments.hosts,
             origins: arguments.origins,
         });
+        let mut libraries = arguments.libraries;
+        libraries.extend(arguments.folder);
+        if libraries.is_empty() {
+            libraries.extend(in_environment().map(|folder| {
+                let Ok(named) = Named::parse(folder);
+                named
+            }));
+        }
         Self {
-            libraries: arguments.libraries,
+            libraries,
+            create: if arguments.create {
+                CreateFolders::All
+            } else {
+                CreateFolders::Last
+            },
             contracts: arguments.contracts,
             document: arguments.document,
             offer: if arguments.read_only {
@@ -202,6 +254,35 @@ impl From<Arguments> for Options {
                 External::Refuse => ExternalPolicy::Refuse,
             },
             http,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_needs_no_name_service() {
+        for (text, expected) in [
+            ("8000", Some("127.0.0.1:8000")),
+            ("0", Some("127.0.0.1:0")),
+            ("localhost:8000", Some("127.0.0.1:8000")),
+            ("LocalHost:8000", Some("127.0.0.1:8000")),
+            ("127.0.0.1:8000", Some("127.0.0.1:8000")),
+            ("[::1]:8000", Some("[::1]:8000")),
+            ("0.0.0.0:8000", Some("0.0.0.0:8000")),
+            ("localhost", None),
+            ("localhost.:8000", None),
+            ("localhost.example:8000", None),
+            ("notes.example:8000", None),
+            (":8000", None),
+            ("65536", None),
+            ("localhost:", None),
+            ("", None),
+        ] {
+            let expected = expected.map(|address| address.parse().expect("an address"));
+            assert_eq!(address(text).ok(), expected, "{text}");
         }
     }
 }

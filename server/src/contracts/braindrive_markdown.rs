@@ -259,7 +259,7 @@ impl BrainDriveMarkdown for BrainDrive {
             timestamp: entry.time.fixed_offset(),
             operation: entry.operation,
             path: entry.paths.swap_remove(0),
-            summary: entry.summary,
+            summary: signed(entry.summary, entry.client.as_deref()),
             git_commit_sha: entry.commit,
         });
         Ok(GetMarkdownActivityLogResponse {
@@ -324,6 +324,14 @@ fn counted(operation: &str, old: Option<&Document>, new: &str) -> String {
         .unwrap_or_default();
     let (added, removed) = diff::line_counts(&old, new);
     format!("{operation}: +{added} -{removed} lines")
+}
+
+/// Returns a log entry's summary with the client that made the change, as it called itself: `append: +1 -0 lines (agent/7)`.
+fn signed(summary: String, client: Option<&str>) -> String {
+    match client {
+        Some(client) => format!("{summary} ({})", markdown::one_line(client)),
+        None => summary,
+    }
 }
 
 fn no_such_file(path: &LibraryPath) -> Failure {

@@ -1,4 +1,4 @@
-//! `tabellion demo`: a guided tour on a throw-away library, by a client of a server of its own.
+//! `tabellion demo`: a guided tour on a temporary library, by a client of a server of its own.
 //!
 //! The documents are Tabellion's own: this project's READMEs and the source document of the first contract.
 
@@ -54,7 +54,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let before = demo.read(CONTRACT)?;
     demo.step("Search all");
     demo.search("guarantee")?;
-    demo.step("A misspelt target is refused, with the nearest headings");
+    demo.step("A misspelt heading is refused, with a suggestion");
     demo.refused(
         tool::EDIT_MARKDOWN,
         edit("replace_section", "## 7. Hard Garantees (Contractual)", ""),

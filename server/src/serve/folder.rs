@@ -40,7 +40,7 @@ const SECRETS: &[&str] = &[
 /// Refuses `library` if it can only be a mistake. The folder need not exist.
 ///
 /// # Errors
-/// Says what is wrong, and what to name instead.
+/// Says what is wrong, and what to choose instead.
 pub(super) fn check(library: &Path) -> Result<(), String> {
     let folder = library.canonicalize().unwrap_or_else(|_| library.to_path_buf());
     let home = env::home_dir().and_then(|home| home.canonicalize().ok());
@@ -50,7 +50,10 @@ pub(super) fn check(library: &Path) -> Result<(), String> {
         wrong(&folder)
     };
     wrong.map_or(Ok(()), |wrong| {
-        Err(format!("`{}` {wrong}: name a folder of notes", folder.display()))
+        Err(format!(
+            "`{}` {wrong}; choose a folder of notes",
+            folder.display()
+        ))
     })
 }
 
@@ -113,7 +116,7 @@ mod tests {
         for (folder, expected) in [(Path::new("/"), "`/` is"), (&home, "is your home folder")] {
             let error = check(folder).expect_err("refused");
             assert!(
-                error.contains(expected) && error.contains("name a folder of notes"),
+                error.contains(expected) && error.contains("choose a folder of notes"),
                 "{error}"
             );
         }

@@ -12,7 +12,7 @@ use std::{
     error::Error,
     io::{self, IsTerminal},
     panic,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     sync::Arc,
 };
 
@@ -20,12 +20,12 @@ use tabellion_runtime::ContractSpec;
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
 
-use self::libraries::Named;
 pub(crate) use self::options::{HttpOptions, OAuthOptions, Options};
 pub use self::server::{Server, ServerError};
+use self::{libraries::Named, over_http::Access};
 use crate::{console::say, contracts};
 use tabellion_library::{
-    self as library, Library,
+    self as library, Created, Library, OpenError,
     path::{LibraryPath, PathError},
 };
 use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, ServerInfo};
@@ -56,6 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     )?;
     for library in &options.libraries {
         folder::check(&library.folder)?;
+        library::folder::check(&library.folder, options.create).map_err(advised)?;
     }
     let specs: Vec<_> = options
         .contracts
@@ -63,13 +64,15 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         .filter_map(|name| contracts::spec(name))
         .collect();
     let (document, approval) = (document(options, &specs)?, approval(options, &specs)?);
+    let access = options.http.as_ref().map(|http| Ok((http, Access::new(http)?)));
+    let access: Option<(_, Access)> = access.transpose().map_err(|error: Box<dyn Error>| error)?;
     let open = |named| open(options, named, &specs, document.as_ref(), &approval);
     let opened: Vec<_> = options.libraries.iter().map(open).collect::<Result<_, _>>()?;
 
     let runtime = runtime()?;
-    let served = match &options.http {
+    let served = match access {
         None => runtime.block_on(on_stdio(opened, parent)),
-        Some(http) => runtime.block_on(over_http::serve(http, opened, parent)),
+        Some((http, access)) => runtime.block_on(over_http::serve(http, access, opened, parent)),
     };
     // A thread may still be blocked in a read of standard input; it must not keep the process.
     runtime.shutdown_background();
@@ -125,8 +128,12 @@ fn open(
     document: Option<&LibraryPath>,
     approval: &ApprovalPolicy,
 ) -> Result<Opened, Box<dyn Error>> {
-    let external = options.external;
-    let library = Arc::new(Library::open(&named.folder, library::Options { external })?);
+    let (external, create) = (options.external, options.create);
+    let library = Library::open(&named.folder, library::Options { external, create });
+    let library = Arc::new(library.map_err(advised)?);
+    if let Some(created) = library.created() {
+        say(announcement(&path::absolute(&named.folder)?, created));
+    }
     let document = document.map(|path| library.true_path(path));
     if let Some(path) = &document {
         library.check_name(path).map_err(no_document)?;
@@ -146,6 +153,31 @@ fn open(
         library,
         adapter: Adapter::new(contracts, options.offer, info, approval.clone())?,
     })
+}
+
+/// Returns the message of an error, with the option that helps.
+fn advised(error: OpenError) -> String {
+    match error {
+        OpenError::Missing { .. } => {
+            format!("{error}; to create all missing folders of the path, add `--create`")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// Returns the message about a new library.
+fn announcement(folder: &Path, created: &Created) -> String {
+    let folder = folder.display();
+    match created {
+        Created::Repository => format!("created a git repository in `{folder}`"),
+        Created::Folder { similar: None } => format!("created a new library at `{folder}`"),
+        Created::Folder {
+            similar: Some(similar),
+        } => format!(
+            "created a new library at `{folder}`. If you meant `{}`, correct the path and delete the new folder",
+            similar.display()
+        ),
+    }
 }
 
 /// Serves one library on standard input and output.
@@ -172,7 +204,7 @@ fn document(options: &Options, contracts: &[&ContractSpec]) -> Result<Option<Lib
     match (wanting, &options.document) {
         (None, None) => Ok(None),
         (Some(contract), None) => Err(format!(
-            "contract `{}` works on one document: name it with `--document PATH`, relative to the library",
+            "contract `{}` works on one document; choose it with `--document PATH`, relative to the library",
             contract.id
         )),
         (None, Some(path)) => Err(format!(
@@ -186,7 +218,7 @@ fn document(options: &Options, contracts: &[&ContractSpec]) -> Result<Option<Lib
 }
 
 fn no_document(error: PathError) -> String {
-    format!("`--document` must name a document of the library: {error}")
+    format!("`--document` must be a document of the library: {error}")
 }
 
 /// Returns which calls need approval. Only calls that change something can need it.

@@ -7,7 +7,7 @@ use tabellion_http::{
     oauth::{Issuer, PublicUrl},
     rates::RatePerMinute,
 };
-use tabellion_library::ExternalPolicy;
+use tabellion_library::{CreateFolders, ExternalPolicy};
 use tabellion_mcp::{ApprovalMode, Offer};
 
 use super::libraries::Named;
@@ -17,6 +17,8 @@ use super::libraries::Named;
 pub(crate) struct Options {
     /// The libraries. Each has its own path over HTTP.
     pub(crate) libraries: Vec<Named>,
+    /// Which missing folders of libraries are created.
+    pub(crate) create: CreateFolders,
     /// Names of the contracts.
     pub(crate) contracts: Vec<String>,
     /// Document for contracts that work on one, relative to the library.

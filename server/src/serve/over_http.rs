@@ -19,25 +19,44 @@ use tabellion_mcp::{self as mcp, streamable};
 use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
 
+/// The accepted credentials and the certificates.
+pub(super) struct Access {
+    credentials: Credentials,
+    certificates: Option<Arc<Certificates>>,
+}
+
+impl Access {
+    /// Reads the files that the options name. Called before a library is opened, so that a wrong option creates nothing.
+    pub(super) fn new(options: &HttpOptions) -> Result<Self, Box<dyn Error>> {
+        let credentials = credentials(options)?;
+        if credentials.keys.is_none() && credentials.oauth.is_none() {
+            check_address(options.address)?;
+        }
+        let pair = options.tls.clone();
+        let certificates = pair.map(|(certificates, key)| Certificates::new(certificates, key));
+        Ok(Self {
+            credentials,
+            certificates: certificates.transpose()?.map(Arc::new),
+        })
+    }
+}
+
 /// Serves `libraries` over HTTP until the process is asked to end. With `--stdio`, also serves standard input and output, and
 /// ends when that client disconnects.
 pub(super) async fn serve(
     options: &HttpOptions,
+    access: Access,
     libraries: Vec<Opened>,
     parent: Parent,
 ) -> Result<(), Box<dyn Error>> {
-    let address = options.address;
-    let credentials = credentials(options)?;
-    if credentials.keys.is_none() && credentials.oauth.is_none() {
-        check_address(address)?;
-    }
+    let Access {
+        credentials,
+        certificates,
+    } = access;
     let limits = limits(options, &credentials);
-    let pair = options.tls.clone();
-    let certificates = pair.map(|(certificates, key)| Certificates::new(certificates, key));
-    let certificates = certificates.transpose()?.map(Arc::new);
     let scheme = if certificates.is_some() { "https" } else { "http" };
     let ending = platform::asked_to_end()?;
-    let listener = http::listen(address).await?;
+    let listener = http::listen(options.address).await?;
     let address = listener.local_addr()?;
     let public = options.public_url.iter().map(|url| url.host().to_owned());
     let hosts: Vec<_> = options.hosts.iter().cloned().chain(public).collect();

@@ -14,7 +14,10 @@ use tabellion_platform::parent::Parent;
 use tabellion_runtime::Contract;
 
 use super::{
-    HttpOptions, Opened, folder, instructions, libraries::Named, over_http, prepare_process, runtime,
+    HttpOptions, Opened, folder, instructions,
+    libraries::Named,
+    over_http::{self, Access},
+    prepare_process, runtime,
 };
 
 /// Why a [`Server`] can't serve. `Debug` is the text of `Display`, so that a `main` that returns it prints it.
@@ -164,9 +167,10 @@ impl Server {
             keys: self.keys.clone(),
             ..HttpOptions::at(address)
         };
+        let access = Access::new(&options).map_err(ServerError::new)?;
         let opened = self.opened()?;
         let runtime = runtime().map_err(ServerError::new)?;
-        let served = runtime.block_on(over_http::serve(&options, vec![opened], parent));
+        let served = runtime.block_on(over_http::serve(&options, access, vec![opened], parent));
         runtime.shutdown_background();
         served.map_err(ServerError::new)
     }

@@ -79,7 +79,7 @@ pub(super) fn scenarios(folder: &Path) -> Outcome<Vec<Scenario>> {
         let named = name
             .strip_prefix(BEFORE)
             .and_then(|name| name.get(..name.len().checked_sub(TIME)?));
-        let named = named.ok_or_else(|| format!("`{name}` is no name of a scenario's report"))?;
+        let named = named.ok_or_else(|| format!("`{name}` is not the name of a scenario's report"))?;
         let checks = serde_json::from_str(&fs::read_to_string(&checks)?)?;
         scenarios.push(Scenario::new(named.into(), checks)?);
     }

@@ -59,7 +59,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "model/beside-a-person",
         severity: Severity::Must,
         guarantees: &["no-implicit-edits", "commit-per-mutation"],
-        states: "What a person saves, deletes, stages and commits between calls is kept.",
+        states: "A person's saves, deletions, staged changes and commits between calls are kept.",
         explains: "As model/one-client, and a person edits and commits in the same library between calls. A call \
                    preserves the person's uncommitted and staged changes of other documents. If its own document has \
                    uncommitted changes, the server may commit the person's bytes separately first, or refuse the call.",

@@ -7,7 +7,7 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, fail, not_shown},
     reply::Reply,
     request::{self, Call, With},
     scene::Scene,
@@ -58,7 +58,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let plain = format!("{folder}/{PLAIN}");
     let scene = bench.scene(&[(plain.as_str(), TEXT)])?;
     if scene.put(&path, TEXT).is_err() {
-        return Err(Stop::NotTestable("this file system can't store the name".into()));
+        return Err(not_shown("this file system can't store the name"));
     }
     scene.commit_all("a person's documents")?;
     let mut client = scene.start()?;

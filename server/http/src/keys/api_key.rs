@@ -41,7 +41,7 @@ impl ApiKey {
         })
     }
 
-    /// Returns the key's id, which is no secret.
+    /// Returns the key's id, which is not secret.
     pub fn id(&self) -> &str {
         &self.id
     }

@@ -30,6 +30,12 @@ pub enum KeyFileError {
         #[source]
         error: io::Error,
     },
+    /// There is no such file.
+    #[error(
+        "the file of keys `{}` does not exist; `tabellion key create --keys FILE --name OWNER` creates it with a first key",
+        .0.display()
+    )]
+    Missing(PathBuf),
     /// Other users may read or change the file.
     #[error("other users can read or change `{}`; forbid that with `chmod 600`", .0.display())]
     Permissions(PathBuf),
@@ -78,7 +84,7 @@ struct Content {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredKey {
-    /// Id of the key. It is no secret.
+    /// Id of the key. It is not secret.
     pub id: String,
     /// Name of its owner.
     pub name: String,
@@ -119,7 +125,10 @@ impl KeyFile {
     /// # Errors
     /// If the file is missing, if other users may read it, or if it is not a file of keys.
     pub fn read(&self) -> Result<Vec<StoredKey>, KeyFileError> {
-        let mut file = File::open(&self.path).map_err(|error| self.io(error))?;
+        let mut file = File::open(&self.path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => KeyFileError::Missing(self.path.clone()),
+            _ => self.io(error),
+        })?;
         let metadata = file.metadata().map_err(|error| self.io(error))?;
         if platform::is_for_others(&metadata) {
             return Err(KeyFileError::Permissions(self.path.clone()));
@@ -161,7 +170,7 @@ impl KeyFile {
         };
         let _lock = self.lock()?;
         let mut keys = match self.read() {
-            Err(KeyFileError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => vec![],
+            Err(KeyFileError::Missing(_)) => vec![],
             keys => keys?,
         };
         keys.push(StoredKey {

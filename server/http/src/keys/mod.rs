@@ -30,7 +30,7 @@ pub use scope::{Scope, ScopeError};
 /// The owner of a key or a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// The key's id, or the token's subject and client. It is no secret.
+    /// The key's id, or the token's subject and client. It is not secret.
     pub id: String,
     /// Author name of the principal's commits.
     pub name: String,

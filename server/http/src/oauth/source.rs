@@ -99,7 +99,7 @@ impl Source {
     /// Uses the URL `text`, or the file at that path if it is not a URL.
     ///
     /// # Errors
-    /// If the file has no keys, or the URL is unsafe. A server that does not answer is no error.
+    /// If the file has no keys, or the URL is unsafe. A server that does not answer is not an error.
     pub fn new(text: &str, pace: PollingLimits) -> Result<Self, SourceError> {
         if !text.contains("://") {
             let path = PathBuf::from(text);

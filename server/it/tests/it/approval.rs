@@ -93,6 +93,52 @@ fn the_server_writes_exactly_the_approved_content() {
     target.close().expect("it exits");
 }
 
+#[test]
+fn a_question_says_what_happens_to_the_file() {
+    let library = Library::with(&[("a.md", "old\n"), ("empty.md", "")]);
+    let approved = ["--approve", "write_markdown,delete_markdown,edit_markdown"];
+    let mut target = serve(&library, &approved);
+    let delete = |path: &str| json!({ "path": path, "confirm": true });
+    let append = json!({ "path": "a.md", "operation": { "type": "append", "content": "new\n" } });
+    for (tool, arguments, expected) in [
+        (
+            "write_markdown",
+            json!({ "path": "b.md", "content": "new\n" }),
+            "Create `b.md`?\n\n--- /dev/null\n+++ b/b.md\n@@ -0,0 +1 @@\n+new\n",
+        ),
+        (
+            "write_markdown",
+            json!({ "path": "c.md", "content": "" }),
+            "Create `c.md`?\n\nThe file is empty.",
+        ),
+        (
+            "edit_markdown",
+            append,
+            "Change `a.md`?\n\n--- a/a.md\n+++ b/a.md\n@@ -1 +1,3 @@\n old\n+\n+new\n",
+        ),
+        (
+            "write_markdown",
+            json!({ "path": "a.md", "content": "old\n\nnew\n" }),
+            "Change `a.md`?\n\nIts content stays the same.",
+        ),
+        (
+            "delete_markdown",
+            delete("a.md"),
+            "Delete `a.md`?\n\n--- a/a.md\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-old\n-\n-new\n",
+        ),
+        (
+            "delete_markdown",
+            delete("empty.md"),
+            "Delete `empty.md`?\n\nThe file is empty.",
+        ),
+    ] {
+        let pending = ask(&mut target, tool, arguments);
+        assert_eq!(pending.message(), expected);
+        reply(&mut target, &pending, "accept").expect("done");
+    }
+    target.close().expect("it exits");
+}
+
 /// While an approval is pending, the same server and a second one write, also to the file in question.
 #[test]
 fn a_pending_approval_does_not_block_other_calls() {

@@ -472,7 +472,7 @@ fn an_edit_keeps_untouched_bytes() {
     for (i, bytes) in BYTES.iter().enumerate() {
         let path = format!("{i}.md");
         library.put(&path, bytes);
-        let content = "$1 \\1 $& `x`\n";
+        let content = "$1 \\1 $& `x`\n\n";
         server
             .call("edit_markdown", edit(&path, "insert_before", "## S", content))
             .expect("edited");

@@ -146,7 +146,7 @@ fn the_server_refuses_addresses_that_it_can_not_serve() {
         (&["--http", "[::]:0"], 1, "other machines"),
         (&["--http", "192.0.2.1:80"], 1, "other machines"),
         (&["--http", &taken], 1, "can't listen on"),
-        (&["--http", "localhost"], 2, "invalid socket address"),
+        (&["--http", "localhost"], 2, "write a port"),
         (&["--library", "other"], 1, "need a name"),
         (&["--library", "other=x"], 1, "add `--http`"),
         (
@@ -157,7 +157,7 @@ fn the_server_refuses_addresses_that_it_can_not_serve() {
         (
             &["--http", "127.0.0.1:0", "--keys", "missing.json"],
             1,
-            "missing.json",
+            "`tabellion key create",
         ),
         (&["--keys", "keys.json"], 2, "--http"),
         (&["--oauth-issuer", "https://login.example"], 2, "--oauth-jwks"),

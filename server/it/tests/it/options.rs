@@ -1,12 +1,15 @@
 //! Options of `serve` that contradict each other are refused before the library is touched.
 
-use std::{fs, process::Stdio};
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
 
 use serde_json::{Map, json};
 use tabellion::contracts;
 use tabellion_conformance::Target;
 
-use crate::support::Library;
+use crate::support::{Library, TABELLION};
 
 /// Returns the message with which the server refuses these arguments.
 fn complaint(arguments: &[&str]) -> String {
@@ -57,6 +60,90 @@ fn the_server_refuses_contradictory_options_with_advice() {
     }
 }
 
+/// A folder to serve, arguments and environment, and what standard error says: all of it, or nothing.
+#[test]
+fn a_new_library_is_announced_and_a_mistyped_path_refused() {
+    let place = Library::empty();
+    fs::create_dir_all(place.path("Documents/Notes")).expect("folders");
+    let said = |folder: &str, arguments: &[&str], environment: &str| {
+        let mut command = Command::new(TABELLION);
+        command.arg("serve").args(arguments).current_dir(place.root());
+        if !environment.is_empty() {
+            command.env("BRAINDRIVE_LIBRARY_PATH", environment);
+        }
+        if !folder.is_empty() {
+            command.arg(folder);
+        }
+        let output = command.stdin(Stdio::null()).output().expect("it runs");
+        assert_eq!(output.stdout, b"", "{folder}");
+        let said = String::from_utf8(output.stderr).expect("text");
+        let root = place.root().canonicalize().expect("a path");
+        (output.status.code(), said.replace(&*root.to_string_lossy(), "~"))
+    };
+    let announced = |path: &str| {
+        (
+            Some(0),
+            format!("tabellion: created a new library at `~/{path}`\n"),
+        )
+    };
+    let silent = (Some(0), String::new());
+    assert_eq!(said("new", &[], ""), announced("new"));
+    assert_eq!(said("new", &[], ""), silent);
+    assert_eq!(said("", &[], "new"), silent);
+    assert_eq!(
+        said("new", &[], "other"),
+        silent,
+        "an argument outweighs the environment"
+    );
+    assert!(!place.path("other").exists());
+    assert_eq!(
+        said(
+            "",
+            &["--library", "a=third", "--http", "8000", "--keys", "none"],
+            ""
+        )
+        .0,
+        Some(1)
+    );
+    assert!(!place.path("third").exists(), "a wrong option creates nothing");
+    assert_eq!(
+        said("Documents/Notes", &[], ""),
+        (
+            Some(0),
+            "tabellion: created a git repository in `~/Documents/Notes`\n".into()
+        )
+    );
+    let (code, refused) = said("Documants/Notes", &[], "");
+    assert_eq!(code, Some(1));
+    for part in [
+        "`~/Documants/Notes` does not exist",
+        "nearest existing folder is `~` ",
+        "did you mean `~/Documents/Notes`?",
+        "`--create`",
+    ] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    assert!(!place.path("Documants").exists());
+    let (code, created) = said("Documants/Notes", &["--create"], "");
+    assert_eq!(code, Some(0), "{created}");
+    assert!(created.contains("If you meant `~/Documents/Notes`"), "{created}");
+    fs::write(place.path("file.md"), "").expect("a file");
+    let (code, refused) = said("file.md", &[], "");
+    assert_eq!(code, Some(1));
+    assert!(
+        refused.contains("`~/file.md` is not a folder; choose"),
+        "{refused}"
+    );
+    fs::remove_file(place.path("new/.git/HEAD")).expect("a HEAD");
+    let (code, refused) = said("new", &[], "");
+    assert_eq!(code, Some(1));
+    assert!(refused.contains("restore it from a backup"), "{refused}");
+    let (code, refused) = said("", &[], "");
+    assert_eq!(code, Some(2));
+    assert!(refused.contains("<DIR>"), "{refused}");
+    assert_eq!(said("new", &["--library", "other"], "").0, Some(2));
+}
+
 #[test]
 fn contracts_of_one_document_require_its_name() {
     let wanting = contracts::names()
@@ -64,11 +151,11 @@ fn contracts_of_one_document_require_its_name() {
         .filter(|name| contracts::spec(name).is_some_and(|spec| spec.document));
     for name in wanting {
         let said = complaint(&["--contract", name]);
-        assert!(said.contains("name it with `--document PATH`"), "{said}");
+        assert!(said.contains("choose it with `--document PATH`"), "{said}");
         for path in ["../a.md", "/a.md", "a.txt", ""] {
             let said = complaint(&["--contract", name, "--document", path]);
             assert!(
-                said.contains("must name a document of the library"),
+                said.contains("must be a document of the library"),
                 "{path}: {said}"
             );
         }
@@ -98,6 +185,14 @@ fn a_read_only_server_offers_no_tool_that_changes_documents() {
             let arguments = json!({ "path": "note.md", "content": "changed\n" });
             let answer = target.call(tool.name, arguments, Map::new()).expect("an answer");
             assert_eq!(answer["error"]["code"], -32602, "{name}, {}: {answer}", tool.name);
+            let message = answer["error"]["message"].as_str().expect("a message");
+            assert!(
+                message.starts_with(&format!(
+                    "this server is read-only, so `{}` is not offered",
+                    tool.name
+                )),
+                "{message}"
+            );
         }
         assert_eq!(library.get("note.md"), b"# Note\n", "{name}");
     }

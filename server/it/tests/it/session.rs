@@ -157,6 +157,32 @@ fn a_document_is_created_edited_and_deleted() {
     server.close();
 }
 
+/// Clients give themselves names, so a name can't break a line or reorder it.
+#[test]
+fn the_log_tells_which_client_made_a_change() {
+    let library = Library::empty();
+    for (name, shown) in [
+        ("claude-code", "append: +1 -0 lines (claude-code/2.1)"),
+        ("a\nb\u{202e}", "append: +1 -0 lines (a\\nb\\u{202e}/2.1)"),
+    ] {
+        library.put("a.md", "# A\n");
+        let mut target =
+            tabellion_conformance::Target::start(&mut library.command()).expect("the server starts");
+        let client = json!({ "name": name, "version": "2.1" });
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+        target.request("initialize", params).expect("a handshake");
+        let mut server = Server { target };
+        server
+            .call("edit_markdown", edit("a.md", "append", "", "x\n"))
+            .expect("edited");
+        let log = server
+            .call("get_markdown_activity_log", json!({ "limit": 1 }))
+            .expect("a log");
+        assert_eq!(log["entries"][0]["summary"], shown);
+        server.close();
+    }
+}
+
 /// (operation, target, content, resulting file)
 const EDITS: [(&str, &str, &str, &str); 8] = [
     // Without a blank line the paragraph before would swallow the content.
@@ -513,7 +539,7 @@ fn an_empty_folder_becomes_a_library_and_reading_never_changes_it() {
     let library = Library::empty();
     let folder = library.path("deep/down");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
-    let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--library").arg(&folder))
+    let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--create").arg(&folder))
         .expect("started");
     target.initialize("2025-11-25").expect("a handshake");
     let before = Ledger::read(&folder).expect("a ledger");

@@ -1,4 +1,4 @@
-//! A throw-away library, a server for it, and short forms of calls.
+//! A temporary library, a server for it, and short forms of calls.
 
 use std::{
     fs,

@@ -5,7 +5,7 @@ use std::fs;
 use tabellion_runtime::FailureKind;
 
 use super::support::{Bench, change, make, refusal};
-use crate::{ExternalPolicy, Library, OpenError, Options};
+use crate::{Created, ExternalPolicy, Library, OpenError, Options};
 
 /// A name, what brings it about, the path that is changed, and a part of what is said.
 type Case = (&'static str, fn(&Bench), &'static str, FailureKind, &'static str);
@@ -206,6 +206,7 @@ fn uncommitted_bytes_can_be_a_reason() {
         &bench.path(""),
         Options {
             external: ExternalPolicy::Refuse,
+            ..Options::default()
         },
     )
     .unwrap();
@@ -256,8 +257,11 @@ fn opening_makes_what_is_missing() {
     assert_eq!(bench.git(&["rev-list", "--count", "main"]), "3");
     assert_eq!(bench.status(), "");
     bench.assert_sound();
-    let missing = bench.path("not/there");
-    drop(Library::open(&missing, Options::default()).unwrap());
+    assert_eq!(library.created(), Some(&Created::Repository));
+    assert_eq!(bench.library().created(), None);
+    let missing = bench.path("not");
+    let library = Library::open(&missing, Options::default()).unwrap();
+    assert_eq!(library.created(), Some(&Created::Folder { similar: None }));
     assert!(
         !missing.join(".git").exists(),
         "a folder in a repository is a library in that repository"
@@ -268,6 +272,7 @@ fn opening_makes_what_is_missing() {
 fn a_folder_in_a_repository_and_an_unborn_branch_work() {
     let bench = Bench::empty();
     bench.git(&["init", "-q", "-b", "trunk"]);
+    fs::create_dir(bench.path("docs")).unwrap();
     let library = Library::open(&bench.path("docs/notes"), Options::default()).unwrap();
     make(&library, &change("a/b.md", Some("1\n"))).unwrap();
     make(&library, &change("a/b.md", Some("2\n"))).unwrap();

@@ -24,7 +24,7 @@ pub enum SectionError {
     HeadingEmpty,
     /// The text before the heading would swallow it.
     #[error(
-        "\"{heading}\" would be no heading there: the text before it opens a code block, comment, tag or front matter and \
+        "\"{heading}\" would not be a heading there: the text before it opens a code block, comment, tag or front matter and \
          does not close it; close that first"
     )]
     NoHeading {
@@ -66,7 +66,7 @@ pub enum SectionError {
         line: usize,
     },
     /// Text outside would become a heading.
-    #[error("text that is no heading now would become the heading \"{heading}\" (line {line})")]
+    #[error("text that is not a heading now would become the heading \"{heading}\" (line {line})")]
     Reveals {
         /// The new heading.
         heading: String,

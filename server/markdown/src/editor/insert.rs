@@ -34,7 +34,7 @@ pub fn insert(
     let (left, right) = document.text.split_at(at);
     let ending = lines::ending_of(document.text);
     let mut piece = String::new();
-    if !left.trim_start_matches(lines::BOM).is_empty() && !text::ends_blank(left) {
+    if !left.trim_start_matches(lines::BOM).is_empty() && !lines::ends_with_blank_line(left) {
         // The splice adds the ending that the last line may lack.
         piece.push_str(ending);
     }

@@ -48,15 +48,6 @@ pub(super) fn starts_blank(text: &str) -> bool {
     text.trim_start_matches([' ', '\t']).starts_with(ENDING)
 }
 
-/// Returns true if `text` ends with a blank line and its ending.
-pub(super) fn ends_blank(text: &str) -> bool {
-    let line = text
-        .strip_suffix("\r\n")
-        .or_else(|| text.strip_suffix(ENDING))
-        .unwrap_or_default();
-    line.trim_end_matches([' ', '\t']).ends_with(ENDING)
-}
-
 /// Returns a caller's content without the blank lines around it, and without the section's own heading if it begins with
 /// that.
 pub(super) fn trim_content<'t>(content: &'t str, flavor: Flavor, level: u8, title: &str) -> &'t str {

@@ -14,7 +14,7 @@ const PREFIX: &str = "s-";
 #[serde(try_from = "String", into = "String")]
 pub struct SectionId(u64);
 
-/// A text is no section id.
+/// A text is not a section id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an id of a section is `s-` and sixteen hexadecimal digits")]
 pub struct ParseSectionIdError;

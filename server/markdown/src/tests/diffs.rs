@@ -1,6 +1,6 @@
 //! Diffs: their form, and that `git apply` accepts them.
 
-use super::super::diff::{line_counts, unified};
+use super::super::diff::{line_counts, unified, unified_sides};
 use super::git;
 
 #[track_caller]
@@ -23,6 +23,22 @@ fn a_diff_has_gits_form() {
         "--- a/n.md\n+++ b/n.md\n@@ -0,0 +1 @@\n+a\n"
     );
     assert_eq!(unified("n.md", old, old), "");
+    for (old, new, expected) in [
+        (
+            None,
+            Some("a\n"),
+            "--- /dev/null\n+++ b/n.md\n@@ -0,0 +1 @@\n+a\n",
+        ),
+        (
+            Some("a\n"),
+            None,
+            "--- a/n.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n",
+        ),
+        (Some(""), None, ""),
+        (None, Some(""), ""),
+    ] {
+        assert_eq!(unified_sides("n.md", old, new), expected);
+    }
     assert_eq!(line_counts(old, old), (0, 0));
 }
 

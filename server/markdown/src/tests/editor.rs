@@ -306,17 +306,17 @@ fn the_editor_refuses_changes_to_other_sections() {
         (
             "# A\n```\na\n",
             Insert(1, "X", ""),
-            "\"# X\" would be no heading there",
+            "\"# X\" would not be a heading there",
         ),
         (
             "```\n",
             Insert(0, "X", "```\n# X"),
-            "\"# X\" would be no heading there",
+            "\"# X\" would not be a heading there",
         ),
         (
             "<!--\n",
             Insert(0, "X", "-->\n\n## X"),
-            "\"# X\" would be no heading there",
+            "\"# X\" would not be a heading there",
         ),
         ("", Insert(0, "X\nY", ""), "has a line break"),
         ("", Insert(0, "X\rY", ""), "has a line break"),

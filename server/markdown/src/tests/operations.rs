@@ -120,6 +120,55 @@ fn a_blank_line_protects_an_untouched_block() {
 }
 
 #[test]
+fn a_heading_keeps_the_blank_line_above_it() {
+    let goals = "## Goals\n\n- one\n\n## Risks\n";
+    for content in ["- two", "- two\n", "- two\n\n"] {
+        let new = "## Goals\n\n- one\n\n- two\n\n## Risks\n";
+        check(goals, after("## Goals", content), new);
+        check(goals, before("## Risks", content), new);
+    }
+    check(
+        goals,
+        after("## Goals", "- two\n\n\n"),
+        "## Goals\n\n- one\n\n- two\n\n\n## Risks\n",
+    );
+    check(
+        goals,
+        after("## Goals", "\n"),
+        "## Goals\n\n- one\n\n\n## Risks\n",
+    );
+    check(
+        goals,
+        after("## Goals", "x\n \t\n"),
+        "## Goals\n\n- one\n\nx\n \t\n## Risks\n",
+    );
+    check(goals, after("## Risks", "x"), "## Goals\n\n- one\n\n## Risks\nx");
+    check(
+        goals,
+        replace("## Goals", "## Aims\n\n- two"),
+        "## Aims\n\n- two\n\n## Risks\n",
+    );
+    check(goals, replace("## Goals", ""), "## Risks\n");
+    check(goals, prepend("x"), "x\n## Goals\n\n- one\n\n## Risks\n");
+    check("a\n\n\n# B\n", before("# B", "x"), "a\n\n\nx\n\n# B\n");
+    check("\n# B\n", before("# B", "x"), "\nx\n\n# B\n");
+    check("# A\na\n# B\n", after("# A", "## X"), "# A\na\n## X\n# B\n");
+    check(
+        "# A\r\n\r\nB\r\n===\r\n",
+        after("# A", "x"),
+        "# A\r\n\r\nx\r\n\r\nB\r\n===\r\n",
+    );
+    check(
+        "# A\r\n\r\n# B\n",
+        after("# A", "x\ny"),
+        "# A\r\n\r\nx\ny\r\n\r\n# B\n",
+    );
+    check("# A\r\r# B\r", after("# A", "x\r"), "# A\r\rx\r\r# B\r");
+    check("# A\n\n# B\n", after("# A", "x\r"), "# A\n\nx\r\n\n# B\n");
+    check("# A\n \n# B\n", after("# A", "```\nx"), "# A\n \n```\nx\n\n# B\n");
+}
+
+#[test]
 fn an_edit_adds_no_blank_line_without_need_or_effect() {
     check("a\n", append("# A\n"), "a\n# A\n");
     check("# A\n", append("a\n"), "# A\na\n");

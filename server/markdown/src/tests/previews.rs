@@ -83,13 +83,13 @@ fn changes_outside_the_splice_are_high_risk() {
         text,
         before("# B", "```\n"),
         Risk::High,
-        r##"insert_before "# B": +1 -0 lines; 3 headings after it are swallowed"##,
+        r##"insert_before "# B": +2 -0 lines; 3 headings after it are swallowed"##,
     );
     check(
         text,
         after("C", "<!--"),
         Risk::High,
-        r#"insert_after "C": +1 -0 lines; 1 heading after it is swallowed"#,
+        r#"insert_after "C": +2 -0 lines; 1 heading after it is swallowed"#,
     );
     check(
         "# A\n```\n# B\n",

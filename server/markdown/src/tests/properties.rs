@@ -48,6 +48,20 @@ proptest! {
     }
 
     #[test]
+    fn a_heading_keeps_exactly_one_blank_line_above_it(case in case()) {
+        let (old, edit) = (&case.old, case.edit());
+        let plan = plan(old, case.flavor, &edit);
+        let outline = Outline::parse(old, case.flavor);
+        let is_above = |section: &Section| section.heading.start == plan.removed.end;
+        let had_one = outline.sections().iter().any(is_above) && blank_lines_below(&old[..plan.removed.end]) > 0;
+        let content = edit.content();
+        if had_one && !content.is_empty() {
+            let expected = blank_lines_below(content).max(1);
+            prop_assert_eq!(blank_lines_below(&plan.text[plan.inserted.start..plan.inserted.end]), expected);
+        }
+    }
+
+    #[test]
     fn a_section_replaced_by_itself_changes_nothing(case in case()) {
         let outline = Outline::parse(&case.old, case.flavor);
         for section in outline.sections().iter().filter(|section| !section.slug.is_empty()) {
@@ -73,6 +87,15 @@ proptest! {
             prop_assert_eq!(outline.find(&case.old, &format!("#{}", section.slug)), Ok(section));
         }
     }
+}
+
+/// Returns the number of blank lines at the end of `text`, each with an ending.
+fn blank_lines_below(text: &str) -> usize {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let ended = text.ends_with('\n') || text.is_empty();
+    let lines = text.lines().rev();
+    let blank = lines.take_while(|line| line.trim_matches([' ', '\t']).is_empty());
+    if ended { blank.count() } else { 0 }
 }
 
 /// Checks that the new text is the old one with one range replaced: the operation's range, by the content with only line

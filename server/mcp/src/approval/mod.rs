@@ -195,6 +195,6 @@ fn decision(answer: &ElicitResult) -> Decision {
         ElicitationAction::Cancel => {
             Decision::Declined("the person dismissed the question; repeat the call to ask again".into())
         }
-        _ => Decision::Declined("the person declined; leave it, or change it as they wish".into()),
+        _ => Decision::Declined("the user declined; drop the change or revise it".into()),
     }
 }

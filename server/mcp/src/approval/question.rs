@@ -1,9 +1,9 @@
-//! The form that a person sees: tool, file and exact text. It has no fields: accepting it approves the change.
+//! The form that a person sees: what happens to which file, and the exact text. It has no fields: accepting it approves the change.
 
 use std::collections::BTreeMap;
 
 use rmcp::model::{ElicitRequest, ElicitRequestParams, ElicitationSchema, InputRequest};
-use tabellion_runtime::{Proposal, Shows};
+use tabellion_runtime::{Proposal, ProposedEffect, Shows};
 
 /// Size limit of the text shown, in bytes: a person can't review more.
 pub(super) const MAX_SHOWN_BYTES: usize = 64 << 10;
@@ -21,16 +21,23 @@ pub(super) fn too_long(proposal: &Proposal) -> Option<String> {
 
 /// Returns the form.
 pub(super) fn form(shows: Shows, proposal: &Proposal) -> ElicitRequestParams {
-    let what = match shows {
-        Shows::Appended => "append this to",
-        Shows::Diff => "change this in",
-    };
     let Proposal {
-        tool, path, shown, ..
+        path, effect, shown, ..
     } = proposal;
+    let question = match (shows, effect) {
+        (_, ProposedEffect::Create) => format!("Create `{path}`?"),
+        (_, ProposedEffect::Delete) => format!("Delete `{path}`?"),
+        (Shows::Appended, ProposedEffect::Change) => format!("Append this to `{path}`?"),
+        (Shows::Diff, ProposedEffect::Change) => format!("Change `{path}`?"),
+    };
+    let shown = match (shown.as_str(), effect) {
+        ("", ProposedEffect::Change) => "Its content stays the same.",
+        ("", ProposedEffect::Create | ProposedEffect::Delete) => "The file is empty.",
+        (shown, _) => shown,
+    };
     ElicitRequestParams::FormElicitationParams {
         meta: None,
-        message: format!("May `{tool}` {what} `{path}`?\n\n{shown}"),
+        message: format!("{question}\n\n{shown}"),
         requested_schema: ElicitationSchema::new(BTreeMap::new()),
     }
 }

@@ -82,10 +82,7 @@ async fn the_persons_answer_decides() {
             let (page, mut client) = client(revision).await;
             let append = call("append", "two");
             let question = ask(&mut client, 1, &append).await;
-            assert_eq!(
-                form(&question)["message"],
-                "May `append` append this to `page.md`?\n\ntwo"
-            );
+            assert_eq!(form(&question)["message"], "Append this to `page.md`?\n\ntwo");
             assert_eq!(
                 form(&question)["requestedSchema"],
                 json!({ "type": "object", "properties": {} })
@@ -159,10 +156,7 @@ async fn a_policy_adds_approval_to_a_tool() {
             let overwrite = call("overwrite", "new");
             let mut said = ask(&mut client, 1, &overwrite).await;
             if !tools.is_empty() {
-                assert_eq!(
-                    form(&said)["message"],
-                    "May `overwrite` change this in `page.md`?\n\nnew"
-                );
+                assert_eq!(form(&said)["message"], "Change `page.md`?\n\nnew");
                 assert_eq!(page.text(), "one");
                 said = reply(&mut client, 2, &overwrite, &said, json!({ "action": "accept" })).await;
             }

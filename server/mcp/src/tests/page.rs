@@ -8,7 +8,7 @@ use std::sync::{
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Answer, Approval, ArgumentSpec, BoxFuture, CallContext, Contract, ContractSpec, Decision, ErrorChannel,
-    PromptSpec, Proposal, Rejection, ResourceSpec, Schema, Shows, ToolSpec,
+    PromptSpec, Proposal, ProposedEffect, Rejection, ResourceSpec, Schema, Shows, ToolSpec,
 };
 
 use crate::testing::{declared, spec, tool, tool_with};
@@ -63,6 +63,7 @@ impl Page {
             let proposal = Proposal {
                 tool: tool.name,
                 path: "page.md".into(),
+                effect: ProposedEffect::Change,
                 shown: text.into(),
                 digest,
             };

@@ -85,7 +85,7 @@ pub(super) fn disagree(id: &SectionId, title: &str, heading: &str) -> ToolError 
 }
 
 pub(super) fn not_named() -> ToolError {
-    ToolError::invalid_params("name the section by its id or its heading")
+    ToolError::invalid_params("identify the section by its id or its heading")
 }
 
 fn with_candidates(error: ToolError, candidates: &[Candidate]) -> ToolError {

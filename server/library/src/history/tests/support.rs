@@ -98,7 +98,7 @@ impl Told {
     }
 
     pub(super) fn history(&self, prefix: &str) -> WakeState {
-        let repository = Repository::open(&self.path().canonicalize().unwrap().join(prefix)).unwrap();
+        let (repository, _) = Repository::open(&self.path().canonicalize().unwrap().join(prefix)).unwrap();
         assert_eq!(repository.prefix(), prefix);
         WakeState {
             history: History::new(&repository),
