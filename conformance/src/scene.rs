@@ -117,9 +117,10 @@ impl<'a> Scene<'a> {
         let scene = Self {
             subject,
             folder,
-            own: match has_inner_root {
-                true => subject.own.clone().and_below(INNER_ROOT),
-                false => subject.own.clone(),
+            own: if has_inner_root {
+                subject.own.clone().and_below(INNER_ROOT)
+            } else {
+                subject.own.clone()
             },
             is_reset: AtomicBool::new(false),
             trace: trace.clone(),

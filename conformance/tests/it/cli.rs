@@ -387,7 +387,13 @@ fn a_smoke_run_says_what_it_left_out() {
         exit::PASSED,
         &["smoke: a first impression: ", "not run: wire/handshake, "],
     );
-    let said = place.tries(&[&smoke[..], &["--skip", "atomic,concurrent,paths,mutation,bytes,pure"]].concat());
+    let said = place.tries(
+        &[
+            &smoke[..],
+            &["--skip", "atomic,concurrent,paths,mutation,bytes,pure"],
+        ]
+        .concat(),
+    );
     said.is(
         exit::BROKEN,
         &[
