@@ -29,7 +29,7 @@ pub struct Client<'a> {
     subject: &'a Subject,
     root: PathBuf,
     person: Person,
-    /// Responses that arrived while another one was awaited.
+    /// Responses that arrived while a different one was awaited.
     early: VecDeque<Value>,
     /// Parameters of each question that the server asked the person.
     pub questions: Vec<Value>,

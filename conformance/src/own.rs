@@ -148,7 +148,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             git(dir.path(), &["init", "--quiet"]).unwrap();
             let files: Vec<_> = covered.iter().chain(*others).collect();
-            // A path that is a folder of another one can't be a file.
+            // A path that is the folder of a listed path can't be a file.
             let is_file = |path: &&&&str| !files.iter().any(|it| it.starts_with(&format!("{path}/")));
             let mut expected = Vec::new();
             for path in files.iter().filter(is_file) {

@@ -104,7 +104,7 @@ struct Call {
     before: Option<Box<Before>>,
 }
 
-/// A call that must precede another one, and the values that it gives.
+/// A call that must precede the call proper, and the values that it gives.
 #[derive(Debug)]
 struct Before {
     call: Call,

@@ -137,9 +137,9 @@ impl Mapping {
             let continues = content == Some(pointer);
             let pages = pages(message).iter().chain([message]);
             let values = pages.filter_map(|page| source.value(page));
-            if let Some(value) = values.reduce(|all, page| match source.reversed {
-                true => joined(page, all, continues),
-                false => joined(all, page, continues),
+            if let Some(value) = values.reduce(|all, page| {
+                let (first, second) = if source.reversed { (page, all) } else { (all, page) };
+                joined(first, second, continues)
             }) {
                 put(&mut response, pointer, value);
             }

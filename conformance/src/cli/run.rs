@@ -26,7 +26,7 @@ use crate::{
 /// Time after which a smoke run starts no check.
 const SMOKE_BUDGET: Duration = Duration::from_secs(45);
 /// How long a smoke run waits for an answer.
-const SMOKE_PATIENCE: Duration = Duration::from_secs(10);
+const SMOKE_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Which checks to run, and how.
 #[derive(Debug, clap::Args)]
@@ -75,7 +75,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     let mut subject = arguments.server.subject(None)?;
     if arguments.profile == Profile::Smoke && arguments.server.patience.is_none() {
-        subject.launch.patience = SMOKE_PATIENCE;
+        subject.launch.patience = SMOKE_ANSWER_TIMEOUT;
     }
     let mut options = arguments.options()?;
     if run::selected(&subject, &options).next().is_none() {
