@@ -168,6 +168,7 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
         "serde_json",
         "sha2",
         "thiserror",
+        "unicode-normalization",
         "tabellion-runtime",
     ];
     for package in ["tabellion-contracts", "tabellion-runtime"] {

@@ -103,7 +103,7 @@ fn a_name_is_found_in_either_composition() {
     ] {
         assert_eq!(Snapshot::true_path(&library, asked).unwrap(), found);
         assert_eq!(begin(&library).view().true_path(asked).unwrap(), found);
-        // A twin that nobody could tell apart is not created.
+        // A look-alike twin is not created.
         if bench.read(found).is_some() {
             let refused = refusal(&library, &change(asked, Some("twin\n")));
             assert_eq!(refused.kind, FailureKind::Refused, "{refused}");
