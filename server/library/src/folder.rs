@@ -168,12 +168,21 @@ mod tests {
         }
     }
 
+    /// A path, which folders may be created, and the suggestion (`""` for none) or a part of the refusal; `None` if the path
+    /// exists.
+    #[cfg(unix)]
+    type Case = (
+        &'static str,
+        CreateFolders,
+        Result<Option<&'static str>, &'static str>,
+    );
+
     /// What becomes of a path below a folder with `Documents/Notes`, a file and a broken link.
     #[cfg(unix)]
     #[test]
     fn only_the_last_folder_is_created() {
         use CreateFolders::{All, Last};
-        let cases: [(&str, CreateFolders, Result<Option<&str>, &str>); 11] = [
+        let cases: [Case; 11] = [
             ("Documents/Notes", Last, Ok(None)),
             ("new", Last, Ok(Some(""))),
             ("Documents/Nots", Last, Ok(Some("Documents/Notes"))),
