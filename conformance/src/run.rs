@@ -274,9 +274,11 @@ impl Runner<'_> {
             .reason(self.check.id, self.subject.era.revision());
         CheckReport {
             known: known.map(str::to_owned),
+            guarantees: checks::judged(self.check, self.subject.contract)
+                .map(|guarantee| guarantee.id.to_owned())
+                .collect(),
             ..CheckReport::new(
                 self.check,
-                self.subject.contract,
                 self.subject.era,
                 verdict,
                 cases,

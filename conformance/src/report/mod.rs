@@ -19,12 +19,10 @@ pub use standing::{Finding, Standing};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tabellion_runtime::ContractSpec;
 
 use crate::{
     Subject,
     check::{Case, Check, Profile, Severity},
-    checks,
     era::Era,
     judgement::{Failure, Stop},
     trace::Event,
@@ -157,7 +155,6 @@ pub struct Witness {
 impl CheckReport {
     pub(crate) fn new(
         check: &Check,
-        contract: &ContractSpec,
         era: Era,
         verdict: Verdict,
         cases: usize,
@@ -170,9 +167,7 @@ impl CheckReport {
             family: check.family().to_owned(),
             severity: check.severity,
             states: check.states.to_owned(),
-            guarantees: checks::judged(check, contract)
-                .map(|guarantee| guarantee.id.to_owned())
-                .collect(),
+            guarantees: check.guarantees.iter().map(|id| (*id).to_owned()).collect(),
             revision: era.revision().to_owned(),
             verdict,
             cases,
