@@ -112,7 +112,18 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
         observer.ends(&report);
         reports.push(report);
     }
-    Report::new(subject, options.profile, options.seed, reports, since.elapsed())
+    Report {
+        not_run: not_run(subject, &reports),
+        ..Report::new(subject, options.profile, options.seed, reports, since.elapsed())
+    }
+}
+
+/// Returns the checks of the subject's contract and transport without a result.
+fn not_run(subject: &Subject, done: &[CheckReport]) -> Vec<String> {
+    let all = checks::of(subject.contract);
+    let all = all.filter(|check| subject.launch.is_http() || check.family() != checks::http::FAMILY);
+    let left = all.filter(|check| !done.iter().any(|it| it.id == check.id));
+    left.map(|check| check.id.to_owned()).collect()
 }
 
 /// Returns the checks to run, in order.
@@ -332,6 +343,9 @@ impl Runner<'_> {
             .reason(self.check.id, self.subject.era.revision());
         CheckReport {
             known: known.map(str::to_owned),
+            guarantees: checks::judged(self.check, self.subject.contract)
+                .map(|guarantee| guarantee.id.to_owned())
+                .collect(),
             ..CheckReport::new(
                 self.check,
                 self.subject,

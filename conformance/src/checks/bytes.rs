@@ -322,7 +322,8 @@ fn invalid_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn invalid_utf8(bench: &Bench<'_>, case: &Case) -> Judgement {
     let InvalidDocument { kind, bytes } = case.read()?;
-    let (kind, path, content) = (KINDS[kind], "notes/plan.md", "## Scope\n\nless\n");
+    let (kind, content) = (KINDS[kind], "## Scope\n\nless\n");
+    let path = &*bench.subject.place(kind, "notes/plan.md");
     let scene = bench.scene(&[(path, &bytes)])?;
     let with = With {
         path,
@@ -397,7 +398,7 @@ fn mode_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn mode(bench: &Bench<'_>, case: &Case) -> Judgement {
     let ModeCase { effect, mode } = case.read()?;
-    let path = "notes/plan.md";
+    let path = &*bench.subject.place(CHANGES[effect], "notes/plan.md");
     let scene = bench.scene(&[(path, "# Plan\n\n## Scope\n\nAll.\n")])?;
     scene.trace(format!("a person sets the mode of `{path}` to {mode:o}"));
     fs::set_permissions(scene.path(path), fs::Permissions::from_mode(mode))?;

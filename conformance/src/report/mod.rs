@@ -25,7 +25,6 @@ use tabellion_runtime::spec::{Guarantee, GuaranteeKind};
 use crate::{
     Subject,
     check::{Case, Check, Profile, Severity},
-    checks,
     era::Era,
     judgement::{Cause, Failure, Stop},
     settled,
@@ -197,9 +196,7 @@ impl CheckReport {
             family: check.family().to_owned(),
             severity: check.severity,
             states: check.states.to_owned(),
-            guarantees: checks::judged(check, subject.contract)
-                .map(|guarantee| guarantee.id.to_owned())
-                .collect(),
+            guarantees: check.guarantees.iter().map(|id| (*id).to_owned()).collect(),
             breaks: witnesses.iter().any(|witness| witness.failure.breaks),
             revision: subject.era.revision().to_owned(),
             verdict,
@@ -283,7 +280,7 @@ impl Report {
             profile,
             seed,
             guarantees: guarantees.collect(),
-            not_run: not_run(subject, &checks),
+            not_run: Vec::new(),
             checks,
             seconds: took.as_secs_f64(),
         }
@@ -306,14 +303,6 @@ impl Report {
             format!("not a report of `tabellion-conformance run --json`, or of another version: {error}")
         })
     }
-}
-
-/// Returns the checks of the subject's contract and transport without a result.
-fn not_run(subject: &Subject, done: &[CheckReport]) -> Vec<String> {
-    let all = checks::of(subject.contract);
-    let all = all.filter(|check| subject.launch.is_http() || check.family() != checks::http::FAMILY);
-    let left = all.filter(|check| !done.iter().any(|it| it.id == check.id));
-    left.map(|check| check.id.to_owned()).collect()
 }
 
 /// Formats a duration for people.
