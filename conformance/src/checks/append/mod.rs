@@ -175,7 +175,7 @@ fn strip_trailing_newline(bytes: &[u8]) -> Option<&[u8]> {
 fn ensure_accepted(reply: &Reply, what: &str) -> Judgement {
     match reply {
         Reply::Done(_) => Ok(()),
-        Reply::Refused(refusal) => Err(refused(what, &refusal)),
+        Reply::Refused(refusal) => Err(refused(what, refusal)),
     }
 }
 

@@ -165,7 +165,7 @@ fn ensure_some_done(written: &[Reply]) -> Judgement {
     })
 }
 
-/// Ends the case unless a document of this length is returned whole while nobody changes it: a part of it, as servers
+/// Ends the case unless a document of this length is returned whole while it does not change: a part of it, as servers
 /// return that read in pages, is then no torn read.
 ///
 /// # Errors
@@ -181,7 +181,7 @@ pub(super) fn ensure_reads_whole(client: &mut Client<'_>, read: &Call, text: &st
     }
     Err(Stop::NotShown(Box::new(NotShown {
         why: format!(
-            "a document of {} bytes that nobody changes is read as {} bytes",
+            "a document of {} bytes that does not change is read as {} bytes",
             text.len(),
             found.len()
         ),

@@ -250,7 +250,7 @@ impl<'a> Editor<'a> {
 pub(in crate::checks) fn ensure_accepted(reply: &Reply, what: &str) -> Result<(), Stop> {
     match reply {
         Reply::Done(_) => Ok(()),
-        Reply::Refused(refusal) => Err(refused(what, &refusal)),
+        Reply::Refused(refusal) => Err(refused(what, refusal)),
     }
 }
 
