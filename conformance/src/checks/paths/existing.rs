@@ -48,8 +48,26 @@ const NAMES: [(&str, &str); 8] = [
     ("a decomposed folder", "docs/Re\u{301}sume\u{301}s/cv.md"),
 ];
 
-fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    Ok(NAMES.iter().map(|(name, path)| Case::new(*name, path)).collect())
+/// Returns the names that the contract lets a request have.
+fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let is_expressible = |path: &str| {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        !listings(bench, folder).is_empty() || !requests(bench, path).is_empty()
+    };
+    let names = NAMES.iter().filter(|(_, path)| is_expressible(path));
+    Ok(names.map(|(name, path)| Case::new(*name, path)).collect())
+}
+
+/// Returns requests that read and change the document at `path`.
+fn requests(bench: &Bench<'_>, path: &str) -> Vec<(EffectKind, Call)> {
+    let with = With {
+        path,
+        content: "more\n",
+        target: "## Scope",
+    };
+    let kinds = [EffectKind::Read].into_iter().chain(CHANGES);
+    let calls = kinds.filter_map(|kind| Some((kind, bench.subject.request(kind, with)?)));
+    calls.filter(|(_, call)| is_permitted(call)).collect()
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -80,16 +98,8 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             None => {}
         }
     }
-    for kind in [EffectKind::Read].into_iter().chain(CHANGES) {
-        let with = With {
-            path: &path,
-            content: "more\n",
-            target: "## Scope",
-        };
-        let call = bench.subject.request(kind, with);
-        if let Some(call) = call.filter(is_permitted) {
-            tried += usize::from(was_served(&scene, &mut client, &call, kind, &path)?);
-        }
+    for (kind, call) in requests(bench, &path) {
+        tried += usize::from(was_served(&scene, &mut client, &call, kind, &path)?);
     }
     if tried == 0 {
         return Err(Stop::NotApplicable("no tool takes such a path".into()));
