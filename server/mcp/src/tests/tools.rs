@@ -72,7 +72,7 @@ async fn invalid_arguments_change_nothing() {
         r#"
         @ 2025-11-25
         > 1 tools/call {"name":"keep"}
-        < 1 {"content":[{"type":"text","text":"/: `text` is missing"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"required","pointer":"","message":"\"text\" is missing"}]}}}}
+        < 1 {"content":[{"type":"text","text":"/: `text` is missing"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"required","pointer":"","message":"`text` is missing"}]}}}}
         > 2 tools/call {"name":"keep","arguments":{"text":"x","more":1}}
         < 2 {"content":[{"type":"text","text":"/more: is not known here"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"additionalProperties","pointer":"/more","message":"is not known here"}]}}}}
         "#,
