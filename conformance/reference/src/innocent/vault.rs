@@ -22,6 +22,9 @@ const PAGE: usize = 20_000;
 /// Number of lost races after which a change is refused.
 const MAX_RACES: usize = 100;
 
+/// Returns what becomes of a note's text; both are `None` without a note.
+type Plan<'a> = dyn Fn(Option<&str>) -> Result<Option<String>, Failure> + 'a;
+
 /// A folder of notes.
 pub(super) struct Vault {
     folder: Folder,
@@ -141,12 +144,8 @@ impl Vault {
         })
     }
 
-    /// Replaces a note by what `plan` makes of its text; both are `None` without a note.
-    fn change(
-        &self,
-        path: &str,
-        plan: &dyn Fn(Option<&str>) -> Result<Option<String>, Failure>,
-    ) -> Result<(), Failure> {
+    /// Replaces a note by what `plan` makes of it.
+    fn change(&self, path: &str, plan: &Plan<'_>) -> Result<(), Failure> {
         let lock = File::create(self.own.join("lock")).map_err(failed("take the lock"))?;
         lock.lock().map_err(failed("take the lock"))?;
         let prepared = self.own.join("prepared");
