@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use tabellion_runtime::spec::GuaranteeKind;
 
 use crate::{WireError, reply::Refusal, stepper::StepperError};
 
@@ -34,10 +35,39 @@ pub struct Failure {
     pub what: String,
     /// Documents with unexpected content.
     pub differences: Vec<Difference>,
-    /// Whether it shows that the check's guarantees are broken. The refusal of a valid call and a missing answer do not.
-    pub breaks: bool,
+    /// What it shows, which decides which of the check's guarantees it breaks.
+    pub shows: Shows,
     /// What other checks may fail for too, if known.
     pub cause: Option<Cause>,
+}
+
+/// What a failure shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shows {
+    /// That all guarantees of the check are broken.
+    All,
+    /// That a document is wrong: guarantees about commits and the log are not broken by that.
+    Documents,
+    /// That the history is wrong, or differs from the folder: only guarantees about commits are broken.
+    Commits,
+    /// That the log is wrong: only guarantees about the log are broken.
+    Log,
+    /// No broken guarantee: the refusal of a valid call, a missing answer, a wrong reading.
+    Nothing,
+}
+
+impl Shows {
+    /// Returns true if it breaks a guarantee of this kind that the check is about.
+    pub fn breaks(self, kind: Option<GuaranteeKind>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Documents => !matches!(kind, Some(GuaranteeKind::Commit | GuaranteeKind::Log)),
+            Self::Commits => kind == Some(GuaranteeKind::Commit),
+            Self::Log => kind == Some(GuaranteeKind::Log),
+            Self::Nothing => false,
+        }
+    }
 }
 
 /// Why a case showed nothing.
@@ -115,7 +145,7 @@ pub fn fail(what: impl Into<String>) -> Stop {
     Stop::Fail(Box::new(Failure {
         what: what.into(),
         differences: Vec::new(),
-        breaks: true,
+        shows: Shows::All,
         cause: None,
     }))
 }
@@ -150,6 +180,15 @@ pub fn ensure(holds: bool, what: impl FnOnce() -> String) -> Judgement {
 }
 
 impl Stop {
+    /// Says what a failure shows. Other variants stay unchanged.
+    #[must_use]
+    pub fn shows(mut self, shows: Shows) -> Self {
+        if let Self::Fail(failure) = &mut self {
+            failure.shows = shows;
+        }
+        self
+    }
+
     /// Adds the cause to a failure. Other variants stay unchanged.
     #[must_use]
     pub fn because(mut self, cause: Option<Cause>) -> Self {

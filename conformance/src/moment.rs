@@ -12,7 +12,7 @@ use std::{
 };
 
 use crate::{
-    judgement::{Cause, Judgement, Stop, ensure, fail},
+    judgement::{Cause, Judgement, Shows, Stop, ensure, fail},
     ledger::{self, Files},
     scene::{Scene, View},
 };
@@ -174,7 +174,7 @@ impl Moment {
                 _ => "changed",
             };
             let what = format!("`{}` {what}, although it should not change", path.display());
-            let failure = fail(what).because(Cause::of_file(path));
+            let failure = fail(what).because(Cause::of_file(path)).shows(Shows::Documents);
             let bytes = |it: &Option<(u32, Vec<u8>)>| it.as_ref().map(|it| it.1.clone());
             let name = path.to_string_lossy();
             return Err(failure.showing(&name, bytes(&old).as_deref(), bytes(&new).as_deref()));

@@ -10,12 +10,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tabellion_runtime::Guarantee;
+
 use crate::{
     Subject,
     check::{Bench, Case, Check, Profile, covers},
     checks,
     era::Era,
-    judgement::{Cause, Failure, Judgement, Stop, not_shown},
+    judgement::{Cause, Failure, Judgement, Shows, Stop, not_shown},
     known::Known,
     probe,
     report::{CheckReport, Observer, Report, Verdict, Witness},
@@ -207,7 +209,7 @@ fn owed(subject: &Subject, check: &Check, stop: Stop) -> Stop {
     Stop::Fail(Box::new(Failure {
         what: shown.why,
         differences: Vec::new(),
-        breaks: false,
+        shows: Shows::Nothing,
         cause: shown.cause,
     }))
 }
@@ -333,19 +335,23 @@ impl Runner<'_> {
             })
             .collect();
         // A failure that breaks the guarantees is the one to shrink and to show first.
-        witnesses.sort_by_key(|witness| !witness.failure.breaks);
+        witnesses.sort_by_key(|witness| witness.failure.shows == Shows::Nothing);
         if let Some(first) = witnesses.first_mut().filter(|_| !self.is_brief()) {
             self.make_smaller(first);
         }
+        let shown: Vec<_> = witnesses.iter().map(|witness| witness.failure.shows).collect();
+        let ids = |is: &dyn Fn(&Guarantee) -> bool| -> Vec<String> {
+            let judged = checks::judged(self.check, self.subject.contract);
+            judged.filter(|it| is(it)).map(|it| it.id.to_owned()).collect()
+        };
         let known = self
             .options
             .known
             .reason(self.check.id, self.subject.era.revision());
         CheckReport {
             known: known.map(str::to_owned),
-            guarantees: checks::judged(self.check, self.subject.contract)
-                .map(|guarantee| guarantee.id.to_owned())
-                .collect(),
+            guarantees: ids(&|_| true),
+            breaks: ids(&|guarantee| shown.iter().any(|shown| shown.breaks(guarantee.kind))),
             ..CheckReport::new(
                 self.check,
                 self.subject,
@@ -368,7 +374,7 @@ impl Runner<'_> {
                     return;
                 }
                 if let (Err(Stop::Fail(failure)), trace) = self.try_one(&case)
-                    && failure.breaks >= witness.failure.breaks
+                    && failure.shows == witness.failure.shows
                 {
                     *witness = Witness {
                         case,

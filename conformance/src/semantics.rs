@@ -9,7 +9,7 @@ use serde_json::Value;
 use tabellion_runtime::spec::{Effect, EffectKind};
 
 use crate::{
-    judgement::{Judgement, Stop, accepted, fail},
+    judgement::{Judgement, Shows, Stop, accepted, fail},
     markdown::{self, NoSection, Unclear},
     request::Call,
 };
@@ -135,7 +135,7 @@ pub fn allowed(call: &Call, before: Option<&[u8]>, after: Option<&[u8]>) -> Judg
                 Impossible::Unclear(_) | Impossible::NotDeclared => "",
             };
             let failure = accepted(format!("the call was accepted although {why}"));
-            return Err(failure.showing(&path, before, after));
+            return Err(failure.shows(Shows::Documents).showing(&path, before, after));
         }
     };
     let holds = match (&change, after) {
@@ -153,7 +153,9 @@ pub fn allowed(call: &Call, before: Option<&[u8]>, after: Option<&[u8]>) -> Judg
     }
     let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
     let what = format!("`{path}` has unexpected content after {}", words(kind));
-    Err(fail(what).showing(&path, plainest(&change, before).as_deref(), after))
+    Err(fail(what)
+        .shows(Shows::Documents)
+        .showing(&path, plainest(&change, before).as_deref(), after))
 }
 
 /// Returns the content after the change, without added line endings.

@@ -12,7 +12,7 @@ use crate::{
     Subject,
     check::Bench,
     client::Client,
-    judgement::{Cause, Judgement, Stop, ensure, fail, refused},
+    judgement::{Cause, Judgement, Shows, Stop, ensure, fail, refused},
     ledger::{self, Files},
     reply::Reply,
     request,
@@ -71,23 +71,30 @@ impl Baseline {
         })?;
         if bench.subject.should_commit() {
             let commits = view.library.commits_since(&self.view.library);
-            ensure(commits.len() == mutations, || {
+            let counted = ensure(commits.len() == mutations, || {
                 format!("{mutations} mutations made {} commits", commits.len())
-            })?;
-            ensure(view.library.status == self.view.library.status, || {
-                let status = view.library.status.trim();
-                format!("folder, index and HEAD differ; `git status` prints: {status}")
-            })?;
+            });
+            let agree = || {
+                ensure(view.library.status == self.view.library.status, || {
+                    let status = view.library.status.trim();
+                    format!("folder, index and HEAD differ; `git status` prints: {status}")
+                })
+            };
+            let judged = counted.and_then(|()| agree());
+            judged.map_err(|stop| stop.shows(Shows::Commits))?;
         }
         ensure_sound(scene)?;
         let (Some(earlier), Some(logged)) = (&self.log, logged) else {
             return Ok(());
         };
-        ensure_logged(earlier, &logged, mutations)?;
-        if bench.subject.should_commit() {
-            ensure_tells(&logged, &view.library.commits_since(&self.view.library))?;
-        }
-        Ok(())
+        let commits = if bench.subject.should_commit() {
+            view.library.commits_since(&self.view.library)
+        } else {
+            Vec::new()
+        };
+        let judged =
+            ensure_logged(earlier, &logged, mutations).and_then(|()| ensure_tells(&logged, &commits));
+        judged.map_err(|stop| stop.shows(Shows::Log))
     }
 }
 
@@ -184,7 +191,7 @@ pub fn ensure_files(found: &Files, expected: &Files) -> Judgement {
         };
         let bytes = |files: &Files| files.get(path).map(|(_, bytes)| bytes.clone());
         let (expected, found) = (bytes(expected), bytes(found));
-        let failure = fail(what).because(Cause::of_file(path));
+        let failure = fail(what).because(Cause::of_file(path)).shows(Shows::Documents);
         return Err(failure.showing(&shown.to_string(), expected.as_deref(), found.as_deref()));
     }
     Ok(())

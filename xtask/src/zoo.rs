@@ -288,7 +288,10 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
 fn acquittal(name: &str, checks: &[CheckReport]) -> (Vec<String>, Vec<String>) {
     let accuses = |check: &&CheckReport| {
         let fails = check.verdict >= Verdict::HarnessError;
-        fails && (check.breaks || check.guarantees.is_empty() || check.verdict == Verdict::HarnessError)
+        fails
+            && (!check.breaks.is_empty()
+                || check.guarantees.is_empty()
+                || check.verdict == Verdict::HarnessError)
     };
     let verdict = |check: &CheckReport| format!("{} ({})", check.id, check.word().to_lowercase());
     let accused = |check: &CheckReport| {

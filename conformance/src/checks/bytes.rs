@@ -10,7 +10,7 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::{self, CHANGES, Document},
-    judgement::{Judgement, Stop, ensure, fail, refused},
+    judgement::{Judgement, Shows, Stop, ensure, fail, refused},
     layout::DOCUMENT,
     moment::Moment,
     reply::Reply,
@@ -212,7 +212,8 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
             let content = read(bench, &mut client, path)?;
             ensure(content.is_none_or(|content| content == text), || {
                 format!("a read of `{path}` does not return what was written ({name})")
-            })?;
+            })
+            .map_err(|stop| stop.shows(Shows::Nothing))?;
         }
     }
     if written { Ok(()) } else { Err(missing_tool()) }
@@ -341,7 +342,8 @@ fn invalid_utf8(bench: &Bench<'_>, case: &Case) -> Judgement {
     if kind == EffectKind::Read {
         let (_, effect) = bench.subject.tool_with(kind).ok_or_else(missing_tool)?;
         let content = semantics::content_read(effect, &done.response)?;
-        let failure = fail("a document that is not UTF-8 was read as text that it does not contain");
+        let failure = fail("a document that is not UTF-8 was read as text that it does not contain")
+            .shows(Shows::Nothing);
         return Err(failure.showing(path, Some(&bytes.0), Some(content.as_bytes())));
     }
     let after = after.unwrap_or_default();

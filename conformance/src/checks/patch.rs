@@ -41,9 +41,18 @@ pub(super) fn applied(
             Err(error) => errors.push(error.to_string()),
         }
     }
-    // The error at the right level says more than "No such file" at the others.
-    let is_specific = |error: &&String| !error.contains("No such file");
-    let error = errors.iter().find(is_specific).or(errors.first());
+    // The error at the right level says more than those at the others, at which git finds no such file.
+    let is_of_level = |error: &&String| error.contains("does not apply");
+    let is_specific = |error: &&String| {
+        !["No such file", "invalid path"]
+            .iter()
+            .any(|it| error.contains(it))
+    };
+    let found = || errors.iter();
+    let error = found()
+        .find(is_of_level)
+        .or_else(|| found().find(is_specific))
+        .or(errors.first());
     Ok(Err(error.cloned().unwrap_or_default()))
 }
 

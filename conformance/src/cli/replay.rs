@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{Trouble, run::print, server::Server};
 use crate::{
     exit,
-    judgement::{Failure, Stop},
+    judgement::{Failure, Shows, Stop},
     probe,
     replay::SavedCase,
     report::{Witness, terminal},
@@ -64,7 +64,7 @@ fn nothing() -> Failure {
     Failure {
         what: String::new(),
         differences: Vec::new(),
-        breaks: false,
+        shows: Shows::Nothing,
         cause: None,
     }
 }

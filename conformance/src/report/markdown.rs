@@ -186,9 +186,13 @@ fn failure(text: &mut String, check: &CheckReport, revisions: &str) {
     );
     let _ = writeln!(text, "{}\n", plain(&check.states));
     if !check.guarantees.is_empty() {
-        let ids: Vec<_> = check.guarantees.iter().map(|id| code(id)).collect();
-        let name = if check.breaks { "Breaks" } else { "About" };
-        let _ = writeln!(text, "{name}: {}\n", ids.join(", "));
+        for (name, breaks) in [("Breaks", true), ("About", false)] {
+            let ids = check.guarantees.iter().filter(|id| check.breaks(id) == breaks);
+            let ids: Vec<_> = ids.map(|id| code(id)).collect();
+            if !ids.is_empty() {
+                let _ = writeln!(text, "{name}: {}\n", ids.join(", "));
+            }
+        }
     }
     match (check.standing(), &check.known) {
         (Standing::Known, Some(why)) => {

@@ -141,8 +141,8 @@ pub struct CheckReport {
     pub states: String,
     /// Guarantees of the contract that it is about.
     pub guarantees: Vec<String>,
-    /// Whether its failures show that these are broken.
-    pub breaks: bool,
+    /// Those that its failures show to be broken.
+    pub breaks: Vec<String>,
     /// Protocol revision.
     pub revision: String,
     /// The result.
@@ -173,10 +173,15 @@ pub struct Witness {
 }
 
 impl CheckReport {
-    /// Returns what the check says of its guarantees: a failure that does not break them shows nothing.
-    fn about_guarantees(&self) -> Verdict {
+    /// Returns true if its failures show that a guarantee is broken.
+    pub fn breaks(&self, guarantee: &str) -> bool {
+        self.breaks.iter().any(|id| id == guarantee)
+    }
+
+    /// Returns what the check says of one of its guarantees: a failure that does not break it shows nothing.
+    fn about(&self, guarantee: &str) -> Verdict {
         match self.verdict {
-            Verdict::Fail if !self.breaks => Verdict::NotShown,
+            Verdict::Fail if !self.breaks(guarantee) => Verdict::NotShown,
             verdict => verdict,
         }
     }
@@ -197,7 +202,7 @@ impl CheckReport {
             severity: check.severity,
             states: check.states.to_owned(),
             guarantees: check.guarantees.iter().map(|id| (*id).to_owned()).collect(),
-            breaks: witnesses.iter().any(|witness| witness.failure.breaks),
+            breaks: Vec::new(),
             revision: subject.era.revision().to_owned(),
             verdict,
             cases,
@@ -228,7 +233,7 @@ impl GuaranteeReport {
         let about = checks.iter().filter(is_about);
         let verdicts: Vec<_> = about
             .filter(|check| check.severity == Severity::Must)
-            .map(CheckReport::about_guarantees)
+            .map(|check| check.about(guarantee.id))
             .map(|verdict| match verdict {
                 Verdict::Pass if !is_looked_at => Verdict::NotApplicable,
                 verdict => verdict,

@@ -188,7 +188,7 @@ impl Report {
             .checks
             .iter()
             .filter(|check| check.severity == Severity::Must);
-        about.filter(|check| check.breaks && check.guarantees.contains(&guarantee.id))
+        about.filter(|check| check.breaks(&guarantee.id))
     }
 
     /// Returns the note on what a run has left out; empty if it is whole.

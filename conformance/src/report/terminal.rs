@@ -217,8 +217,14 @@ fn add_failure(text: &mut String, check: &CheckReport, revisions: &str, with: Ex
     );
     let _ = writeln!(text, "  {}", visible::line(&check.states));
     if !check.guarantees.is_empty() {
-        let name = if check.breaks { "breaks" } else { "about" };
-        field(text, name, &check.guarantees.join(", "));
+        if !check.breaks.is_empty() {
+            field(text, "breaks", &check.breaks.join(", "));
+        }
+        let about = check.guarantees.iter().filter(|id| !check.breaks(id));
+        let about: Vec<_> = about.map(String::as_str).collect();
+        if !about.is_empty() {
+            field(text, "about", &about.join(", "));
+        }
     }
     let Some(first) = check.witnesses.first() else {
         field(

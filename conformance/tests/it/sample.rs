@@ -3,7 +3,7 @@
 use serde_json::json;
 use tabellion_conformance::{
     check::{Case, Profile, Severity},
-    judgement::{Cause, Difference, Failure},
+    judgement::{Cause, Difference, Failure, Shows},
     report::{CheckReport, GuaranteeReport, Report, Server, Verdict, Witness},
     trace::Event,
 };
@@ -212,7 +212,7 @@ fn check(id: &str, revision: &str, guarantee: &str, states: &str) -> CheckReport
         revision: revision.into(),
         verdict: Verdict::Pass,
         cases: 3 * id.len(),
-        breaks: false,
+        breaks: Vec::new(),
         reason: None,
         cause: None,
         known: None,
@@ -228,11 +228,11 @@ fn stop(check: &mut CheckReport, verdict: Verdict, why: &str) {
 
 fn fail(check: &mut CheckReport, what: &str, differences: Vec<Difference>, trace: Vec<Event>) {
     stop(check, Verdict::Fail, what);
-    check.breaks = true;
+    check.breaks.clone_from(&check.guarantees);
     let failure = Failure {
         what: what.into(),
         differences,
-        breaks: true,
+        shows: Shows::All,
         cause: None,
     };
     check.witnesses.push(Witness {
@@ -296,7 +296,7 @@ fn settle(mut report: Report) -> Report {
             .map(|check| check.verdict)
             .max()
             .unwrap_or(Verdict::Pass);
-        guarantee.broken = count(|check| check.breaks);
+        guarantee.broken = count(|check| !check.breaks.is_empty());
         guarantee.tried = count(|check| check.verdict == Verdict::Pass) + guarantee.broken;
     }
     report

@@ -8,7 +8,7 @@ use tabellion_runtime::spec::EffectKind;
 use super::edits::{self, Edit};
 use crate::{
     check::{Bench, Case},
-    judgement::{self, Judgement, Stop, ensure, fail},
+    judgement::{self, Judgement, Shows, Stop, ensure, fail},
     reply::Reply,
     scene::Scene,
     settled::{self, Baseline},
@@ -241,7 +241,7 @@ pub(in crate::checks) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
         }
     }
-    edits::ensure_in_history(bench, &scene, &edits)?;
+    edits::ensure_in_history(bench, &scene, &edits).map_err(|stop| stop.shows(Shows::Commits))?;
     let mut client = scene.start()?;
     let done = edits.iter().filter(|edit| edit.is_done()).count();
     let mut files = before.view.library.files.clone();
@@ -294,7 +294,10 @@ fn ensure_list(edits: &[Edit], path: &str, text: &str) -> Judgement {
     ensure(lines(text).len() == done + 1 && others == 0, || {
         format!("`{path}` has lines that no call wrote, or lacks its heading")
     })
-    .map_err(|stop| stop.showing(path, None, Some(text.as_bytes())))
+    .map_err(|stop| {
+        stop.shows(Shows::Documents)
+            .showing(path, None, Some(text.as_bytes()))
+    })
 }
 
 /// Fails unless each section has the line of its acknowledged edit, or its initial line.
@@ -312,7 +315,13 @@ fn ensure_parts(edits: &[Edit], text: &str) -> Judgement {
     ensure(lines(text) == expected, || {
         format!("the sections of `{PARTS}` do not match the acknowledged edits")
     })
-    .map_err(|stop| stop.showing(PARTS, Some(expected.join("\n").as_bytes()), Some(text.as_bytes())))
+    .map_err(|stop| {
+        stop.shows(Shows::Documents).showing(
+            PARTS,
+            Some(expected.join("\n").as_bytes()),
+            Some(text.as_bytes()),
+        )
+    })
 }
 
 /// Fails unless the new document is the text of an acknowledged call.
@@ -329,5 +338,6 @@ fn ensure_one_of(edits: &[Edit], text: &str) -> Judgement {
     Err(fail(format!(
         "`{NEW}` was created by several servers and contains {what}"
     ))
+    .shows(Shows::Documents)
     .showing(NEW, None, Some(text.as_bytes())))
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     check::{Bench, Case},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Shows, Stop, ensure, fail},
     scene::Scene,
     settled,
 };
@@ -157,7 +157,8 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     saved?;
     let mut edits: Vec<_> = edits?.into_iter().flatten().collect();
     edits.push(edits::make_last(bench, &scene, NOTE)?);
-    judge_versions(bench, &scene, &edits, &editor)?;
+    let judged = judge_versions(bench, &scene, &edits, &editor);
+    judged.map_err(|stop| stop.shows(Shows::Documents))?;
     judge_agreement(bench, &scene, &edits)
 }
 
@@ -215,7 +216,7 @@ fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], editor: 
 
 /// Fails unless folder, index, HEAD and log agree and no other file remains.
 fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judgement {
-    edits::ensure_in_history(bench, scene, edits)?;
+    edits::ensure_in_history(bench, scene, edits).map_err(|stop| stop.shows(Shows::Commits))?;
     let view = settled::view(scene)?;
     if bench.subject.should_commit() {
         ensure(view.library.status.is_empty(), || {

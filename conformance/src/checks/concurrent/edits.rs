@@ -9,7 +9,7 @@ use crate::{
     Subject,
     check::Bench,
     client::Client,
-    judgement::{Judgement, Stop, ensure, refused},
+    judgement::{Judgement, Shows, Stop, ensure, refused},
     reply::Reply,
     request::{Call, With},
     scene::Scene,
@@ -160,7 +160,10 @@ pub(super) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) -> Judgemen
             let all = names.len();
             format!("{all} edits of `{path}` {what} ({some}); {done} were acknowledged")
         })
-        .map_err(|stop| stop.showing(path, None, Some(text.as_bytes())))
+        .map_err(|stop| {
+            let stop = stop.shows(Shows::Documents);
+            stop.showing(path, None, Some(text.as_bytes()))
+        })
     };
     fault(
         &|edit| edit.is_done() && times(edit) == 0,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     check::{Bench, Case},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Shows, Stop, ensure, fail},
     ledger::git,
     scene::Scene,
     settled,
@@ -132,7 +132,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     if has_staged {
         judge_staged(&scene)?;
     }
-    edits::ensure_in_history(bench, &scene, &edits)?;
+    edits::ensure_in_history(bench, &scene, &edits).map_err(|stop| stop.shows(Shows::Commits))?;
     if bench.subject.should_commit() {
         let status = git(&scene.library(), &scene.own().except(&["status", "--porcelain"]))?;
         let expected = if has_staged {

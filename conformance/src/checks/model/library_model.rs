@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use crate::{
-    judgement::{self, Cause, Judgement, ensure, fail},
+    judgement::{self, Cause, Judgement, Shows, ensure, fail},
     reply::Refusal,
     request::Call,
     scene::View,
@@ -131,7 +131,8 @@ impl LibraryModel {
 
         let commits = now.library.commits_since(&self.view.library);
         if self.has_commits {
-            self.committed(path, &commits, changed, &now)?;
+            let committed = self.committed(path, &commits, changed, &now);
+            committed.map_err(|stop| stop.shows(Shows::Commits))?;
         }
         self.same_status(&now, Some(path))?;
         self.record(call, commits);
@@ -202,19 +203,21 @@ impl LibraryModel {
             .position(|(found, expected)| !is_same(found, expected));
         if let Some(at) = wrong {
             let (found, expected) = (&entries[at], &self.log[at]);
-            return Err(fail(format!(
+            let stop = fail(format!(
                 "entry {} of the activity log is `{}` in commit {} instead of `{}` in commit {}",
                 at + 1,
                 found.path,
                 found.commit,
                 expected.path,
                 expected.commit
-            )));
+            ));
+            return Err(stop.shows(Shows::Log));
         }
         ensure(entries.len() == self.log.len(), || {
             let (found, expected) = (entries.len(), self.log.len());
             format!("the activity log has {found} entries, but {expected} mutations were accepted")
         })
+        .map_err(|stop| stop.shows(Shows::Log))
     }
 
     /// Fails if a file other than `path` has changed.
@@ -229,6 +232,7 @@ impl LibraryModel {
             let name = changed.to_string_lossy();
             let stop =
                 fail(format!("`{name}` was changed, but no call named it")).because(Cause::of_file(&changed));
+            let stop = stop.shows(Shows::Documents);
             return Err(stop.showing(&name, self.document(&name), bytes(now, &name)));
         }
         Ok(())
@@ -245,7 +249,8 @@ impl LibraryModel {
                 "`git status` of `{wrong}` changed from {} to {}",
                 status_text(before.get(wrong)),
                 status_text(after.get(wrong)),
-            ))),
+            ))
+            .shows(Shows::Commits)),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     check::Bench,
     checks::patch,
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail, not_shown, refused},
+    judgement::{Judgement, Shows, Stop, ensure, fail, not_shown, refused},
     ledger::{self, git},
     reply::{Reply, Success},
     request::{Call, about, examples, set},
@@ -292,7 +292,10 @@ impl Play<'_> {
                 let holds = ensure(read.as_bytes() == bytes, || {
                     "the read returned bytes that differ from the document".into()
                 });
-                holds.map_err(|stop| stop.showing(path, Some(bytes), Some(read.as_bytes())))
+                holds.map_err(|stop| {
+                    let stop = stop.shows(Shows::Nothing);
+                    stop.showing(path, Some(bytes), Some(read.as_bytes()))
+                })
             }
             // A response can't hold bytes that are not UTF-8.
             Reply::Refused(_) if str::from_utf8(bytes).is_err() => Ok(()),

@@ -6,7 +6,7 @@ use super::log;
 use crate::{
     check::{Bench, Case, Check, Severity, fewer_steps},
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, refused},
+    judgement::{Judgement, Shows, Stop, ensure, refused},
     ledger,
     reply::Reply,
     request::With,
@@ -100,7 +100,8 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     commits.reverse();
     ensure(commits.len() == paths.len(), || {
         format!("{} mutations made {} commits", paths.len(), commits.len())
-    })?;
+    })
+    .map_err(|stop| stop.shows(Shows::Commits))?;
     let range = format!("{}..HEAD", before.commits.first().cloned().unwrap_or_default());
     let merges = ledger::git(&scene.library(), &["rev-list", "--min-parents=2", &range])?;
     ensure(merges.is_empty(), || "the history has a merge commit".into())?;
@@ -120,4 +121,5 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     ensure(entries == expected, || {
         format!("the log has {entries:?}, but the history has {expected:?}")
     })
+    .map_err(|stop| stop.shows(Shows::Log))
 }

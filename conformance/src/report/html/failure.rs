@@ -78,19 +78,20 @@ fn causes(html: &mut String, server: usize, report: &Report) {
     html.push_str("</ul>\n");
 }
 
-/// Returns the contract's guarantees that a check is about, with links to their rows.
+/// Returns the contract's guarantees that a check breaks, and those that it is about otherwise, with links to their rows.
 fn about(check: &CheckReport, guarantees: &[GuaranteeRow<'_>]) -> String {
-    let word = if check.breaks && check.severity == Severity::Must {
-        "Breaks"
-    } else {
-        "About"
+    let sentence = |name: &str, breaks: bool| {
+        let is_broken = |id: &str| check.severity == Severity::Must && check.breaks(id);
+        let is_about = |row: &&GuaranteeRow<'_>| {
+            check.guarantees.iter().any(|id| id == row.id) && is_broken(row.id) == breaks
+        };
+        let rows = guarantees.iter().filter(is_about);
+        let links = rows.map(|row| format!("<a href=\"#g-{}\">{}</a>", escape(row.id), prose(row.text)));
+        let links: Vec<_> = links.collect();
+        (!links.is_empty()).then(|| format!("{name}: {}", links.join("; ")))
     };
-    let rows = guarantees
-        .iter()
-        .filter(|row| check.guarantees.iter().any(|id| id == row.id));
-    let links = rows.map(|row| format!("<a href=\"#g-{}\">{}</a>", escape(row.id), prose(row.text)));
-    let links: Vec<_> = links.collect();
-    format!("{word}: {}", links.join("; "))
+    let both = [sentence("Breaks", true), sentence("About", false)];
+    both.into_iter().flatten().collect::<Vec<_>>().join(". ")
 }
 
 /// Returns the documents whose bytes differ, for people.
