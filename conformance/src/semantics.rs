@@ -224,7 +224,7 @@ fn text<'a>(arguments: &'a Value, pointer: Option<&str>) -> &'a str {
 /// If the response lacks the text.
 pub fn content_read<'a>(effect: &Effect, response: &'a Value) -> Result<&'a str, Stop> {
     let found = effect.content.and_then(|at| response.pointer(at)?.as_str());
-    found.ok_or_else(|| fail("the response lacks the document's text"))
+    found.ok_or_else(|| fail("the response lacks the document's text").shows(Shows::Nothing))
 }
 
 #[cfg(test)]

@@ -87,8 +87,8 @@ impl<'a> Values<'a> {
                 let (before, change) = self.change()?;
                 spliced(&before, &change)?.2.into()
             }
-            Hole::OldStartLine => self.edit()?.lines[0].into(),
-            Hole::OldEndLine => self.edit()?.lines[1].into(),
+            Hole::OldStartLine => self.lines()?[0].into(),
+            Hole::OldEndLine => self.lines()?[1].into(),
             Hole::OldSha256 => sha256(self.edit()?.old.as_bytes()).into(),
             Hole::Sha256 => return Ok(ledger::bytes(&self.document()).map(|bytes| sha256(&bytes).into())),
             Hole::GitBlob => {
@@ -116,6 +116,20 @@ impl<'a> Values<'a> {
 
     fn metadata(&self) -> Option<fs::Metadata> {
         fs::metadata(self.document()).ok()
+    }
+
+    /// Returns the numbers of the first and the last line of the text to replace.
+    fn lines(&self) -> Result<[usize; 2], String> {
+        let bytes = ledger::bytes(&self.document()).unwrap_or_default();
+        let mut pairs = bytes.windows(2);
+        let has_lone_return =
+            bytes.ends_with(b"\r") || pairs.any(|pair| pair[0] == b'\r' && pair[1] != b'\n');
+        if has_lone_return {
+            return Err(
+                "the edit cannot be derived: servers count lone carriage returns as lines or not".to_owned(),
+            );
+        }
+        Ok(self.edit()?.lines)
     }
 
     fn edit(&self) -> Result<Edit, String> {
