@@ -180,6 +180,15 @@ pub fn ensure(holds: bool, what: impl FnOnce() -> String) -> Judgement {
 }
 
 impl Stop {
+    /// Returns true if the server is the reason: it failed, refused a valid call, or did not answer.
+    pub fn is_of_server(&self) -> bool {
+        match self {
+            Self::Fail(_) => true,
+            Self::NotShown(shown) => shown.cause.is_some(),
+            Self::NotApplicable(_) | Self::Harness(_) => false,
+        }
+    }
+
     /// Says what a failure shows. Other variants stay unchanged.
     #[must_use]
     pub fn shows(mut self, shows: Shows) -> Self {

@@ -320,9 +320,12 @@ impl Runner<'_> {
             verdict = Verdict::NotShown;
         }
         // What the server prevented says more than what this machine did.
-        let by_server = |stop: &&Stop| matches!(stop, Stop::NotShown(shown) if shown.cause.is_some());
         let mut stops = stopped.iter().map(|(_, _, stop, _)| stop);
-        let reason = stops.clone().find(by_server).or(stops.next()).cloned();
+        let reason = stops
+            .clone()
+            .find(|stop| stop.is_of_server())
+            .or(stops.next())
+            .cloned();
         let mut witnesses: Vec<_> = stopped
             .into_iter()
             .filter_map(|(_, case, stop, trace)| match stop {

@@ -29,6 +29,8 @@ pub(super) enum Part {
 pub(super) enum Hole {
     /// `{/a/b}`: the value at this pointer in the request.
     Request(String),
+    /// `{library_name}`: the name of the library's folder.
+    LibraryName,
     /// `{library}`: the library's root.
     Library,
     /// `{absolute}`: the document's absolute path.
@@ -62,8 +64,9 @@ pub(super) enum Hole {
 }
 
 /// Holes with names.
-pub(super) const NAMED: [(&str, Hole); 14] = [
+pub(super) const NAMED: [(&str, Hole); 15] = [
     ("library", Hole::Library),
+    ("library_name", Hole::LibraryName),
     ("absolute", Hole::Absolute),
     ("old", Hole::Old),
     ("new", Hole::New),

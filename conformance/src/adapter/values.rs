@@ -75,6 +75,10 @@ impl<'a> Values<'a> {
         Ok(Some(match hole {
             Hole::Request(pointer) => return Ok(self.request.pointer(pointer).cloned()),
             Hole::Library => self.root.to_string_lossy().into(),
+            Hole::LibraryName => {
+                let name = self.root.file_name().unwrap_or_default();
+                name.to_string_lossy().into()
+            }
             Hole::Absolute => match self.tool.path.and_then(|at| self.request.pointer(at)) {
                 // An empty path is the library itself; `join` would add a slash.
                 Some(Value::String(path)) if path.is_empty() => self.root.to_string_lossy().into(),

@@ -17,7 +17,8 @@ pub(super) fn applied(
     before: &[u8],
     diff: &str,
 ) -> io::Result<Result<Vec<u8>, String>> {
-    if diff.trim().is_empty() {
+    // The headers alone are the diff of a change that changes nothing.
+    if !diff.lines().any(|line| line.starts_with("@@")) {
         return Ok(Ok(before.to_vec()));
     }
     let dir = TempDir::with_prefix("conformance-patch-")?;
@@ -69,6 +70,12 @@ mod tests {
         let made = applied("a b.md", b"x\r\ny\n", diff).unwrap();
         assert_eq!(made.as_deref(), Ok(&b"x\r\nz"[..]));
         assert!(applied("a b.md", b"x\ny\n", diff).unwrap().is_err());
+        for empty in ["", "--- a/a b.md\n+++ b/a b.md\n"] {
+            assert_eq!(
+                applied("a b.md", b"x\n", empty).unwrap().as_deref(),
+                Ok(&b"x\n"[..])
+            );
+        }
         let absolute = diff
             .replace(" a/", " /tmp/library/")
             .replace(" b/", " /tmp/library/");

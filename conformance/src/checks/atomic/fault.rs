@@ -43,7 +43,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let reply = match answer {
         Ok(reply) => Some(reply),
         // A server that exited gave no answer; one that hangs fails.
-        Err(stop @ Stop::Fail(_)) => match stepper.wait(bench.subject.launch.patience) {
+        Err(stop) if stop.is_of_server() => match stepper.wait(bench.subject.launch.patience) {
             Some(_) => None,
             None => return Err(stop),
         },

@@ -81,7 +81,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     // A server that exited gave no answer.
     let (reply, running) = match reply {
         Ok(reply) => (Some(reply), Some(client)),
-        Err(Stop::Fail(_)) => (None, None),
+        Err(stop) if stop.is_of_server() => (None, None),
         Err(stop) => return Err(stop),
     };
     judge_immediately(&scene, &call, &before, reply.as_ref(), false)?;

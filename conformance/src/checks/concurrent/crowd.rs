@@ -295,8 +295,11 @@ fn ensure_list(edits: &[Edit], path: &str, text: &str) -> Judgement {
         format!("`{path}` has lines that no call wrote, or lacks its heading")
     })
     .map_err(|stop| {
-        stop.shows(Shows::Documents)
-            .showing(path, None, Some(text.as_bytes()))
+        stop.shows(Shows::Documents).showing(
+            path,
+            Some(edits::expected(edits, text).as_bytes()),
+            Some(text.as_bytes()),
+        )
     })
 }
 
@@ -339,5 +342,14 @@ fn ensure_one_of(edits: &[Edit], text: &str) -> Judgement {
         "`{NEW}` was created by several servers and contains {what}"
     ))
     .shows(Shows::Documents)
-    .showing(NEW, None, Some(text.as_bytes())))
+    .showing(
+        NEW,
+        edits
+            .iter()
+            .find(|edit| edit.is_done())
+            .map(content)
+            .as_deref()
+            .map(str::as_bytes),
+        Some(text.as_bytes()),
+    ))
 }

@@ -162,7 +162,11 @@ pub(super) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) -> Judgemen
         })
         .map_err(|stop| {
             let stop = stop.shows(Shows::Documents);
-            stop.showing(path, None, Some(text.as_bytes()))
+            stop.showing(
+                path,
+                Some(expected(edits, text).as_bytes()),
+                Some(text.as_bytes()),
+            )
         })
     };
     fault(
@@ -174,6 +178,15 @@ pub(super) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) -> Judgemen
         "were refused, but are present",
     )?;
     fault(&|edit| times(edit) > 1, "are present more than once")
+}
+
+/// Returns the text with the line of each acknowledged edit once, at the end, and of no other.
+pub(super) fn expected(edits: &[Edit], text: &str) -> String {
+    let is_other = |line: &&str| edits.iter().all(|edit| lines_with(&edit.token, [*line]) == 0);
+    let others = text.lines().filter(is_other).map(str::to_owned);
+    let done = edits.iter().filter(|edit| edit.is_done());
+    let lines = others.chain(done.map(|edit| format!("- {}", edit.token)));
+    lines.map(|line| line + "\n").collect()
 }
 
 /// Fails unless exactly one commit in HEAD's history adds the line of each acknowledged edit, and no commit that of a refused
