@@ -1,5 +1,10 @@
 //! Checks that a mutation makes one commit of one path and returns the commit's id.
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
@@ -15,6 +20,9 @@ use crate::{
     request::{Call, With, examples as examples_of},
     scene::{Scene, View},
 };
+
+/// How long a server may commit after its answer to be told apart from one that does not commit.
+const LATE_COMMIT: Duration = Duration::from_millis(500);
 
 pub(super) const ONE_COMMIT: Check = Check {
     id: "mutation/one-commit",
@@ -206,9 +214,25 @@ fn is_plain(path: &str) -> bool {
         .all(|part| !["", ".", "..", ".git"].contains(&part))
 }
 
+/// Returns true if the commit is made some time after the answer.
+fn is_committed_late(mutation: &AcceptedMutation<'_>) -> Result<bool, Stop> {
+    let since = Instant::now();
+    while since.elapsed() < LATE_COMMIT {
+        thread::sleep(Duration::from_millis(20));
+        let now = mutation.scene.view()?.library;
+        if !now.commits_since(&mutation.before.library).is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mutation = accepted_mutation(bench, case)?;
     let commits = mutation.after.library.commits_since(&mutation.before.library);
+    if commits.is_empty() && is_committed_late(&mutation)? {
+        return Err(fail("the call was answered before its commit was made"));
+    }
     ensure(commits.len() == 1, || {
         format!("the call made {} commits instead of one", commits.len())
     })?;

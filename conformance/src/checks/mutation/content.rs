@@ -69,16 +69,20 @@ fn judge_no_implicit_edits(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (documents, content) = (row.documents()?, row.content()?);
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
+    let head = || ledger::git(&scene.library(), &["rev-parse", "HEAD"]);
     for document in documents {
         let path = &document.path;
         let call = bench
             .subject
             .request(row.kind(), table::with(document, &content.text));
         let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+        let before_call = head()?;
         let Some(Reply::Done(_)) = client.make_if_possible(&call)? else {
             continue;
         };
-        let (what, found) = if bench.subject.should_commit() {
+        // A server that commits after its answer is for `mutation/one-commit` to judge.
+        let is_committed = head()? != before_call;
+        let (what, found) = if bench.subject.should_commit() && is_committed {
             let blob = ledger::git(&scene.library(), &["cat-file", "blob", &format!("HEAD:{path}")]);
             ("commit", blob.ok().map(String::into_bytes))
         } else {
