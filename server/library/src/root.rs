@@ -178,7 +178,7 @@ impl Root {
         })
     }
 
-    /// Returns the path of the file that `path` names: `path` itself if it exists, otherwise its [`true_spelling`].
+    /// Returns the path of the file that `path` names: `path` itself if it exists, otherwise its true spelling.
     pub fn true_path(&self, path: &LibraryPath) -> LibraryPath {
         if path.as_str().is_ascii() || !matches!(self.open_document(path), Ok(None)) {
             return path.clone();
