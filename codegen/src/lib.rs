@@ -4,7 +4,7 @@
 //! script that keeps them on disk. [`compat`] reports whether a changed contract is compatible. [`table`] is a contract for a
 //! program that takes any. `README.md` has the format, the passes and a worked example.
 //!
-//! Nothing but [`build`] and [`write`] writes a file, and nothing asks for the time or knows a contract by name: the same files
+//! Nothing but [`build`] and [`write()`] writes a file, and nothing asks for the time or knows a contract by name: the same files
 //! give the same text.
 
 mod algebra;
