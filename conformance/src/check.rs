@@ -142,6 +142,12 @@ impl<'a> Bench<'a> {
     }
 }
 
+/// Returns a number with its noun, as the names of cases say it: `1 server`, `2 servers`.
+pub(crate) fn counted(many: usize, noun: &str) -> String {
+    let s = if many == 1 { "" } else { "s" };
+    format!("{many} {noun}{s}")
+}
+
 /// The data of one attempt of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Case {

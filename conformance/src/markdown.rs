@@ -2,7 +2,7 @@
 //!
 //! The suite must not share a parser with the servers it judges: both would be wrong together. Where a heading is a matter
 //! of dialect, or the document is more than this parser can read in time, [`sections`] returns [`Unclear`] and no server
-//! is judged by it. `parsers.md` lists where parsers disagree.
+//! is judged by it. `parsers.toml` lists where parsers disagree.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -29,7 +29,7 @@ pub enum Unclear {
     /// The document is too large, or its blocks are nested too deeply.
     #[error("the document has more structure than the suite's parser reads")]
     TooLarge,
-    /// The parser panics on the document, or loses text of a heading.
+    /// The parser loses text of a heading, or panics.
     #[error("the suite's parser fails on the document")]
     ParserFails,
     /// CommonMark and GitHub's dialect have different sections.

@@ -141,10 +141,11 @@ struct Shown {
 
 /// Returns how the server and the suite differ about a document; `None` if they agree, or the suite does not judge it.
 fn difference(text: &str) -> Option<String> {
-    let outline = Outline::parse(text, Flavor::CommonMark);
-    let Ok(sections) = judge::sections(text) else {
-        return None;
-    };
+    let sections = judge::sections(text).ok()?;
+    difference_of(text, &sections, &Outline::parse(text, Flavor::CommonMark))
+}
+
+fn difference_of(text: &str, sections: &[judge::Section], outline: &Outline) -> Option<String> {
     let fronts = (judge::front(text), outline.front_matter().end);
     if fronts.0 != fronts.1 {
         return Some(format!(
@@ -184,7 +185,7 @@ fn difference(text: &str) -> Option<String> {
             format!("#{}", section.anchor),
         ];
         targets.iter().filter(|target| *target != "#").find_map(|target| {
-            let suite = judge::find(text, &sections, target)
+            let suite = judge::find(text, sections, target)
                 .ok()
                 .map(|it| it.heading.start);
             let server = outline.find(text, target).ok().map(|it| it.heading.start);
@@ -268,6 +269,13 @@ mod tests {
     fn differences_are_found() {
         let text = "# A\n";
         assert_eq!(difference(text), None);
+        let found = |suite: &str| {
+            let sections = judge::sections(suite).expect("the suite judges it");
+            difference_of(text, &sections, &Outline::parse(text, Flavor::CommonMark))
+        };
+        for other in ["", "## \n", "# B\n"] {
+            assert!(found(other).is_some(), "{other:?}");
+        }
         let mut tally = Tally::default();
         tally.add("a", text);
         tally.add("b", &">".repeat(100));

@@ -42,7 +42,7 @@ pub fn mdx_error(text: &str) -> Option<MdxError> {
         constructs: Constructs::mdx(),
         ..ParseOptions::default()
     };
-    // The parser panics on some texts, about which nothing is said then.
+    // A panic of the parser says nothing about the text.
     let parsed = panic::catch_unwind(|| markdown::to_mdast(&text, &options()).err());
     let message = parsed.ok().flatten()?;
     let line = message.place.as_deref().map_or(1, |place| match place {

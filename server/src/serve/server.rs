@@ -52,7 +52,7 @@ impl Error for ServerError {}
 /// # impl tabellion_runtime::Contract for Nothing {
 /// #     fn spec(&self) -> &'static tabellion_runtime::ContractSpec { &tabellion_runtime::ContractSpec::EMPTY }
 /// #     fn call<'a>(&'a self, _: &'a tabellion_runtime::CallContext, _: &'a str, _: serde_json::Value)
-/// #     -> tabellion_runtime::BoxFuture<'a, Result<tabellion_runtime::Answer, tabellion_runtime::Rejection>> { todo!() }
+/// #     -> tabellion_runtime::BoxFuture<'a, Result<tabellion_runtime::Answer, tabellion_runtime::Rejection>> { unreachable!("it has no tools") }
 /// # }
 /// fn main() -> Result<(), tabellion::ServerError> {
 ///     let server = tabellion::Server::open("recipes", env!("CARGO_PKG_VERSION"), "/path/to/recipes")?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AppendEffect, appended_value, ensure_accepted};
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check, Severity, counted},
     client::Client,
     judgement::{Judgement, Stop, ensure, fail},
     ledger,
@@ -53,7 +53,8 @@ impl AppendCrowd {
     }
 
     fn name(self, file: &str) -> String {
-        format!("{} servers, {} appends each: {file}", self.servers, self.appends)
+        let (servers, appends) = (counted(self.servers, "server"), counted(self.appends, "append"));
+        format!("{servers}, {appends} each: {file}")
     }
 }
 

@@ -7,7 +7,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::edits::{self, Edit};
 use crate::{
-    check::{Bench, Case},
+    check::{Bench, Case, counted},
     judgement::{self, Judgement, Shows, Stop, ensure, fail},
     reply::Reply,
     scene::Scene,
@@ -56,12 +56,13 @@ impl Crowd {
             Activity::Create => "create the same document",
             Activity::Several => "append to several documents",
         };
+        let edits = counted(edits, "edit");
         let actors = if self.is_one_server {
-            "clients of one server"
+            counted(servers, "client") + " of one server"
         } else {
-            "servers"
+            counted(servers, "server")
         };
-        Case::new(format!("{servers} {actors}, {edits} edits each: {what}"), self)
+        Case::new(format!("{actors}, {edits} each: {what}"), self)
     }
 }
 
