@@ -18,7 +18,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     Own, Subject, client::prepare, era::Era, judgement::Stop, report::visible, request::With, scene::Scene,
-    target::process::Process, trace::Trace,
+    settled, subject::Commits, target::process::Process, trace::Trace,
 };
 
 /// Timeout for the answer to `server/discover` after the answer to the `initialize` that was sent with it.
@@ -160,9 +160,13 @@ pub fn observed(subject: &Subject) -> Subject {
         ..subject.clone()
     };
     let mut changes = CHANGES.iter();
-    let commits = changes.find_map(|(kind, path)| does_commit(&subject, *kind, path).ok().flatten());
+    let commits = changes.find_map(|(kind, path)| commits(&subject, *kind, path).ok().flatten());
     Subject {
-        commits: commits.unwrap_or(subject.is_native()),
+        commits: commits.unwrap_or(if subject.is_native() {
+            Commits::BeforeAnswer
+        } else {
+            Commits::Never
+        }),
         ..subject
     }
 }
@@ -204,8 +208,8 @@ const CHANGES: [(EffectKind, &str); 5] = [
     (EffectKind::InsertSection, "README.md"),
 ];
 
-/// Returns whether a change of this kind makes a commit; `None` if it changes no document.
-fn does_commit(subject: &Subject, kind: EffectKind, path: &str) -> Result<Option<bool>, Stop> {
+/// Returns when a change of this kind makes a commit; `None` if it changes no document.
+fn commits(subject: &Subject, kind: EffectKind, path: &str) -> Result<Option<Commits>, Stop> {
     let with = With {
         path,
         content: "# Another library\n",
@@ -219,9 +223,10 @@ fn does_commit(subject: &Subject, kind: EffectKind, path: &str) -> Result<Option
     let before = scene.view()?.library;
     client.make(&call)?;
     if !scene.view()?.library.commits_since(&before).is_empty() {
-        return Ok(Some(true));
+        return Ok(Some(Commits::BeforeAnswer));
     }
-    // A server may commit after its answer. Whether it exits is for `wire/exit-on-eof` to judge.
+    settled::wait_for_commit(&scene, &before)?;
+    // A server may commit when it ends. Whether it exits is for `wire/exit-on-eof` to judge.
     let _ = client.close();
     let after = scene.view()?.library;
     let path = call.path();
@@ -229,7 +234,12 @@ fn does_commit(subject: &Subject, kind: EffectKind, path: &str) -> Result<Option
         .changed_since(&before)
         .iter()
         .any(|changed| changed.to_str() == Some(&path));
-    Ok(is_changed.then(|| !after.commits_since(&before).is_empty()))
+    let is_committed = !after.commits_since(&before).is_empty();
+    Ok(is_changed.then_some(if is_committed {
+        Commits::Later
+    } else {
+        Commits::Never
+    }))
 }
 
 fn initialize() -> Value {

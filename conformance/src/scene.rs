@@ -10,6 +10,8 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
@@ -24,11 +26,17 @@ use crate::{
     ledger::{self, git},
     person::Person,
     stepper::{Counting, Stepper},
+    subject::Commits,
     trace::Trace,
 };
 
 /// Content of the secret file outside of the library.
 pub const SECRET: &str = "canary: this must not be read\n";
+
+/// How long HEAD must not move for a server's late commits to be taken for complete.
+const QUIET: Duration = Duration::from_millis(500);
+/// Upper bound of the time to wait for that.
+const MAX_SETTLING: Duration = Duration::from_secs(5);
 
 /// A library, its surroundings, and the trace of actions so far.
 #[derive(Debug)]
@@ -277,11 +285,34 @@ impl<'a> Scene<'a> {
             .collect()
     }
 
-    /// Reads the current state.
+    /// Waits until a server that commits [later](Commits::Later) has made its commits; for others it does nothing.
+    pub fn settle(&self) {
+        if self.subject.commits != Commits::Later {
+            return;
+        }
+        let start = Instant::now();
+        let (mut last, mut since) = (self.head(), Instant::now());
+        while since.elapsed() < QUIET && start.elapsed() < MAX_SETTLING {
+            thread::sleep(Duration::from_millis(20));
+            let now = self.head();
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+        }
+    }
+
+    /// Returns the last commit; `None` on a branch without commits.
+    pub fn head(&self) -> Option<String> {
+        let head = git(&self.library(), &["rev-parse", "--quiet", "--verify", "HEAD"]).ok()?;
+        Some(head.trim().to_owned())
+    }
+
+    /// Reads the current state, once it is [settled](Self::settle).
     ///
     /// # Errors
     /// If the disk or git fails.
     pub fn view(&self) -> Result<View, Stop> {
+        self.settle();
         let mut around = ledger::Files::new();
         for name in self.neighbours()? {
             let path = self.library().with_file_name(&name);

@@ -4,13 +4,19 @@
 //! Only promises of the contract are checked: without a promise of commits, none is required. Commits are not required
 //! of a server that never commits either; the checks about commits report that.
 
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use tabellion_runtime::{ToolSpec, spec::LogSpec};
 
 use crate::{
-    Subject,
-    check::Bench,
+    Ledger, Subject,
+    check::{Bench, counted},
     client::Client,
     judgement::{Cause, Judgement, Shows, Stop, ensure, fail, refused},
     ledger::{self, Files},
@@ -72,7 +78,11 @@ impl Baseline {
         if bench.subject.should_commit() {
             let commits = view.library.commits_since(&self.view.library);
             let counted = ensure(commits.len() == mutations, || {
-                format!("{mutations} mutations made {} commits", commits.len())
+                format!(
+                    "{} made {}",
+                    counted(mutations, "mutation"),
+                    counted(commits.len(), "commit")
+                )
             });
             let agree = || {
                 ensure(view.library.status == self.view.library.status, || {
@@ -96,6 +106,24 @@ impl Baseline {
             ensure_logged(earlier, &logged, mutations).and_then(|()| ensure_tells(&logged, &commits));
         judged.map_err(|stop| stop.shows(Shows::Log))
     }
+}
+
+/// How long a server may commit after its answer to be told apart from one that does not commit.
+const LATE_COMMIT: Duration = Duration::from_secs(2);
+
+/// Waits for a commit since `before`; returns true if one was made in time.
+///
+/// # Errors
+/// If the disk or git fails.
+pub fn wait_for_commit(scene: &Scene<'_>, before: &Ledger) -> Result<bool, Stop> {
+    let since = Instant::now();
+    while since.elapsed() < LATE_COMMIT {
+        if !scene.view()?.library.commits_since(before).is_empty() {
+            return Ok(true);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(false)
 }
 
 /// Reads the library. A failure of git counts as the server's.

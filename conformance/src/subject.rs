@@ -33,9 +33,20 @@ pub struct Subject {
     pub made_at_start: Own,
     /// What it needs in a library before it starts.
     pub setup: Setup,
-    /// Whether it commits its changes. If the contract promises commits and this is false, the checks about commits fail, and
-    /// the others judge by documents alone.
-    pub commits: bool,
+    /// When it commits its changes. If the contract promises commits and it does not commit before it answers, the checks
+    /// about commits fail, and the others judge by documents alone.
+    pub commits: Commits,
+}
+
+/// When a server commits its changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Commits {
+    /// Before the answer.
+    BeforeAnswer,
+    /// Some time after the answer, at the latest when it ends.
+    Later,
+    /// Never.
+    Never,
 }
 
 impl Subject {
@@ -51,7 +62,7 @@ impl Subject {
             own: Own::default(),
             made_at_start: Own::default(),
             setup: Setup::default(),
-            commits: true,
+            commits: Commits::BeforeAnswer,
         }
     }
 
@@ -67,10 +78,11 @@ impl Subject {
         effects.find(|(tool, effect)| effect.kind == kind && self.adapter.has(tool, Some(effect)))
     }
 
-    /// Returns true if each mutation should make a commit.
+    /// Returns true if each mutation should make a commit before it is answered.
     pub fn should_commit(&self) -> bool {
         let mut guarantees = self.contract.guarantees.iter();
-        self.commits && guarantees.any(|guarantee| guarantee.kind == Some(GuaranteeKind::Commit))
+        self.commits == Commits::BeforeAnswer
+            && guarantees.any(|guarantee| guarantee.kind == Some(GuaranteeKind::Commit))
     }
 
     /// Returns the tools that the server has, in the contract's order.

@@ -15,7 +15,7 @@ use crate::{
     launch::{ExternalServer, Launch, Reach},
     probe::{self, Identity, ServerInfo},
     setup::Setup,
-    subject::Subject,
+    subject::{Commits, Subject},
     target::ANSWER_TIMEOUT,
 };
 
@@ -121,7 +121,7 @@ impl Server {
             own,
             made_at_start: Own::default(),
             setup,
-            commits: true,
+            commits: Commits::BeforeAnswer,
         })
     }
 

@@ -28,6 +28,7 @@ use crate::{
     era::Era,
     judgement::{Cause, Failure, Stop},
     settled,
+    subject::Commits,
     trace::Event,
 };
 
@@ -225,7 +226,7 @@ impl GuaranteeReport {
     fn of(guarantee: &Guarantee, subject: &Subject, checks: &[CheckReport]) -> Self {
         // A check that passes without a look at commits or the log, because the server has none, says nothing about them.
         let is_looked_at = match guarantee.kind {
-            Some(GuaranteeKind::Commit) => subject.commits,
+            Some(GuaranteeKind::Commit) => subject.commits == Commits::BeforeAnswer,
             Some(GuaranteeKind::Log) => settled::log_tool(subject).is_some(),
             _ => true,
         };

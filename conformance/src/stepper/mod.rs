@@ -68,9 +68,9 @@ pub struct Fault {
 pub enum Effect {
     /// Kills the program and all its children; the call does not take effect.
     Kill,
-    /// Fails the call, which has no effect.
+    /// Fails the call, which has no effect; nothing happens if it [cannot](Errno::is_of) fail so.
     Fail(Errno),
-    /// Fails the call and all later ones, until [`Stepper::disarm`].
+    /// Fails the call and all later ones that can fail so, until [`Stepper::disarm`].
     FailOn(Errno),
 }
 
@@ -251,6 +251,43 @@ errnos! {
     EROFS = 30, "The file system is read-only.";
     ENOSYS = 38, "The system call does not exist.";
     EDQUOT = 122, "The user's disk quota is exceeded.";
+}
+
+/// Beginnings of the names of calls that need no space on the disk.
+const NEEDS_NO_SPACE: &[&str] = &[
+    "flock",
+    "unlink",
+    "rmdir",
+    "chmod",
+    "fchmod",
+    "chown",
+    "lchown",
+    "fchown",
+    "utime",
+    "removexattr",
+    "lremovexattr",
+    "fremovexattr",
+];
+
+impl Errno {
+    /// Returns true if a call of this name can fail so, as the manual pages say. No server need handle others.
+    pub fn is_of(self, call: &str) -> bool {
+        match self {
+            Self::ENOSPC | Self::EDQUOT => !NEEDS_NO_SPACE.iter().any(|name| call.starts_with(name)),
+            Self::EIO => call != "flock",
+            _ => true,
+        }
+    }
+}
+
+impl Effect {
+    /// Returns true if this can happen at a call of this name.
+    pub fn is_of(self, call: &str) -> bool {
+        match self {
+            Self::Kill => true,
+            Self::Fail(errno) | Self::FailOn(errno) => errno.is_of(call),
+        }
+    }
 }
 
 impl fmt::Display for Errno {

@@ -140,6 +140,19 @@ fn all_later_calls_fail() {
 }
 
 #[test]
+fn calls_fail_only_as_they_can() {
+    let script = "echo a > f; rm f; echo b > g";
+    let Some(run) = run(script, at(3, Effect::FailOn(Errno::ENOSPC))) else {
+        return;
+    };
+    assert_eq!(run.names(), Vec::<String>::new());
+    assert_eq!(
+        run.calls[2..],
+        ["unlinkat f", "openat g  <== ENOSPC from then on"]
+    );
+}
+
+#[test]
 fn children_are_counted_and_killed() {
     let script = "(echo a > f; sleep 600) & (sleep 600) & wait";
     let Some(run) = run(script, at(2, Effect::Kill)) else {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    Call, Effect, Errno, Pipes, Shared, StepperError,
+    Call, Effect, Errno, Fault, Pipes, Shared, StepperError,
     calls::{self, IO_URING_SETUP},
     system::{self, Entry, Event},
 };
@@ -136,10 +136,14 @@ impl Tracer {
             return None;
         }
         let number = state.calls.len() + 1;
-        let effect = state.fault.and_then(|fault| match fault.effect {
-            Effect::FailOn(_) => (number >= fault.at).then_some(fault.effect),
-            _ => (number == fault.at).then_some(fault.effect),
-        });
+        let is_due = |fault: &Fault| match fault.effect {
+            Effect::FailOn(_) => number >= fault.at,
+            _ => number == fault.at,
+        };
+        let fault = state.fault.filter(is_due);
+        let effect = fault
+            .map(|fault| fault.effect)
+            .filter(|effect| effect.is_of(name));
         state.calls.push(Call { name, paths, effect });
         effect
     }

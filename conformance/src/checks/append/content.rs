@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{AppendEffect, ensure_accepted, judge as judge_appended};
 use crate::{
     Bytes,
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check, Severity, counted},
     judgement::{Judgement, Stop, ensure},
     ledger,
     moment::Moment,
@@ -188,7 +188,10 @@ pub(super) fn ensure_one_commit(scene: &Scene<'_>, before: &Moment, after: &Mome
     let (old, new) = (&before.view.library, &after.view.library);
     let commits = new.commits_since(old);
     ensure(commits.len() == 1, || {
-        format!("the call made {} commits instead of one", commits.len())
+        format!(
+            "the call made {} instead of one",
+            counted(commits.len(), "commit")
+        )
     })?;
     let parent = new.commits.get(1);
     ensure(parent == old.commits.first(), || {

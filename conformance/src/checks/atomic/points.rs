@@ -80,9 +80,10 @@ pub(super) fn cases(bench: &Bench<'_>, kinds: &[FaultKind]) -> Result<Vec<Case>,
     let mut cases = Vec::new();
     for mutation in mutations {
         let calls = record(bench, mutation)?;
-        for at in choose_points(&calls, max, &mut dice) {
+        for at in choose_points(&calls, kinds, max, &mut dice) {
+            let kinds = possible(kinds, &calls[at]);
             let some = [kinds[dice.usize(..kinds.len())]];
-            let tried = bench.pick(&some[..], kinds);
+            let tried = bench.pick(&some[..], &kinds);
             cases.extend(tried.iter().map(|&kind| {
                 let point = Point {
                     mutation,
@@ -116,12 +117,20 @@ fn record(bench: &Bench<'_>, mutation: Mutation) -> Result<Vec<Call>, Stop> {
     }
 }
 
-/// Returns the indices of up to `max` calls, about half of them on documents and half on git's files if there are enough.
+/// Returns those of the faults that can happen at a call.
+fn possible(kinds: &[FaultKind], call: &Call) -> Vec<FaultKind> {
+    let kinds = kinds.iter().copied();
+    kinds.filter(|kind| kind.effect().is_of(call.name)).collect()
+}
+
+/// Returns the indices of up to `max` calls at which some of the faults can happen, about half of them on documents and
+/// half on git's files if there are enough.
 ///
 /// Calls on documents come first because faults at them do the most harm.
-fn choose_points(calls: &[Call], max: usize, dice: &mut fastrand::Rng) -> Vec<usize> {
+fn choose_points(calls: &[Call], kinds: &[FaultKind], max: usize, dice: &mut fastrand::Rng) -> Vec<usize> {
     let is_of_git = |call: &Call| call.paths.iter().all(|path| path.starts_with(".git"));
-    let (git, own): (Vec<_>, Vec<_>) = (0..calls.len()).partition(|at| is_of_git(&calls[*at]));
+    let at = (0..calls.len()).filter(|&at| !possible(kinds, &calls[at]).is_empty());
+    let (git, own): (Vec<_>, Vec<_>) = at.partition(|at| is_of_git(&calls[*at]));
     let of_own = own.len().min(max.div_ceil(2).max(max.saturating_sub(git.len())));
     let own = spread(own.len(), of_own, dice).into_iter().map(|at| own[at]);
     let git = spread(git.len(), max - of_own, dice)
@@ -178,6 +187,7 @@ mod tests {
 
     #[test]
     fn calls_to_documents_come_first() {
+        const KILLED: [FaultKind; 1] = [FaultKind::Killed];
         let mut dice = fastrand::Rng::with_seed(1);
         let call = |path: &str| Call {
             name: "write",
@@ -187,13 +197,13 @@ mod tests {
         let git = std::iter::repeat_n(call(".git/index.lock"), 10);
         let calls: Vec<_> = git.chain([call("a.md"), call("b.md")]).collect();
         assert_eq!(
-            choose_points(&calls, 12, &mut dice),
+            choose_points(&calls, &KILLED, 12, &mut dice),
             [10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
         );
-        assert_eq!(choose_points(&calls, 4, &mut dice)[..2], [10, 11]);
-        assert_eq!(choose_points(&calls, 4, &mut dice).len(), 4);
-        assert_eq!(choose_points(&calls[..10], 4, &mut dice).len(), 4);
-        assert_eq!(choose_points(&calls[10..], 4, &mut dice), [0, 1]);
+        assert_eq!(choose_points(&calls, &KILLED, 4, &mut dice)[..2], [10, 11]);
+        assert_eq!(choose_points(&calls, &KILLED, 4, &mut dice).len(), 4);
+        assert_eq!(choose_points(&calls[..10], &KILLED, 4, &mut dice).len(), 4);
+        assert_eq!(choose_points(&calls[10..], &KILLED, 4, &mut dice), [0, 1]);
     }
 
     #[test]

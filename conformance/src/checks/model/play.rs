@@ -49,6 +49,7 @@ pub(super) fn play<'a>(bench: &'a Bench<'a>, program: &'a Program, coverage: Cov
         current: 0,
     };
     play.start()
+        .and_then(|()| play.accept_log())
         .and_then(|()| play.read_all())
         .map_err(|stop| at_step("at the start", stop))?;
     for (number, step) in program.steps.iter().enumerate() {
@@ -121,7 +122,11 @@ impl Play<'_> {
             }
             Step::Commit => {
                 self.scene.commit_all("by hand")?;
-                self.person(PersonAction::Commit)
+                self.person(PersonAction::Commit)?;
+                if self.bench.subject.is_native() {
+                    return Ok(());
+                }
+                self.accept_log()
             }
             Step::Restart => {
                 if let Some(client) = self.clients[self.current].take() {
@@ -345,6 +350,20 @@ impl Play<'_> {
 
     /// Judges the activity log, if the server has one.
     fn log(&mut self) -> Judgement {
+        match self.entries()? {
+            Some(entries) => self.model.judge_log(&entries),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the activity log as it is: git's own history may serve as one, with a person's commits.
+    fn accept_log(&mut self) -> Judgement {
+        self.model.log = self.entries()?.unwrap_or_default();
+        Ok(())
+    }
+
+    /// Returns the entries of the activity log; `None` if the server has none.
+    fn entries(&mut self) -> Result<Option<Vec<Entry>>, Stop> {
         let subject = self.bench.subject;
         let log = subject
             .contract
@@ -352,13 +371,13 @@ impl Play<'_> {
             .filter(|_| self.coverage == Coverage::Everything);
         let tool = log.and_then(|log| Some((log, subject.contract.tool(log.tool)?)));
         let Some((log, tool)) = tool.filter(|(_, tool)| subject.adapter.has(tool, None)) else {
-            return Ok(());
+            return Ok(None);
         };
         let Some(arguments) = examples(tool).next() else {
-            return Ok(());
+            return Ok(None);
         };
         let Some(reply) = self.call(&Call { tool, arguments })? else {
-            return Ok(());
+            return Ok(None);
         };
         let response = match reply {
             Reply::Done(done) => done.response,
@@ -372,14 +391,11 @@ impl Play<'_> {
             let text = entry.pointer(at).and_then(Value::as_str);
             text.unwrap_or_default().to_owned()
         };
-        let entries: Vec<_> = listed
-            .iter()
-            .map(|entry| Entry {
-                path: text(entry, log.path),
-                commit: text(entry, log.commit),
-            })
-            .collect();
-        self.model.judge_log(&entries)
+        let entry = |entry| Entry {
+            path: text(entry, log.path),
+            commit: text(entry, log.commit),
+        };
+        Ok(Some(listed.iter().map(entry).collect()))
     }
 
     /// Closes the servers and judges the repository that they leave.

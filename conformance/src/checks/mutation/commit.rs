@@ -1,17 +1,12 @@
 //! Checks that a mutation makes one commit of one path and returns the commit's id.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     adapter::Adapter,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be, counted},
     client::Client,
     documents::CHANGES,
     judgement::{Judgement, Stop, ensure, fail, not_shown},
@@ -19,10 +14,9 @@ use crate::{
     reply::{Reply, Success},
     request::{Call, With, examples as examples_of},
     scene::{Scene, View},
+    settled,
+    subject::Commits,
 };
-
-/// How long a server may commit after its answer to be told apart from one that does not commit.
-const LATE_COMMIT: Duration = Duration::from_millis(500);
 
 pub(super) const ONE_COMMIT: Check = Check {
     id: "mutation/one-commit",
@@ -115,6 +109,8 @@ struct AcceptedMutation<'a> {
     call: Call,
     done: Success,
     before: View,
+    /// Whether HEAD had moved when the answer arrived.
+    is_committed: bool,
     after: View,
 }
 
@@ -155,6 +151,7 @@ fn make<'a>(
     let before = scene.view()?;
     Ok(match client.make(&call)? {
         Reply::Done(done) => Ok(AcceptedMutation {
+            is_committed: scene.head() != before.library.commits.first().cloned(),
             after: scene.view()?,
             scene,
             _client: client,
@@ -214,27 +211,18 @@ fn is_plain(path: &str) -> bool {
         .all(|part| !["", ".", "..", ".git"].contains(&part))
 }
 
-/// Returns true if the commit is made some time after the answer.
-fn is_committed_late(mutation: &AcceptedMutation<'_>) -> Result<bool, Stop> {
-    let since = Instant::now();
-    while since.elapsed() < LATE_COMMIT {
-        thread::sleep(Duration::from_millis(20));
-        let now = mutation.scene.view()?.library;
-        if !now.commits_since(&mutation.before.library).is_empty() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mutation = accepted_mutation(bench, case)?;
     let commits = mutation.after.library.commits_since(&mutation.before.library);
-    if commits.is_empty() && is_committed_late(&mutation)? {
+    let is_late = || settled::wait_for_commit(&mutation.scene, &mutation.before.library);
+    if bench.subject.commits != Commits::Never && !mutation.is_committed && is_late()? {
         return Err(fail("the call was answered before its commit was made"));
     }
     ensure(commits.len() == 1, || {
-        format!("the call made {} commits instead of one", commits.len())
+        format!(
+            "the call made {} instead of one",
+            counted(commits.len(), "commit")
+        )
     })?;
     let root = mutation.scene.library();
     let parents = ledger::git(&root, &["rev-list", "--parents", "--max-count=1", "HEAD"])?;

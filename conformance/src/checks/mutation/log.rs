@@ -105,6 +105,7 @@ fn judge_log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
             return Err(refused("a valid call", &refusal));
         }
         made += 1;
+        scene.settle();
         expected.push((path.to_owned(), head(&scene)?));
         same_entries(&expected, &entries(bench, &mut client)?, "after a mutation")?;
         if made == 3 {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::log;
 use crate::{
-    check::{Bench, Case, Check, Severity, fewer_steps},
+    check::{Bench, Case, Check, Severity, counted, fewer_steps},
     documents::CHANGES,
     judgement::{Judgement, Shows, Stop, ensure, refused},
     ledger,
@@ -99,7 +99,11 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut commits = after.commits_since(&before);
     commits.reverse();
     ensure(commits.len() == paths.len(), || {
-        format!("{} mutations made {} commits", paths.len(), commits.len())
+        format!(
+            "{} made {}",
+            counted(paths.len(), "mutation"),
+            counted(commits.len(), "commit")
+        )
     })
     .map_err(|stop| stop.shows(Shows::Commits))?;
     let range = format!("{}..HEAD", before.commits.first().cloned().unwrap_or_default());

@@ -5,9 +5,9 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::others::same_lines;
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check, Severity, as_small_as_can_be, counted},
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Shows, Stop, ensure},
     ledger,
     moment::Moment,
     reply::Reply,
@@ -163,8 +163,9 @@ fn judge_accepted(
     // On a branch without commits the document is uncommitted, so the server may adopt it in a commit of its own.
     let max_commits = if old.commits.is_empty() { 2 } else { 1 };
     ensure((1..=max_commits).contains(&made), || {
-        format!("{made} commits were made instead of one")
-    })?;
+        format!("the call made {} instead of one", counted(made, "commit"))
+    })
+    .map_err(|stop| stop.shows(Shows::Commits))?;
     let committed = ledger::git(
         &scene.library(),
         &["cat-file", "blob", &format!("HEAD:{DOCUMENT}")],
