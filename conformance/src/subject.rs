@@ -85,6 +85,13 @@ impl Subject {
             && guarantees.any(|guarantee| guarantee.kind == Some(GuaranteeKind::Commit))
     }
 
+    /// Returns true if the server has a tool that previews another.
+    pub fn has_previews(&self) -> bool {
+        let pairs = self.contract.previews.iter();
+        let mut tools = pairs.filter_map(|pair| self.contract.tool(pair.preview));
+        tools.any(|tool| self.adapter.has(tool, None))
+    }
+
     /// Returns the tools that the server has, in the contract's order.
     pub fn tools(&self) -> impl Iterator<Item = &'static ToolSpec> + '_ {
         let tools = self.contract.tools.iter();

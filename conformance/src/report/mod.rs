@@ -230,6 +230,11 @@ impl GuaranteeReport {
             Some(GuaranteeKind::Log) => settled::log_tool(subject).is_some(),
             _ => true,
         };
+        let has_feature = match guarantee.kind {
+            Some(GuaranteeKind::Log) => settled::log_tool(subject).is_some(),
+            Some(GuaranteeKind::Preview) => subject.has_previews(),
+            _ => true,
+        };
         let is_about = |check: &&CheckReport| check.guarantees.iter().any(|id| id == guarantee.id);
         let about = checks.iter().filter(is_about);
         let verdicts: Vec<_> = about
@@ -237,6 +242,8 @@ impl GuaranteeReport {
             .map(|check| check.about(guarantee.id))
             .map(|verdict| match verdict {
                 Verdict::Pass if !is_looked_at => Verdict::NotApplicable,
+                // Checks that did not run, or failed for another reason, say nothing about a feature that the server lacks.
+                Verdict::NotShown if !has_feature => Verdict::NotApplicable,
                 verdict => verdict,
             })
             .collect();

@@ -250,7 +250,7 @@ impl Target {
                 if let Some(trace) = &self.trace {
                     trace.received(&line);
                 }
-                serde_json::from_str(&line).map_err(|_| WireError::NotJson(line))
+                parse(&line).ok_or(WireError::NotJson(line))
             }
             Err(RecvTimeoutError::Timeout) => Err(WireError::Silent(self.patience)),
             Err(RecvTimeoutError::Disconnected) => Err(WireError::Closed),
@@ -480,6 +480,43 @@ fn not_up(url: &Url, why: String) -> WireError {
     WireError::NotUp { url, why }
 }
 
+/// Parses a message. A string may have half of a surrogate pair, as JSON's grammar permits and other parsers read it.
+fn parse(line: &str) -> Option<Value> {
+    let message = serde_json::from_str(line).ok();
+    message.or_else(|| serde_json::from_str(&without_halves(line)).ok())
+}
+
+/// Replaces each escape of half a surrogate pair by that of U+FFFD.
+fn without_halves(json: &str) -> String {
+    let unit = |at: usize| {
+        let digits = json.get(at..)?.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut whole = String::with_capacity(json.len());
+    let mut at = 0;
+    while let Some(rest) = json.get(at..).filter(|rest| !rest.is_empty()) {
+        let is_pair = |high| {
+            (0xD800..0xDC00).contains(&high)
+                && unit(at + 6).is_some_and(|low| (0xDC00..0xE000).contains(&low))
+        };
+        let length = match unit(at) {
+            Some(high) if is_pair(high) => 12,
+            Some(0xD800..0xE000) => {
+                whole.push_str("\\ufffd");
+                at += 6;
+                continue;
+            }
+            Some(_) => 6,
+            // An escape of one character, which may be a backslash.
+            None if rest.starts_with('\\') => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+            None => rest.chars().next().map_or(0, char::len_utf8),
+        };
+        whole.push_str(&rest[..length]);
+        at += length;
+    }
+    whole
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -490,6 +527,25 @@ mod tests {
         target.patience = Duration::from_millis(50);
         let sent = target.send(vec![b'x'; 4 << 20]);
         assert!(matches!(sent, Err(WireError::Silent(_))), "{sent:?}");
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_json() {
+        let cases = [
+            (r#"{"a":"\ud800.md"}"#, Some("\u{fffd}.md")),
+            (r#"{"a":"\ude00\ud83d\ude00"}"#, Some("\u{fffd}\u{1f600}")),
+            (r#"{"a":"é\\ud800\ud800"}"#, Some("é\\ud800\u{fffd}")),
+            (r#"{"a":"\ud800"#, None),
+            ("\\", None),
+        ];
+        for (line, text) in cases {
+            let found = parse(line);
+            assert_eq!(
+                found.as_ref().and_then(|message| message["a"].as_str()),
+                text,
+                "{line}"
+            );
+        }
     }
 
     #[test]

@@ -25,11 +25,19 @@ const ATOMICITY: &[&str] = &[
     "errors-change-nothing",
 ];
 
+/// Guarantees that a partial mutation breaks if the server was killed: it reported no error.
+const ATOMICITY_WITHOUT_ERRORS: &[&str] = &[
+    "no-partial-application",
+    "append-only",
+    "one-entry-per-line",
+    "atomic-mutation",
+];
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "atomic/kill",
         severity: Severity::Must,
-        guarantees: ATOMICITY,
+        guarantees: ATOMICITY_WITHOUT_ERRORS,
         states: "A server killed at any step of a mutation leaves it completely done or not done at all.",
         explains: "The server runs step by step under ptrace. It is killed, with its children, at each system call \
                    of a mutation that would change a file in the library. The document must have its old or its new \
@@ -65,7 +73,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "atomic/kill-observed",
         severity: Severity::Must,
-        guarantees: ATOMICITY,
+        guarantees: ATOMICITY_WITHOUT_ERRORS,
         states: "A server killed at any moment of a mutation leaves it completely done or not done at all.",
         explains: "As atomic/kill, but from outside and at full speed, which works on every system: mutations are \
                    sent, and the server's process group is killed after increasing delays.",

@@ -205,6 +205,7 @@ fn run<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
             .map(|joined| joined.map_err(|_| Stop::Harness("a client panicked".into()))?)
             .collect()
     });
+    scene.settle();
     let edits: Vec<_> = done?.into_iter().flat_map(|(_, edits)| edits).collect();
     let refused = edits.iter().filter(|edit| !edit.is_done()).count();
     let all = edits.len();

@@ -86,6 +86,7 @@ pub(super) fn program(subject: &Subject, weights: &StepWeights, max_steps: usize
         subject,
         kinds: kinds(subject),
         invalid: invalid(subject),
+        paths: paths(subject),
         sketch: BTreeMap::new(),
         dice,
     };
@@ -137,10 +138,19 @@ fn invalid(subject: &Subject) -> Vec<(&'static str, &'static str)> {
     invalid.map(|(tool, example)| (tool.name, example.name)).collect()
 }
 
+/// Returns the paths of documents. For other endings than `.md`, mapped tools may have rules of their own.
+fn paths(subject: &Subject) -> Vec<&'static str> {
+    let paths = PATHS.iter().copied();
+    paths
+        .filter(|path| subject.is_native() || path.ends_with(".md"))
+        .collect()
+}
+
 struct Generator<'a> {
     subject: &'a Subject,
     kinds: Vec<Kind>,
     invalid: Vec<(&'static str, &'static str)>,
+    paths: Vec<&'static str>,
     /// The approximate library after the steps generated so far.
     sketch: BTreeMap<String, Bytes>,
     dice: &'a mut Rng,
@@ -261,7 +271,7 @@ impl Generator<'_> {
 
     /// Returns a random path.
     fn path(&mut self) -> String {
-        self.one_of(PATHS).to_owned()
+        self.paths[self.dice.usize(..self.paths.len())].to_owned()
     }
 
     /// Returns a path, mostly of an existing document.

@@ -114,7 +114,7 @@ fn judge_swapped_folder(bench: &Bench<'_>, _: &Case) -> Judgement {
 fn judge_linked_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     let calls = all_effects(bench)?;
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT)])?;
-    let link = scene.path("../linked");
+    let link = scene.library().with_file_name("linked");
     symlink("library", &link)?;
     let mut client = scene.start_at(&link)?;
     for call in calls {

@@ -157,6 +157,8 @@ fn judge(bench: &Bench<'_>, case: &Case, judge_answer: fn(&Value, &BadLine) -> J
     let scene = library(bench)?;
     let before = scene.view()?;
     let mut talk = Talk::open(bench.subject, &scene)?;
+    // A server of several revisions may need a good request to know the connection's.
+    talk.settle(0)?;
     for lines in bad.lines.chunks(if bad.at_once { bad.lines.len() } else { 1 }) {
         let since = talk.heard.len();
         for line in lines {
