@@ -257,6 +257,12 @@ fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> 
             format!("`{}` lacks `name`: the name of the server's tool", tool.name),
         ));
     }
+    let paging = paging(tool, table)?;
+    let mut calls = plain.iter().chain(&new).chain(&existing);
+    if paging.is_none() && calls.any(|call| call.arguments.holes().contains(&&Hole::Next)) {
+        let message = "`{next}` has no value without `next`, which says where a response has the next page";
+        return Err(wrong_at(table.at.clone(), message.to_owned()));
+    }
     Ok(MappedTool {
         tool,
         plain,
@@ -265,7 +271,7 @@ fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> 
         new,
         existing,
         response: response(tool, table)?,
-        paging: paging(tool, table)?,
+        paging,
     })
 }
 

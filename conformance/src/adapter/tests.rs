@@ -144,6 +144,11 @@ fn errors_have_a_line_and_a_description() {
             6,
             "only a list",
         ),
+        (
+            read("arguments = { at = \"{next}\" }"),
+            4,
+            "has no value without `next`",
+        ),
         (read("refused = 7"), 6, "expected a string, not integer"),
         (read("append = { name = \"x\" }"), 6, "unknown key `append`"),
         (edit("when = [\"append\", \"reed\"]"), 6, "no effect `reed`"),
