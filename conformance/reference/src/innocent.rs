@@ -1,7 +1,7 @@
 //! Innocents: servers that keep what a check states, each in a way that a careless check takes for a failure.
 //!
-//! They are a vault: plain files, tools of its own behind an adapter, and no commits. What it does is correct; what it does
-//! differently is named after the false accusation that it provoked. The zoo requires that its checks acquit it.
+//! They are a vault: plain files, tools of its own behind an adapter, and no commits but for one. What it does is correct;
+//! what it does differently is named after the false accusation that it provoked. The zoo requires that its checks acquit it.
 
 mod vault;
 mod wire;
@@ -28,6 +28,7 @@ pub enum Innocent {
     ReadsInPages,
     OtherErrorCodes,
     CreatesByAppending,
+    CommitsLater,
 }
 
 /// An innocent and its description.
@@ -139,6 +140,19 @@ pub const INNOCENTS: &[Acquitted] = &[
         "creates the note that it is to append to",
         "accepting an impossible call",
         &["pure/refusals-change-nothing", "model/one-client"],
+    ),
+    acquitted(
+        Innocent::CommitsLater,
+        "commits-later",
+        "commits a note a moment after the answer",
+        "making the last call's commit with the next call",
+        &[
+            "pure/refusals-change-nothing",
+            "mutation/no-implicit-edits",
+            "mutation/only-its-document",
+            "mutation/person-uncommitted",
+            "model/one-client",
+        ],
     ),
 ];
 

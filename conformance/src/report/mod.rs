@@ -224,25 +224,22 @@ impl CheckReport {
 
 impl GuaranteeReport {
     fn of(guarantee: &Guarantee, subject: &Subject, checks: &[CheckReport]) -> Self {
-        // A check that passes without a look at commits or the log, because the server has none, says nothing about them.
-        let is_looked_at = match guarantee.kind {
-            Some(GuaranteeKind::Commit) => subject.commits == Commits::BeforeAnswer,
-            Some(GuaranteeKind::Log) => settled::log_tool(subject).is_some(),
-            _ => true,
-        };
         let has_feature = match guarantee.kind {
             Some(GuaranteeKind::Log) => settled::log_tool(subject).is_some(),
             Some(GuaranteeKind::Preview) => subject.has_previews(),
             _ => true,
         };
+        // Checks that pass without a look at commits, because the server makes none in time, say nothing about them.
+        let is_looked_at =
+            guarantee.kind != Some(GuaranteeKind::Commit) || subject.commits == Commits::BeforeAnswer;
         let is_about = |check: &&CheckReport| check.guarantees.iter().any(|id| id == guarantee.id);
         let about = checks.iter().filter(is_about);
         let verdicts: Vec<_> = about
             .filter(|check| check.severity == Severity::Must)
             .map(|check| check.about(guarantee.id))
             .map(|verdict| match verdict {
-                Verdict::Pass if !is_looked_at => Verdict::NotApplicable,
-                // Checks that did not run, or failed for another reason, say nothing about a feature that the server lacks.
+                Verdict::Pass if !(has_feature && is_looked_at) => Verdict::NotApplicable,
+                // Nor do checks that did not run or failed for another reason, if the server lacks the feature.
                 Verdict::NotShown if !has_feature => Verdict::NotApplicable,
                 verdict => verdict,
             })
