@@ -145,6 +145,11 @@ impl Client {
         }
     }
 
+    /// Returns true if the client connects to servers over HTTP.
+    pub fn takes_http(&self) -> bool {
+        self.http.is_some()
+    }
+
     /// Returns the server that an entry of this client's file starts or connects to; `None` if it has neither.
     pub(crate) fn server(&self, entry: &Value) -> Option<Server> {
         let stdio = entry::read(&self.stdio, entry, &self.env);
