@@ -188,6 +188,7 @@ impl Config {
             });
         }
         let new = self.without(name, text, &old)?;
+        let new = self.with_replaced(name, new)?;
         let mut change = Change {
             forget: self.ours_in(&new)?.is_empty(),
             ..self.change(Action::Remove, Some(new), Backup::Leave)
@@ -249,11 +250,10 @@ impl Config {
     /// Returns the text without the entry, which is `entry`.
     fn without(&self, name: &str, text: &str, entry: &Value) -> Result<String, ConfigError> {
         let (format, place) = (self.client.format(), self.client.place(name));
-        let origin = match self.file.origin() {
-            Some(Origin::File(text)) => Some(strip_bom(&text).to_owned()),
-            Some(Origin::Nothing(_)) => Some(self.client.new_file.clone()),
-            None => None,
-        };
+        let origin = self.origin().map(|origin| {
+            // It has an entry of this name if that was replaced by force.
+            edit::remove(format, &origin, place).unwrap_or(origin)
+        });
         if let Some(origin) = &origin
             && let Some(new) = self.replayed(origin, name, text, entry)
         {
@@ -268,6 +268,29 @@ impl Config {
             return Ok(new);
         }
         Ok(edit::remove_servers(format, &new, place))
+    }
+
+    /// Returns the text from before our first entry, if it is known.
+    fn origin(&self) -> Option<String> {
+        match self.file.origin()? {
+            Origin::File(text) => Some(strip_bom(&text).to_owned()),
+            Origin::Nothing(_) => Some(self.client.new_file.clone()),
+        }
+    }
+
+    /// Returns a text from which the entry was removed with the one that it had replaced by force.
+    fn with_replaced(&self, name: &str, text: String) -> Result<String, ConfigError> {
+        let Some(origin) = self.origin() else {
+            return Ok(text);
+        };
+        let Ok(Some(replaced)) = self.entry(name, &origin) else {
+            return Ok(text);
+        };
+        let bare = edit::remove(self.client.format(), &origin, self.client.place(name));
+        if bare.as_ref() == Ok(&text) {
+            return Ok(origin);
+        }
+        self.insert(&text, name, &replaced)
     }
 
     /// Returns `origin` with all of our entries but this one, if `text` is `origin` with all of them: then nothing else was

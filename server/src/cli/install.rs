@@ -140,19 +140,16 @@ impl Selection {
         match &self.project {
             None => client
                 .file(machine)
-                .ok_or_else(|| format!("{} has no configuration file on this system", client.name)),
+                .ok_or_else(|| "it has no configuration file on this system".into()),
             Some(folder) => {
                 let folder =
                     path::absolute(folder).map_err(|error| format!("`{}`: {error}", folder.display()))?;
                 if !folder.is_dir() {
                     return Err(format!("the project `{}` is not a folder", folder.display()));
                 }
-                client.project_file(&folder, &self.name).ok_or_else(|| {
-                    format!(
-                        "{} has no configuration file for projects; omit `--project`",
-                        client.name
-                    )
-                })
+                client
+                    .project_file(&folder, &self.name)
+                    .ok_or_else(|| "it has no configuration file for projects; omit `--project`".into())
             }
         }
     }
@@ -168,9 +165,7 @@ pub(super) fn install(arguments: &Install) -> Result<(), Box<dyn Error>> {
         named => named,
     };
     if arguments.print {
-        return chosen
-            .into_iter()
-            .try_for_each(|client| print(client, &selection.name, &server));
+        return for_each(&chosen, |client| print(client, &selection.name, &server));
     }
     for_each(&chosen, |client| install_in(client, selection, &machine, &server))
 }
@@ -322,12 +317,9 @@ fn try_entry(client: &'static Client, file: &Path, name: &str) -> Result<String,
 }
 
 fn entry(client: &Client, name: &str, server: &Server) -> Result<serde_json::Value, String> {
-    client.entry(name, server).ok_or_else(|| {
-        format!(
-            "{} has no entries for HTTP; use `--library` instead of `--http`",
-            client.name
-        )
-    })
+    client
+        .entry(name, server)
+        .ok_or_else(|| "it has no entries for HTTP; use `--library` instead of `--http`".into())
 }
 
 fn print(client: &'static Client, name: &str, server: &Server) -> Result<(), Box<dyn Error>> {

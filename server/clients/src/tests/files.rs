@@ -180,19 +180,37 @@ fn an_entry_is_updated_with_what_a_person_added_to_it() {
 fn a_foreign_entry_is_replaced_by_force_and_restored() {
     let place = tempfile::tempdir().expect("a folder");
     let path = place.path().join("config");
-    let text = "{\"mcpServers\": {\"tabellion\": {\"command\": \"other\"}}}";
+    let text = "{\"mcpServers\": {\"tabellion\": {\"command\": \"other\"}, \"a\": {}}}";
     fs::write(&path, text).expect("a file");
     let cursor = client("cursor").expect("a client");
     let entry = cursor.entry("tabellion", &stdio()).expect("an entry");
-    let config = Config::read(cursor, &path).expect("a configuration");
-    let change = config
-        .install("tabellion", &stdio(), &entry, Force::Yes)
-        .expect("forced");
-    let written = change.write().expect("written");
-    assert_eq!(installed(cursor, &path, "tabellion"), Some(stdio()));
-    written.undo().expect("undone");
-    assert_eq!(fs::read_to_string(&path).expect("text"), text);
-    assert_eq!(names(place.path()), ["config"]);
+    let force = || {
+        let config = Config::read(cursor, &path).expect("a configuration");
+        let change = config.install("tabellion", &stdio(), &entry, Force::Yes);
+        let written = change.expect("forced").write().expect("written");
+        assert_eq!(installed(cursor, &path, "tabellion"), Some(stdio()));
+        written
+    };
+    let is_original = || {
+        assert_eq!(fs::read_to_string(&path).expect("text"), text);
+        assert_eq!(names(place.path()), ["config"]);
+    };
+    force().undo().expect("undone");
+    is_original();
+    let _ = force();
+    uninstall(cursor, &path, "tabellion").expect("uninstalled");
+    is_original();
+
+    let _ = force();
+    install(cursor, &path, "tabellion", &super::http()).expect("updated");
+    let changed = fs::read_to_string(&path).expect("text").replace("\"a\"", "\"b\"");
+    fs::write(&path, changed).expect("a file");
+    uninstall(cursor, &path, "tabellion").expect("uninstalled");
+    let text = fs::read_to_string(&path).expect("text");
+    assert!(
+        text.contains("\"command\":\"other\"") && text.contains("\"b\": {}"),
+        "{text}"
+    );
 }
 
 #[test]
