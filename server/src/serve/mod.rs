@@ -251,7 +251,7 @@ fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPo
 fn greeting(library: &Path) -> io::Result<String> {
     Ok(format!(
         "version {} serves `{}` to an MCP client on standard input and output.\n\
-         Started by hand there is no client. Let yours start it, with this in its configuration:\n\n{}\n\n\
+         Started by hand there is no client. `tabellion install` lets yours start it, or put this into its configuration:\n\n{}\n\n\
          End of file (Ctrl-D) ends it.",
         env!("CARGO_PKG_VERSION"),
         library.display(),
