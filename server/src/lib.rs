@@ -10,15 +10,18 @@
 //! | [`tabellion_markdown`] | sections, edits, previews: pure functions from text to text |
 //! | [`tabellion_library`] | paths, git, the transaction, the log, listing and search; the only one that writes below a library's root |
 //! | [`tabellion_mcp`] | contracts over MCP: stdio, and the messages of Streamable HTTP |
+//! | [`tabellion_clients`] | configuration files of MCP clients |
 //! | [`tabellion_http`] | sockets, limits, API keys, access tokens, TLS |
 
 // Printing macros panic on a closed stream; `console` does not. Standard output is reserved for the protocol.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
 pub mod cli;
+mod client;
 mod console;
 pub mod contracts;
 mod demo;
+mod handshake;
 mod serve;
 
 pub use serve::{Server, ServerError};

@@ -16,6 +16,7 @@ pub mod keys;
 mod layers;
 mod metrics;
 pub mod oauth;
+pub mod post;
 pub mod rates;
 mod response;
 mod router;

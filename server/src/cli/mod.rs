@@ -1,5 +1,7 @@
 //! The command line: its arguments, and the part of the program that each command starts.
 
+mod clients;
+mod install;
 mod key;
 mod serve;
 
@@ -27,6 +29,12 @@ struct Cli {
 enum Command {
     /// Serve a library to one MCP client over standard input and output, or to several clients over HTTP
     Serve(Box<serve::Arguments>),
+    /// Enter a library into the configuration of MCP clients
+    Install(Box<install::Install>),
+    /// Remove it from the configuration of MCP clients
+    Uninstall(install::Uninstall),
+    /// List the MCP clients, their configuration files, and their entries that are Tabellion's
+    Clients(clients::Clients),
     /// Create, list and revoke API keys for HTTP
     #[command(subcommand)]
     Key(key::Command),
@@ -38,6 +46,9 @@ enum Command {
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(arguments) => crate::serve::run(&(*arguments).into()),
+        Command::Install(arguments) => install::install(&arguments),
+        Command::Uninstall(arguments) => install::uninstall(&arguments),
+        Command::Clients(arguments) => clients::run(&arguments),
         Command::Key(command) => key::run(&command),
         Command::Demo => demo::run(),
     };

@@ -2,8 +2,6 @@
 //!
 //! The documents are Tabellion's own: this project's READMEs and the source document of the first contract.
 
-mod client;
-
 use std::{
     env,
     error::Error,
@@ -18,8 +16,7 @@ use serde_json::{Map, Value, json};
 use tabellion_contracts::braindrive_markdown::tool;
 use tabellion_runtime::context;
 
-use crate::serve;
-use client::Client;
+use crate::{client::Client, serve};
 use tabellion_markdown::diff;
 
 /// Path in the library, and text, of each document.
@@ -43,7 +40,10 @@ const DIM: Style = Style::new().dimmed();
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let library = new_folder()?;
     let mut server = Command::new(env::current_exe()?);
-    let client = Client::start(server.arg("serve").arg("--library").arg(&library))?;
+    let client = Client::start(
+        server.arg("serve").arg("--library").arg(&library),
+        "tabellion-demo",
+    )?;
     let mut demo = Demo { client };
 
     demo.step("The tools that the contract gives an agent");

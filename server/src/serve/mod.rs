@@ -25,7 +25,7 @@ pub use self::server::{Server, ServerError};
 use self::{libraries::Named, over_http::Access};
 use crate::{console::say, contracts};
 use tabellion_library::{
-    self as library, Created, Library, OpenError,
+    self as library, CreateFolders, Created, Library, OpenError,
     path::{LibraryPath, PathError},
 };
 use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, ServerInfo};
@@ -55,8 +55,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         options.http.as_ref().is_none_or(|http| http.stdio),
     )?;
     for library in &options.libraries {
-        folder::check(&library.folder)?;
-        library::folder::check(&library.folder, options.create).map_err(advised)?;
+        check_library(&library.folder, options.create)?.map_err(advised)?;
     }
     let specs: Vec<_> = options
         .contracts
@@ -77,6 +76,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     // A thread may still be blocked in a read of standard input; it must not keep the process.
     runtime.shutdown_background();
     served
+}
+
+/// Checks that `folder` can be served: the inner error is one of its path, the outer one says that it can only be a mistake.
+pub(crate) fn check_library(folder: &Path, create: CreateFolders) -> Result<Result<(), OpenError>, String> {
+    folder::check(folder)?;
+    Ok(library::folder::check(folder, create))
 }
 
 /// Sends the log to standard error, without the text of notes, and lets the process outlive what would end it. A log that the
@@ -246,7 +251,7 @@ fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPo
 fn greeting(library: &Path) -> io::Result<String> {
     Ok(format!(
         "version {} serves `{}` to an MCP client on standard input and output.\n\
-         Started by hand there is no client. Let yours start it, with this in its configuration:\n\n{}\n\n\
+         Started by hand there is no client. `tabellion install` lets yours start it, or put this into its configuration:\n\n{}\n\n\
          End of file (Ctrl-D) ends it.",
         env!("CARGO_PKG_VERSION"),
         library.display(),

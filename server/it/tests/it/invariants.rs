@@ -12,13 +12,14 @@ use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
 /// The source folders of a release.
-const PRODUCT: [&str; 6] = [
+const PRODUCT: [&str; 7] = [
     "server/src",
     "server/platform/src",
     "server/markdown/src",
     "server/library/src",
     "server/mcp/src",
     "server/http/src",
+    "server/clients/src",
 ];
 
 fn workspace() -> &'static Path {
@@ -197,6 +198,7 @@ fn the_servers_crates_depend_only_downwards() {
             "tabellion-library",
             &["tabellion-markdown", "tabellion-platform", "tabellion-runtime"],
         ),
+        ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-mcp", &["tabellion-runtime"]),
         (
             "tabellion-http",
@@ -216,6 +218,9 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
         ("pulldown-cmark", &["tabellion-markdown", "tabellion-reference"]),
         ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
         ("ring", &["tabellion-http"]),
+        ("jsonc-parser", &["tabellion-clients"]),
+        ("saphyr-parser", &["tabellion-clients"]),
+        ("toml_edit", &["tabellion-clients"]),
         (
             "clap",
             &[
@@ -270,11 +275,12 @@ const WRITES: [&str; 12] = [
 
 #[test]
 fn only_the_library_writes() {
-    // The guided tour creates the folder that it serves, and API keys are in a file outside all libraries.
+    // The guided tour creates the folder that it serves; API keys and the configurations of clients are outside all libraries.
     for (folder, writers) in [
         ("server/markdown/src", &[][..]),
         ("server/mcp/src", &[]),
         ("server/http/src", &["keys/file.rs"]),
+        ("server/clients/src", &["file.rs"]),
         ("server/src", &["demo/mod.rs"]),
     ] {
         let root = workspace().join(folder);
@@ -335,7 +341,8 @@ fn only_the_transaction_commits() {
 fn nothing_prints_to_standard_output_but_the_protocol_and_what_is_asked_for() {
     let asked_for = [
         "server/src/demo/mod.rs",
-        "server/src/demo/client.rs",
+        "server/src/cli/clients.rs",
+        "server/src/cli/install.rs",
         "server/src/cli/key.rs",
     ];
     let prints = ["println!(", "print!(", "io::stdout"];

@@ -7,6 +7,7 @@ mod concurrency;
 mod contract;
 mod editor;
 mod http;
+mod install;
 mod invariants;
 mod large;
 mod learning_os;

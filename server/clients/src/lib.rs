@@ -1,0 +1,21 @@
+//! MCP clients: where each keeps its configuration, and edits of these files that change nothing but one entry.
+//!
+//! It starts no server and asks no person; the command line does.
+
+mod catalog;
+mod config;
+mod edit;
+mod entry;
+mod file;
+mod machine;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use catalog::{Client, client, clients};
+pub use config::{Action, Change, Config, ConfigError, Force, Written};
+pub use edit::{EditError, Format};
+pub use entry::Server;
+pub use file::FileError;
+pub use machine::{Machine, System};
