@@ -20,5 +20,6 @@ mod console;
 pub mod contracts;
 mod demo;
 mod serve;
+mod terminal;
 
 pub use serve::{Server, ServerError};

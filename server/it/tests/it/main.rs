@@ -16,5 +16,6 @@ mod names;
 mod options;
 mod session;
 mod support;
+mod terminal;
 mod torture;
 mod waiting;
