@@ -19,6 +19,7 @@ pub mod cli;
 mod console;
 pub mod contracts;
 mod demo;
+mod doctor;
 mod serve;
 mod terminal;
 

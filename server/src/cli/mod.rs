@@ -1,6 +1,7 @@
 //! The command line: its arguments, and the part of the program that each command starts.
 
 mod call;
+mod doctor;
 mod generated;
 mod key;
 mod people;
@@ -46,6 +47,10 @@ enum Command {
     /// The tool's fields are options. Wherever a value is text or JSON, `-` reads it from standard input.
     #[command(subcommand)]
     Call(Box<call::Call>),
+    /// Say what is wrong with a library, or could go wrong, and what to do about it
+    ///
+    /// Changes nothing, unless --fix says so. The exit code is 0 if no line is red.
+    Doctor(doctor::Arguments),
     /// Print the completion script for a shell
     Completions(generated::Completions),
     /// Print a manual page (`tabellion man | man -l -` shows it)
@@ -60,6 +65,11 @@ pub fn main() -> ExitCode {
         Command::Demo => demo::run(),
         Command::People(command) => people::run(&command).map_err(Into::into),
         Command::Call(call) => call::run(&call).map_err(Into::into),
+        Command::Doctor(arguments) => match doctor::run(&arguments) {
+            Ok(false) => return ExitCode::from(FAILURE),
+            Ok(true) => Ok(()),
+            Err(error) => Err(error.into()),
+        },
         Command::Completions(completions) => generated::completions(&completions).map_err(Into::into),
         Command::Man(man) => generated::man(&man).map_err(Into::into),
     };

@@ -501,7 +501,7 @@ fn every_tool_has_help_a_completion_and_a_manual_page() {
             "{shell}"
         );
     }
-    assert!(shown(&library, &["man"]).contains("undo"));
+    assert!(shown(&library, &["man"]).contains("doctor"));
     assert_eq!(run(&library, &["man", "no-such"], "").code, 1);
 }
 
@@ -513,6 +513,7 @@ fn commands_that_look_create_nothing() {
         &["diff"],
         &["show", "abcdef"],
         &["undo", "abcdef"],
+        &["doctor"],
     ] {
         let library = Library::empty();
         let reply = run(&library, arguments, "");
@@ -557,6 +558,8 @@ fn colours_are_for_terminals() {
         (&["diff", "--color", "always"], true),
         (&["diff", "--color", "never"], false),
         (&["status", "--color", "always"], true),
+        (&["doctor"], false),
+        (&["doctor", "--color", "always"], true),
     ] {
         assert_eq!(
             shown(&library, arguments).contains('\u{1b}'),
