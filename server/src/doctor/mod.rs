@@ -10,9 +10,13 @@ mod holders;
 mod mounts;
 mod report;
 
-use std::path::{Path, PathBuf, absolute};
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf, absolute},
+};
 
-use tabellion_library::{Library, OpenError};
+use tabellion_library::{Agreement, Library, OpenError};
+use tabellion_runtime::Failure;
 
 use self::finding::{Finding, Status};
 use crate::terminal::{Output, TerminalError};
@@ -36,6 +40,8 @@ struct Subject {
     folder: PathBuf,
     /// The library, or why it can't be opened.
     library: Result<Library, OpenError>,
+    /// The log and its commits, once they were compared.
+    agreement: OnceCell<Result<Agreement, Failure>>,
 }
 
 impl Subject {
@@ -43,6 +49,7 @@ impl Subject {
         let absolute = absolute(folder).unwrap_or_else(|_| folder.to_owned());
         Self {
             library: Library::inspect(folder),
+            agreement: OnceCell::new(),
             folder: absolute.canonicalize().unwrap_or(absolute),
         }
     }

@@ -1,7 +1,8 @@
 //! The log, and what a crash left.
 
 use chrono::Utc;
-use tabellion_library::{CacheState, Interrupted};
+use tabellion_library::{Agreement, CacheState, Interrupted, Library};
+use tabellion_runtime::Failure;
 
 use super::{
     super::{
@@ -13,7 +14,15 @@ use super::{
 use crate::terminal::counted;
 
 /// Number of commits that are read.
-pub(super) const MAX_COMMITS: usize = 20_000;
+const MAX_COMMITS: usize = 20_000;
+
+/// Returns the log compared with its commits, which is done once.
+pub(super) fn compared<'s>(subject: &'s Subject, library: &Library) -> &'s Result<Agreement, Failure> {
+    let now = Utc::now().timestamp() + SKEW;
+    subject
+        .agreement
+        .get_or_init(|| library.log_agreement(MAX_COMMITS, now))
+}
 
 /// Compares the log with its commits, and its cache with both.
 pub(super) fn agreement(subject: &Subject) -> Vec<Finding> {
@@ -21,8 +30,7 @@ pub(super) fn agreement(subject: &Subject) -> Vec<Finding> {
     let Some(library) = subject.library() else {
         return vec![];
     };
-    let now = Utc::now().timestamp() + SKEW;
-    let found = match library.log_agreement(MAX_COMMITS, now) {
+    let found = match compared(subject, library) {
         Ok(found) => found,
         Err(failure) => {
             return vec![Finding::red(

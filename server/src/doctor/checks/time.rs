@@ -5,12 +5,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use chrono::Utc;
 use tabellion_library::path::LibraryDir;
 
 use super::{
     super::{Subject, finding::Finding},
-    log::MAX_COMMITS,
+    log,
 };
 
 /// Seconds that clocks may differ.
@@ -60,7 +59,7 @@ pub(super) fn commits(subject: &Subject) -> Vec<Finding> {
         return vec![];
     };
     // A failure is reported by the check of the log.
-    let Ok(found) = library.log_agreement(MAX_COMMITS, Utc::now().timestamp() + SKEW) else {
+    let Ok(found) = log::compared(subject, library) else {
         return vec![];
     };
     vec![match found.from_the_future.first() {
