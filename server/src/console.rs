@@ -2,10 +2,45 @@
 
 use std::{
     fmt::Display,
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
 };
 
 /// Writes a line to standard error. A closed or full standard error is ignored: it must not stop the program.
 pub(crate) fn say(message: impl Display) {
     let _ = writeln!(io::stderr(), "tabellion: {message}");
+}
+
+/// As [`say`], without the program's name. Colours in the text are removed where they are not wanted.
+pub(crate) fn say_in_colour(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Writes to standard output, for commands that answer a person or a script. A reader that ends early is no error.
+pub(crate) fn answer(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// Returns true if standard output is a terminal.
+pub(crate) fn answers_a_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Returns true if standard output shows colours: it is a terminal, and neither `NO_COLOR` nor `TERM=dumb` is set.
+pub(crate) fn answers_in_colour() -> bool {
+    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+}
+
+/// Asks a yes-or-no question on the terminal. `None` if there is no terminal to ask on; anything but `y` or `yes` is no.
+pub(crate) fn ask(question: impl Display) -> Option<bool> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return None;
+    }
+    let _ = write!(io::stderr(), "{question} [y/N] ");
+    let mut line = String::new();
+    io::stdin().read_line(&mut line).ok()?;
+    Some(["y", "yes"].contains(&line.trim().to_lowercase().as_str()))
 }

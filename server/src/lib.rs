@@ -21,7 +21,9 @@ mod client;
 mod console;
 pub mod contracts;
 mod demo;
+mod doctor;
 mod handshake;
 mod serve;
+mod terminal;
 
 pub use serve::{Server, ServerError};

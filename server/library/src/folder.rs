@@ -15,6 +15,8 @@ use super::{
 /// Which missing folders opening creates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CreateFolders {
+    /// None, nor a repository: only an existing library is opened.
+    Nothing,
     /// The library's folder, if the folder above it exists.
     #[default]
     Last,
@@ -96,7 +98,12 @@ fn missing(dir: &Path, create: CreateFolders) -> Result<Option<Missing>, OpenErr
     }
     let nearest = nearest.to_owned();
     let similar = similar(&path, &nearest);
-    if create == CreateFolders::Last && path.parent() != Some(&nearest) {
+    let is_permitted = match create {
+        CreateFolders::Nothing => false,
+        CreateFolders::Last => path.parent() == Some(&nearest),
+        CreateFolders::All => true,
+    };
+    if !is_permitted {
         return Err(OpenError::Missing {
             path,
             nearest,

@@ -23,6 +23,8 @@
 //! | `plan`, `planned`, `pending`, `transaction`, `recovery` | changes: prepared, batched, published, completed or undone |
 //! | `commit_message`, `history` | the log |
 //! | `versions` | the history of one document |
+//! | `entries` | what people ask at a terminal: an entry's change, what is uncommitted |
+//! | `inspection` | what can be wrong with a library, as facts |
 //! | `maintenance` | git's own housekeeping |
 //! | `counts` | what was done, in numbers |
 //! | `session` | the exclusive right to change the library |
@@ -39,6 +41,7 @@ mod conversion;
 mod counts;
 mod document;
 mod durable;
+mod entries;
 mod failures;
 pub mod folder;
 mod history;
@@ -46,6 +49,7 @@ pub mod ignore;
 mod index;
 mod index_file;
 mod init;
+mod inspection;
 mod intent;
 mod lock;
 mod maintenance;
@@ -84,8 +88,10 @@ use self::{
 };
 pub use self::{
     counts::Counts,
+    entries::{Difference, DocumentChange, EntryChange, Place, Uncommitted},
     folder::{CreateFolders, Created},
-    history::LogEntry,
+    history::{Agreement, CacheState, FindEntryError, LogEntry},
+    inspection::{HeldLock, Interrupted, Leftovers, RepositoryFacts},
     reading::FileState,
     repository::OpenError,
     working_tree::{ExternalPolicy, Options},
@@ -128,6 +134,19 @@ impl Library {
         Self::open_watched(dir, options, Box::new(|_| Ok(())))
     }
 
+    /// Opens an existing library only to look at it: creates nothing and recovers nothing.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn inspect(dir: &Path) -> Result<Self, OpenError> {
+        let options = Options {
+            create: CreateFolders::Nothing,
+            ..Options::default()
+        };
+        let working_tree = WorkingTree::open(dir, options, Box::new(|_| Ok(())))?;
+        Ok(Self::of(working_tree))
+    }
+
     /// Returns what opening created, if anything.
     pub fn created(&self) -> Option<&Created> {
         self.working_tree.created.as_ref()
@@ -140,17 +159,21 @@ impl Library {
 
     fn open_watched(dir: &Path, options: Options, watch: Watch) -> Result<Self, OpenError> {
         let working_tree = WorkingTree::open(dir, options, watch)?;
-        let library = Self {
-            history: History::new(&working_tree.repository),
-            working_tree,
-            turn: tokio::sync::Mutex::default(),
-            maintenance: Maintenance::default(),
-        };
+        let library = Self::of(working_tree);
         if let Err(failure) = library.recover_if_free() {
             // Reading works; each change tries again first.
             tracing::warn!(%failure, "an interrupted change could not be completed");
         }
         Ok(library)
+    }
+
+    fn of(working_tree: WorkingTree) -> Self {
+        Self {
+            history: History::new(&working_tree.repository),
+            working_tree,
+            turn: tokio::sync::Mutex::default(),
+            maintenance: Maintenance::default(),
+        }
     }
 
     /// Recovers, unless another process holds the lock: that one has recovered.

@@ -37,7 +37,7 @@ pub(super) fn recover(working_tree: &WorkingTree) -> Result<(), Failure> {
         for exchange in &intent.documents {
             finish_exchange(working_tree, exchange)?;
         }
-        if is_committed(working_tree, &intent)? && is_whole(working_tree, &intent) {
+        if would_complete(working_tree, &intent)? {
             for exchange in &intent.documents {
                 bring_over(working_tree, exchange, exchange.old, exchange.new)?;
             }
@@ -49,6 +49,11 @@ pub(super) fn recover(working_tree: &WorkingTree) -> Result<(), Failure> {
         working_tree.counts.recovered();
     }
     tidy(working_tree)
+}
+
+/// Returns true if recovery would complete the transaction, and not undo it.
+pub(super) fn would_complete(working_tree: &WorkingTree, intent: &Intent) -> Result<bool, Failure> {
+    Ok(is_committed(working_tree, intent)? && is_whole(working_tree, intent))
 }
 
 /// Returns true if the branch has the transaction's last commit.
@@ -313,17 +318,19 @@ fn tidy(working_tree: &WorkingTree) -> Result<(), Failure> {
     for entry in fs::read_dir(&own).at("look into", &own)? {
         let entry = entry.at("look into", &own)?;
         let name = entry.file_name();
-        let is_left = |name: &str| {
-            name.starts_with("object-")
-                || name.starts_with(document::ASIDE)
-                || name.ends_with(document::UNFINISHED)
-                || name == OLD_INDEX
-        };
-        if name.to_str().is_some_and(is_left) {
+        if name.to_str().is_some_and(is_temporary) {
             remove_if_there(&entry.path())?;
         }
     }
     Ok(())
+}
+
+/// Returns true if a file of this name in our own folder is left from a transaction.
+pub(super) fn is_temporary(name: &str) -> bool {
+    name.starts_with("object-")
+        || name.starts_with(document::ASIDE)
+        || name.ends_with(document::UNFINISHED)
+        || name == OLD_INDEX
 }
 
 /// Reads the intent, if there is one. A torn intent was never durable, so nothing had begun: it is cleared.

@@ -17,6 +17,7 @@ use tabellion_runtime::Failure;
 use super::{
     commit::COMMITTER,
     failures::{InRepository, refused},
+    folder::CreateFolders,
     init,
     sharing::Sharing,
 };
@@ -66,6 +67,9 @@ pub enum OpenError {
         /// The unsupported feature.
         what: String,
     },
+    /// The folder is in no repository, and none may be created.
+    #[error("`{}` is not a library yet, because it is in no git repository; `tabellion init` makes it one", .0.display())]
+    NoRepository(PathBuf),
     /// The repository can't be read.
     #[error(
         "the repository at `{path}` can't be opened: {message}. Repair `.git` or restore it from a backup; or, to begin a new \
@@ -121,12 +125,12 @@ pub(super) struct Head {
 }
 
 impl Repository {
-    /// Opens the repository that contains the folder `root` (an absolute path without symbolic links); creates one if there
-    /// is none. Also returns whether it was created.
+    /// Opens the repository that contains the folder `root` (an absolute path without symbolic links). If there is none,
+    /// creates one, unless `create` is [`CreateFolders::Nothing`]. Also returns whether it was created.
     ///
     /// # Errors
     /// [`OpenError`].
-    pub(super) fn open(root: &Path) -> Result<(Self, bool), OpenError> {
+    pub(super) fn open(root: &Path, create: CreateFolders) -> Result<(Self, bool), OpenError> {
         if is_gits_own(root) {
             return Err(OpenError::Bare(root.to_owned()));
         }
@@ -135,6 +139,7 @@ impl Repository {
             .find(|folder| folder.join(".git").symlink_metadata().is_ok())
         {
             Some(top) => (top, false),
+            None if create == CreateFolders::Nothing => return Err(OpenError::NoRepository(root.to_owned())),
             None => {
                 let is_new = init::create(root).map_err(|source| OpenError::Folder {
                     path: root.join(".git"),
@@ -143,7 +148,9 @@ impl Repository {
                 (root, is_new)
             }
         };
-        init::remove_leftovers(root);
+        if create != CreateFolders::Nothing {
+            init::remove_leftovers(root);
+        }
         let git = options()
             .open(top)
             .map_err(|error| cant_open(top, &with_causes(&error)))?;

@@ -66,7 +66,7 @@ impl WorkingTree {
         };
         let created = folder::create(dir, options.create)?;
         let root = Root::open(dir).map_err(failed)?;
-        let (repository, is_new) = Repository::open(root.path())?;
+        let (repository, is_new) = Repository::open(root.path(), options.create)?;
         let created = created.or(is_new.then_some(Created::Repository));
         let rules = IgnoreRules::of_repository(&root, &repository.git()).map_err(failed)?;
         let working_tree = Self {

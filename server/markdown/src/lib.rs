@@ -2,7 +2,7 @@
 //!
 //! All functions are pure: text in, text out. Nothing is rendered from a syntax tree: an edit replaces one range of bytes,
 //! and every byte outside that range stays. Parsing is pulldown-cmark's, on a mask of the same length, so that each
-//! position it reports is a position in the file. [`mdx_error`] alone uses another parser, `markdown`. Every function takes time linear in its input, up to constant factors
+//! position it reports is a position in the file. [`mdx_error`] alone uses another parser, `markdown`. Every function but [`merge()`] takes time linear in its input, up to constant factors
 //! that the modules name.
 //!
 //! | module | contents |
@@ -11,6 +11,7 @@
 //! | [`target`] | finds the section that a caller names, or lists the candidates |
 //! | [`edit`] | the five edit operations, and the [`plan`] of an edit |
 //! | [`editor`] | inserts, deletes, updates and moves sections, each identified by its position |
+//! | [`merge()`] | two changes of one text, merged |
 //! | [`lineage`] | section ids across the versions of a document, and the undo and redo stacks |
 //! | [`mod@preview`] | diff, summary and risk of a plan |
 //! | [`diff`] | unified diffs that `git apply` turns into exactly the new bytes |
@@ -28,6 +29,7 @@ pub mod lineage;
 mod lines;
 mod mdx;
 mod mdx_error;
+mod merge;
 mod nearest;
 pub mod outline;
 mod outside;
@@ -44,6 +46,7 @@ pub use bounds::{LimitError, MAX_LINES, MAX_MARKS};
 pub use display::one_line;
 pub use edit::{Edit, EditError, Plan, plan};
 pub use mdx_error::{MdxError, mdx_error};
+pub use merge::{MergeConflict, merge};
 pub use outline::Outline;
 pub use preview::{Preview, Risk, preview, summarize};
 pub use section::Section;

@@ -1,15 +1,23 @@
 //! The command line: its arguments, and the part of the program that each command starts.
 
+mod call;
 mod clients;
+mod doctor;
+mod generated;
 mod install;
 mod key;
+mod people;
 mod serve;
 
-use std::process::ExitCode;
+use std::{error::Error, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-use crate::{console::say, demo};
+use crate::{
+    console::{say, say_in_colour},
+    demo,
+    terminal::TerminalError,
+};
 
 /// Exit code of a successful run.
 pub const SUCCESS: u8 = 0;
@@ -19,7 +27,7 @@ pub const FAILURE: u8 = 1;
 
 /// A server for Markdown libraries in git: every edit is atomic, one commit, one log entry.
 #[derive(Debug, Parser)]
-#[command(version, about)]
+#[command(name = "tabellion", version, about)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -40,6 +48,21 @@ enum Command {
     Key(key::Command),
     /// Show a guided tour on a temporary library of real documents
     Demo,
+    #[command(flatten)]
+    People(people::Command),
+    /// Call a tool of a contract, as an agent would
+    ///
+    /// The tool's fields are options. Wherever a value is text or JSON, `-` reads it from standard input.
+    #[command(subcommand)]
+    Call(Box<call::Call>),
+    /// Say what is wrong with a library, or could go wrong, and what to do about it
+    ///
+    /// Changes nothing, unless --fix says so. The exit code is 0 if no line is red.
+    Doctor(doctor::Arguments),
+    /// Print the completion script for a shell
+    Completions(generated::Completions),
+    /// Print a manual page (`tabellion man | man -l -` shows it)
+    Man(generated::Man),
 }
 
 /// Runs the program with the arguments of the process.
@@ -51,12 +74,26 @@ pub fn main() -> ExitCode {
         Command::Clients(arguments) => clients::run(&arguments),
         Command::Key(command) => key::run(&command),
         Command::Demo => demo::run(),
+        Command::People(command) => people::run(&command).map_err(Into::into),
+        Command::Call(call) => call::run(&call).map_err(Into::into),
+        Command::Doctor(arguments) => match doctor::run(&arguments) {
+            Ok(false) => return ExitCode::from(FAILURE),
+            Ok(true) => Ok(()),
+            Err(error) => Err(error.into()),
+        },
+        Command::Completions(completions) => generated::completions(&completions).map_err(Into::into),
+        Command::Man(man) => generated::man(&man).map_err(Into::into),
     };
-    match done {
-        Ok(()) => ExitCode::from(SUCCESS),
-        Err(error) => {
-            say(error);
-            ExitCode::from(FAILURE)
-        }
+    ended(done)
+}
+
+fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
+    let Err(error) = done else {
+        return ExitCode::from(SUCCESS);
+    };
+    match error.downcast_ref::<TerminalError>() {
+        Some(error) => say_in_colour(&error.shown()),
+        None => say(error),
     }
+    ExitCode::from(FAILURE)
 }

@@ -41,7 +41,7 @@ const SECRETS: &[&str] = &[
 ///
 /// # Errors
 /// Says what is wrong, and what to choose instead.
-pub(super) fn check(library: &Path) -> Result<(), String> {
+pub(crate) fn check(library: &Path) -> Result<(), String> {
     let folder = library.canonicalize().unwrap_or_else(|_| library.to_path_buf());
     let home = env::home_dir().and_then(|home| home.canonicalize().ok());
     let wrong = if Some(&folder) == home.as_ref() {

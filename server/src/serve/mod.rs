@@ -1,7 +1,7 @@
 //! `tabellion serve`: opens the libraries and serves contracts over them to a client on standard input and output, to any
 //! number of clients over HTTP, or to both.
 
-mod folder;
+pub(crate) mod folder;
 pub(crate) mod libraries;
 mod options;
 mod over_http;
@@ -108,7 +108,7 @@ fn prepare_process() -> Result<(), Box<dyn Error>> {
 
 /// # Errors
 /// If the system has no files left for it; tokio itself would panic.
-fn runtime() -> io::Result<Runtime> {
+pub(crate) fn runtime() -> io::Result<Runtime> {
     let room: io::Result<Vec<_>> = (0..PIPES).map(|_| io::pipe()).collect();
     drop(room.map_err(|error| {
         io::Error::new(

@@ -5,10 +5,12 @@
 //! was read stays in memory. A background thread ([`keeper`]) brings the cache up to HEAD ([`build`]); readers and writers
 //! never do.
 
+mod agreement;
 mod ancestry;
 mod build;
 mod cache;
 mod changes;
+mod find;
 mod front;
 mod keeper;
 
@@ -19,7 +21,9 @@ use gix::ObjectId;
 use parking_lot::{Mutex, MutexGuard};
 use tabellion_runtime::Failure;
 
-pub(super) use self::ancestry::reaches;
+pub use self::agreement::{Agreement, CacheState};
+pub use self::find::FindEntryError;
+pub(super) use self::{agreement::agreement, ancestry::reaches, find::find};
 use self::{
     ancestry::CommitData,
     cache::Cache,
@@ -32,7 +36,7 @@ use super::{
 };
 
 /// Name of the cache file in our own folder.
-const CACHE: &str = "log.sqlite";
+pub(super) const CACHE: &str = "log.sqlite";
 /// Number of commits read before opening a cache that another process wrote.
 const UNCACHED_COMMITS: usize = 256;
 /// Number of cached commits that are looked up in git in one step.
@@ -47,6 +51,8 @@ pub struct LogEntry {
     pub operation: String,
     /// The documents, at least one, relative to the library.
     pub paths: Vec<String>,
+    /// Number of further documents outside the library.
+    pub outside: usize,
     /// Name of the called tool.
     pub tool: String,
     /// The client's name and version, if known.
@@ -69,9 +75,11 @@ impl LogEntry {
             return None;
         }
         let paths = record.paths.iter().filter_map(|path| path.strip_prefix(prefix));
+        let paths: Vec<_> = paths.map(ToOwned::to_owned).collect();
         Some(Self {
             commit: id.to_string(),
-            paths: paths.map(ToOwned::to_owned).collect(),
+            outside: record.paths.len() - paths.len(),
+            paths,
             operation: record.operation,
             tool: record.tool?,
             client: record.client,

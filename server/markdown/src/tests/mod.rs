@@ -7,6 +7,7 @@ mod editor;
 mod editor_properties;
 mod git;
 mod mdx_errors;
+mod merges;
 mod operations;
 mod outlines;
 mod pathological;

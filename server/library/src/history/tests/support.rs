@@ -98,7 +98,11 @@ impl Told {
     }
 
     pub(super) fn history(&self, prefix: &str) -> WakeState {
-        let (repository, _) = Repository::open(&self.path().canonicalize().unwrap().join(prefix)).unwrap();
+        let (repository, _) = Repository::open(
+            &self.path().canonicalize().unwrap().join(prefix),
+            Default::default(),
+        )
+        .unwrap();
         assert_eq!(repository.prefix(), prefix);
         WakeState {
             history: History::new(&repository),

@@ -1,0 +1,570 @@
+//! The commands for people: what they print, their exit codes, and that only `init`, `undo` and `call` change anything.
+
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+use tabellion_conformance::ledger;
+
+use crate::support::{Library, TABELLION};
+
+/// What a command said.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs a command in the library's folder, with `input` on standard input.
+pub(crate) fn run(library: &Library, arguments: &[&str], input: &str) -> Reply {
+    let mut command = Command::new(TABELLION);
+    command.args(arguments).current_dir(library.root());
+    command
+        .env_remove("NO_COLOR")
+        .env_remove("BRAINDRIVE_LIBRARY_PATH");
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    // A command that does not read its input may have ended.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    let output = child.wait_with_output().expect("it ends");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    Reply {
+        code: output.status.code().expect("a code"),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
+}
+
+/// Runs a command that must succeed; returns its output.
+fn shown(library: &Library, arguments: &[&str]) -> String {
+    let reply = run(library, arguments, "");
+    assert_eq!(reply.code, 0, "{arguments:?}: {reply:?}");
+    reply.stdout
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Returns the id of the last commit.
+pub(crate) fn head(library: &Library) -> String {
+    let id = ledger::git(library.root(), &["rev-parse", "HEAD"]).expect("a commit");
+    id.trim().to_owned()
+}
+
+/// Writes a document by a tool; returns the commit.
+fn write(library: &Library, path: &str, content: &str) -> String {
+    let call = [
+        "call",
+        "braindrive-markdown",
+        "write_markdown",
+        "--json",
+        "--path",
+        path,
+        "--content",
+        "-",
+    ];
+    let reply = run(library, &call, content);
+    assert_eq!(reply.code, 0, "{reply:?}");
+    json(&reply.stdout)["response"]["git_commit_sha"]
+        .as_str()
+        .expect("a commit")
+        .to_owned()
+}
+
+#[test]
+fn the_log_and_an_entry_are_shown() {
+    let library = Library::with(&[("plan.md", "# Plan\n\none\n"), ("other.md", "x\n")]);
+    let first = write(&library, "plan.md", "# Plan\n\ntwo\n");
+    let second = write(&library, "notes/new.md", "new\n");
+    let log = shown(&library, &["log"]);
+    assert!(
+        log.find(&second[..10]) < log.find(&first[..10]),
+        "newest first: {log}"
+    );
+    for (arguments, commits) in [
+        (&["log", "--json"][..], &[&second, &first][..]),
+        (&["log", "--json", "-n", "1"], &[&second]),
+        (&["log", "--json", "plan.md"], &[&first]),
+        (&["log", "--json", "./notes/"], &[&second]),
+        (&["log", "--json", "not"], &[]),
+        (&["log", "--json", "other.md"], &[]),
+    ] {
+        let reply = run(&library, arguments, "");
+        let found: Vec<_> = reply
+            .stdout
+            .lines()
+            .map(|line| json(line)["commit"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(found.iter().collect::<Vec<_>>(), commits, "{arguments:?}");
+        assert_eq!(
+            reply.code,
+            i32::from(arguments.contains(&"not")),
+            "{arguments:?}: a mistyped path is refused"
+        );
+    }
+    let entry = shown(&library, &["show", &first[..7]]);
+    for part in [
+        &*first,
+        "-one\n+two\n",
+        "write_markdown",
+        "+1 -1 lines",
+        "client   tabellion/",
+    ] {
+        assert!(entry.contains(part), "{part}: {entry}");
+    }
+    let entry = json(&shown(&library, &["show", "--json", &second]));
+    assert_eq!(entry["changes"][0]["created"], true);
+    assert_eq!(
+        entry["changes"][0]["diff"],
+        "--- /dev/null\n+++ b/notes/new.md\n@@ -0,0 +1 @@\n+new\n"
+    );
+}
+
+#[test]
+fn a_wrong_entry_is_refused_with_advice() {
+    let library = Library::with(&[("a.md", "a\n")]);
+    let by_hand = head(&library);
+    for command in ["show", "undo"] {
+        for (entry, message, help) in [
+            (
+                "xyz",
+                "`xyz` is not a commit id",
+                "`tabellion log` lists the entries",
+            ),
+            ("abc", "at least 4", "`tabellion log` lists the entries"),
+            (
+                "00000000",
+                "no commit of this branch begins with",
+                "`tabellion log` lists the entries",
+            ),
+            (&by_hand, "is not an entry of this library's log", "git revert"),
+        ] {
+            let reply = run(&library, &[command, entry], "");
+            assert_eq!((reply.code, reply.stdout.as_str()), (1, ""), "{command} {entry}");
+            let lines: Vec<_> = reply.stderr.lines().collect();
+            assert!(
+                lines[0].starts_with("error: ") && lines[0].contains(message),
+                "{reply:?}"
+            );
+            assert!(
+                lines[1].starts_with("  help: ") && lines[1].contains(help),
+                "{reply:?}"
+            );
+        }
+    }
+}
+
+/// The document before the entry and after it, how a person left it, and what undoing makes of it: the text, or a part of the
+/// refusal.
+type UndoCase = (
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    Result<&'static str, &'static str>,
+);
+
+#[test]
+fn undo_is_one_commit_or_changes_nothing() {
+    let cases: [UndoCase; 6] = [
+        ("a\nb\nc\nd\n", "a\nB\nc\nd\n", None, Ok("a\nb\nc\nd\n")),
+        (
+            "a\nb\nc\nd\n",
+            "a\nB\nc\nd\n",
+            Some("a\nB\nc\nd\ne\n"),
+            Ok("a\nb\nc\nd\ne\n"),
+        ),
+        (
+            "a\nb\nc\nd\n",
+            "a\nB\nc\nd\n",
+            Some("a\nX\nc\nd\n"),
+            Err("<<<<<<< as it is now\nX\n=======\nb\n"),
+        ),
+        (
+            "a\nb\nc\nd\n",
+            "a\nB\nc\nd\n",
+            Some("a\nb\nc\nd\n"),
+            Err("nothing to undo"),
+        ),
+        ("", "new\n", None, Ok("")),
+        (
+            "",
+            "new\n",
+            Some("newer\n"),
+            Err("was created by this entry and has changed since"),
+        ),
+    ];
+    for (before, after, by_hand, expected) in cases {
+        let library = Library::with(&[("other.md", "x\n")]);
+        if !before.is_empty() {
+            library.put("a.md", before);
+            library.commit_all("by hand");
+        }
+        let entry = write(&library, "a.md", after);
+        if let Some(text) = by_hand {
+            library.put("a.md", text);
+        }
+        let preview = run(&library, &["undo", "--dry-run", &entry], "");
+        assert_eq!(preview.code, i32::from(expected.is_err()), "{preview:?}");
+        let (entries, commit) = (shown(&library, &["log", "--json"]), head(&library));
+        let reply = run(&library, &["undo", &entry], "");
+        let log = shown(&library, &["log", "--json"]);
+        let found = if library.path("a.md").exists() {
+            library.get("a.md")
+        } else {
+            vec![]
+        };
+        match expected {
+            Ok(text) => {
+                assert_eq!(
+                    (reply.code, String::from_utf8(found).unwrap()),
+                    (0, text.to_owned()),
+                    "{reply:?}"
+                );
+                assert!(
+                    reply.stdout.ends_with(&preview.stdout),
+                    "the preview is the result: {reply:?}"
+                );
+                assert_eq!(log.lines().count(), entries.lines().count() + 1, "one entry");
+                assert!(log.ends_with(&entries), "no other entry changes");
+                assert!(shown(&library, &["status"]).contains("possible"));
+            }
+            Err(part) => {
+                assert_eq!((reply.code, reply.stdout.as_str()), (1, ""), "{reply:?}");
+                assert!(reply.stderr.contains(part), "{part}: {reply:?}");
+                assert_eq!(
+                    String::from_utf8(found).unwrap(),
+                    by_hand.unwrap(),
+                    "never forced"
+                );
+                assert_eq!((log, head(&library)), (entries, commit));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_undone_entry_can_be_undone_too() {
+    let library = Library::with(&[("a.md", "one\n")]);
+    let entry = write(&library, "a.md", "two\n");
+    let undone = json(&shown(&library, &["undo", "--json", &entry]));
+    assert_eq!(
+        (undone["undone"].as_str(), library.get("a.md")),
+        (Some(&*entry), b"one\n".to_vec())
+    );
+    shown(&library, &["undo", undone["commit"].as_str().unwrap()]);
+    assert_eq!(library.get("a.md"), b"two\n");
+}
+
+#[test]
+fn what_is_not_committed_is_shown() {
+    let library = Library::with(&[
+        ("a.md", "a\n"),
+        ("dir/b.md", "b\n"),
+        ("c.md", "c\n"),
+        (".gitignore", "ignored.md\n"),
+    ]);
+    assert_eq!(shown(&library, &["diff"]), "");
+    library.put("a.md", "A\n");
+    std::fs::remove_file(library.path("dir/b.md")).unwrap();
+    library.put("new.md", "new\n");
+    library.put("ignored.md", "x\n");
+    let diff = shown(&library, &["diff"]);
+    assert_eq!(
+        diff,
+        "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-a\n+A\n--- a/dir/b.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n"
+    );
+    for (arguments, states) in [
+        (&["diff", "--json"][..], &["modified", "deleted"][..]),
+        (&["diff", "--json", "dir"], &["deleted"]),
+        (&["diff", "--json", "new.md"], &["untracked"]),
+        (
+            &["diff", "--json", "--untracked"],
+            &["modified", "deleted", "untracked"],
+        ),
+    ] {
+        let shown = shown(&library, arguments);
+        let found: Vec<_> = shown
+            .lines()
+            .map(|line| json(line)["state"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(found, states, "{arguments:?}");
+    }
+    let status = json(&shown(&library, &["status", "--json"]));
+    assert_eq!(
+        (&status["ready"], &status["branch"]),
+        (&true.into(), &"main".into())
+    );
+    assert_eq!(status["uncommitted"].as_array().unwrap().len(), 3, "{status}");
+}
+
+/// Arguments after the contract, standard input, the exit code, and a part of what is said.
+#[test]
+fn a_tool_is_called_with_its_fields_as_options() {
+    let library = Library::with(&[("a.md", "# A\n\ntext\n")]);
+    let braindrive = "braindrive-markdown";
+    let append = "{\"path\":\"a.md\",\"operation\":{\"type\":\"append\",\"content\":\"x\"}}";
+    for (arguments, input, code, part) in [
+        (
+            &[braindrive, "read_markdown", "--path", "a.md"][..],
+            "",
+            0,
+            "# A\n\ntext\n",
+        ),
+        (
+            &[
+                braindrive,
+                "edit_markdown",
+                "--path",
+                "a.md",
+                "--operation-type",
+                "append",
+                "--operation-content",
+                "- b\n",
+            ],
+            "",
+            0,
+            "success: true",
+        ),
+        (
+            &[braindrive, "edit_markdown", "--json-arguments", "-"],
+            append,
+            0,
+            "git_commit_sha: ",
+        ),
+        (
+            &[
+                braindrive,
+                "edit_markdown",
+                "--json-arguments",
+                append,
+                "--if-base",
+                "null",
+            ],
+            "",
+            1,
+            "error: `a.md` already exists",
+        ),
+        (
+            &[
+                braindrive,
+                "edit_markdown",
+                "--path",
+                "a.md",
+                "--operation-type",
+                "appendix",
+                "--operation-content",
+                "x",
+            ],
+            "",
+            2,
+            "replace_section",
+        ),
+        (
+            &[
+                braindrive,
+                "edit_markdown",
+                "--operation-type",
+                "append",
+                "--operation-content",
+                "x",
+            ],
+            "",
+            2,
+            "--path <TEXT>",
+        ),
+        (
+            &[braindrive, "read_markdown", "--path", "../a.md"],
+            "",
+            1,
+            "error: `--path`: ",
+        ),
+        (
+            &[braindrive, "read_markdown", "--path", "b.md"],
+            "",
+            1,
+            "error: there is no file `b.md`; list its folder",
+        ),
+        (
+            &[braindrive, "read_markdown", "--path", "b.md", "--json"],
+            "",
+            1,
+            "\"name\":\"NOT_FOUND\"",
+        ),
+        (
+            &[braindrive, "no_tool"],
+            "",
+            2,
+            "unrecognized subcommand 'no_tool'",
+        ),
+        (
+            &["safe-markdown-editor", "get_document"],
+            "",
+            2,
+            "--document <PATH>",
+        ),
+        (
+            &["safe-markdown-editor", "get_document", "--document", "a.md"],
+            "",
+            0,
+            "# A\n",
+        ),
+        (
+            &[
+                "learning-os",
+                "write_memory_entry",
+                "--file",
+                "best_practices.md",
+                "--content",
+                "x",
+            ],
+            "",
+            1,
+            "approve it with `--yes`",
+        ),
+        (
+            &[
+                "learning-os",
+                "write_memory_entry",
+                "--file",
+                "decisions.jsonl",
+                "--entry",
+                "{",
+            ],
+            "",
+            1,
+            "is not JSON",
+        ),
+        (
+            &[
+                "learning-os",
+                "write_memory_entry",
+                "--file",
+                "best_practices.md",
+                "--content",
+                "-",
+                "--yes",
+            ],
+            "kept\n",
+            0,
+            "",
+        ),
+    ] {
+        let reply = run(&library, &[&["call"], arguments].concat(), input);
+        assert_eq!(reply.code, code, "{arguments:?}: {reply:?}");
+        let said = reply.stdout.clone() + &reply.stderr;
+        assert!(said.contains(part), "{arguments:?}: {part}: {reply:?}");
+    }
+    assert_eq!(library.get("a.md"), b"# A\n\ntext\n- b\n\nx");
+    assert_eq!(
+        library.get(".claude/memory/best_practices.md"),
+        b"kept\n",
+        "what was not approved was not written"
+    );
+}
+
+#[test]
+fn every_tool_has_help_a_completion_and_a_manual_page() {
+    let library = Library::empty();
+    let bash = shown(&library, &["completions", "bash"]);
+    for contract in tabellion_contracts::CONTRACTS {
+        for tool in contract.tools {
+            assert!(bash.contains(tool.name), "{}", tool.name);
+            let help = shown(&library, &["call", contract.id, tool.name, "-h"]);
+            assert!(
+                help.starts_with(tool.description.lines().next().unwrap()),
+                "{help}"
+            );
+            for field in tool.input.wire()["required"].as_array().into_iter().flatten() {
+                let option = format!("--{}", field.as_str().unwrap().replace('_', "-"));
+                assert!(
+                    help.contains(&option) && bash.contains(&option),
+                    "{option}: {help}"
+                );
+            }
+            let page = shown(&library, &["man", "call", contract.id, tool.name]);
+            assert!(
+                page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"),
+                "{page}"
+            );
+        }
+    }
+    for shell in ["zsh", "fish", "powershell", "elvish"] {
+        assert!(
+            shown(&library, &["completions", shell]).contains("edit_markdown"),
+            "{shell}"
+        );
+    }
+    assert!(shown(&library, &["man"]).contains("doctor"));
+    assert_eq!(run(&library, &["man", "no-such"], "").code, 1);
+}
+
+#[test]
+fn commands_that_look_create_nothing() {
+    for arguments in [
+        &["log"][..],
+        &["status"],
+        &["diff"],
+        &["show", "abcdef"],
+        &["undo", "abcdef"],
+        &["doctor"],
+    ] {
+        let library = Library::empty();
+        let reply = run(&library, arguments, "");
+        assert_eq!(reply.code, 1, "{arguments:?}");
+        assert!(
+            (reply.stdout + &reply.stderr).contains("tabellion init"),
+            "{arguments:?}"
+        );
+        assert_eq!(
+            std::fs::read_dir(library.root()).unwrap().count(),
+            0,
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn init_creates_a_library_once() {
+    let library = Library::empty();
+    for (folder, part) in [
+        (".", "created a git repository"),
+        (".", "is a library already (branch `main`); nothing was changed"),
+        ("a/b", "is a library already"),
+    ] {
+        std::fs::create_dir_all(library.path("a/b")).unwrap();
+        let said = shown(&library, &["init", folder]);
+        assert!(said.contains(part), "{folder}: {said}");
+    }
+    let other = Library::empty();
+    assert!(shown(&other, &["init", "x/y"]).contains("created the folder"));
+    let reply = run(&other, &["init", "/etc"], "");
+    assert_eq!(reply.code, 1);
+    assert!(reply.stderr.contains("belongs to the system"), "{reply:?}");
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    let library = Library::with(&[("a.md", "a\n")]);
+    library.put("a.md", "b\n");
+    for (arguments, coloured) in [
+        (&["diff"][..], false),
+        (&["diff", "--color", "always"], true),
+        (&["diff", "--color", "never"], false),
+        (&["status", "--color", "always"], true),
+        (&["doctor"], false),
+        (&["doctor", "--color", "always"], true),
+    ] {
+        assert_eq!(
+            shown(&library, arguments).contains('\u{1b}'),
+            coloured,
+            "{arguments:?}"
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! Compares the log with what its commits did, without the cache, and the cache with both. Changes nothing.
+
+use std::{collections::BTreeSet, path::Path};
+
+use gix::ObjectId;
+use rusqlite::OpenFlags;
+use tabellion_runtime::Failure;
+
+use super::{
+    LogEntry,
+    ancestry::{CommitData, Walk},
+    cache::Cache,
+    changes,
+};
+
+/// The log and its commits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// Number of commits that were read, the newest first.
+    pub commits: usize,
+    /// Number of entries of this library among them.
+    pub entries: usize,
+    /// Entries whose commit changes a document that the entry does not name: the commit, and the document's path in the
+    /// repository.
+    pub unnamed: Vec<(String, String)>,
+    /// Commits with a time after `now`.
+    pub from_the_future: Vec<String>,
+    /// The state of the cache.
+    pub cache: CacheState,
+}
+
+/// The state of the log's cache, which the server rebuilds if it must.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CacheState {
+    /// There is none yet.
+    #[default]
+    Missing,
+    /// It agrees with the commits that were read.
+    Agrees,
+    /// It is being written, so that its file alone says nothing.
+    InUse,
+    /// It has an entry that the commits do not have.
+    Disagrees,
+    /// It can't be read.
+    Damaged,
+}
+
+/// Compares the newest `limit` commits in `head`'s history. `now` is in seconds since 1970.
+pub(crate) fn agreement(
+    git: &gix::Repository,
+    head: Option<ObjectId>,
+    prefix: &str,
+    cache: &Path,
+    limit: usize,
+    now: i64,
+) -> Result<Agreement, Failure> {
+    let mut found = Agreement::default();
+    let mut entries = BTreeSet::new();
+    let Some(head) = head else { return Ok(found) };
+    let mut walk = Walk::from(git, head)?;
+    while found.commits < limit
+        && let Some(visited) = walk.next(git)?
+    {
+        found.commits += 1;
+        let id = visited.id.to_string();
+        if visited.commit.time > now {
+            found.from_the_future.push(id.clone());
+        }
+        let Some(named) = named_paths(&visited.commit) else {
+            continue;
+        };
+        for path in changes::of_commit(git, &visited.commit)? {
+            if !named.contains(&path) {
+                found.unnamed.push((id.clone(), path));
+            }
+        }
+        if let Some(entry) = visited
+            .commit
+            .record
+            .and_then(|record| LogEntry::of(visited.id, record, prefix))
+        {
+            entries.insert(entry.commit);
+        }
+    }
+    found.entries = entries.len();
+    found.cache = state(cache, prefix, &entries, found.commits < limit);
+    Ok(found)
+}
+
+/// Returns the paths that an entry names.
+fn named_paths(commit: &CommitData) -> Option<Vec<String>> {
+    let record = commit.record.as_ref().filter(|record| super::is_entry(record))?;
+    Some(record.paths.clone())
+}
+
+/// Looks at the cache's file as it is, without its journal, so that nothing is written.
+fn state(file: &Path, prefix: &str, entries: &BTreeSet<String>, are_all: bool) -> CacheState {
+    let Some(path) = file.to_str().filter(|_| file.exists()) else {
+        return CacheState::Missing;
+    };
+    let journal = file.with_extension("sqlite-wal");
+    let in_use = journal.metadata().is_ok_and(|journal| journal.len() > 0);
+    let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let uri = format!("file:{escaped}?immutable=1");
+    let looked_at = Cache::connect(Path::new(&uri), flags).and_then(|cache| {
+        cache.check()?;
+        let is_ours = cache.is_ours()? && cache.state()?.is_some();
+        Ok(if is_ours {
+            Some(cache.entries(0, prefix, usize::MAX)?)
+        } else {
+            None
+        })
+    });
+    match looked_at {
+        Ok(Some(cached)) if cached.iter().all(|entry| entries.contains(&entry.commit)) => CacheState::Agrees,
+        // The cache may know a branch that is not checked out, or commits before those that were read.
+        Ok(Some(_)) if in_use || !are_all => CacheState::InUse,
+        Ok(Some(_)) => CacheState::Disagrees,
+        Ok(None) | Err(_) if in_use => CacheState::InUse,
+        Ok(None) | Err(_) => CacheState::Damaged,
+    }
+}

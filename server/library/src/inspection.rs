@@ -1,0 +1,244 @@
+//! What can be wrong with a library, as facts: looks, and changes nothing.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use tabellion_runtime::Failure;
+
+use super::{
+    Library,
+    blocking::blocking,
+    commit::COMMITTER,
+    history::{self, Agreement},
+    index_file,
+    intent::{self, INTENT, Intent},
+    lock::{index_lock, remove_if_there},
+    recovery,
+};
+
+/// Paths and configuration of the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepositoryFacts {
+    /// Top of the working tree.
+    pub top: PathBuf,
+    /// Folder of HEAD and the index.
+    pub git_dir: PathBuf,
+    /// Folder of the branches and the configuration.
+    pub common_dir: PathBuf,
+    /// Folder of the objects.
+    pub objects: PathBuf,
+    /// The server's own folder; missing until its first change.
+    pub own: PathBuf,
+    /// The author of changes, as `Name <email>`; `None` if git's configuration names none.
+    pub author: Option<String>,
+}
+
+/// What the next change does about an interrupted one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Interrupted {
+    /// Nothing was interrupted.
+    Nothing,
+    /// The record of a change was interrupted, so nothing had begun; it is cleared.
+    Record,
+    /// The change of these documents was made, and is completed.
+    Completes(Vec<String>),
+    /// The change of these documents was not made, and is undone.
+    Undoes(Vec<String>),
+}
+
+/// A lock file of git's kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldLock {
+    /// The lock file.
+    pub path: PathBuf,
+    /// Whether it is this program's, which removes it itself.
+    pub is_ours: bool,
+}
+
+/// Files that transactions left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Temporary files, which the next change removes.
+    pub temporary: Vec<PathBuf>,
+    /// Saves that came while a document was being replaced, kept for a person.
+    pub late: Vec<PathBuf>,
+}
+
+impl Library {
+    /// Returns the repository's paths and configuration.
+    pub fn repository_facts(&self) -> RepositoryFacts {
+        let repository = &self.working_tree.repository;
+        let (name, email) = repository.author(&repository.git());
+        RepositoryFacts {
+            top: repository.top().to_owned(),
+            git_dir: repository.git_dir().to_owned(),
+            common_dir: repository.common_dir().to_owned(),
+            objects: repository.objects().to_owned(),
+            own: repository.own(""),
+            author: (email != COMMITTER.1).then(|| format!("{name} <{email}>")),
+        }
+    }
+
+    /// Returns the value of a key of git's configuration, as in `core.hooksPath`.
+    pub fn git_setting(&self, key: &str) -> Option<String> {
+        let git = self.working_tree.repository.git();
+        git.config_snapshot().string(key).map(|value| value.to_string())
+    }
+
+    /// Returns the version of git's index, or why changes can't use the index; `None` before the first one.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn index_version(&self) -> io::Result<Option<Result<u32, String>>> {
+        let bytes = match fs::read(self.working_tree.repository.index()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            bytes => bytes?,
+        };
+        Ok(Some(match index_file::look_up(&bytes, "") {
+            Err(error) => Err(error.to_string()),
+            Ok(_) => Ok(bytes.get(4..8).map_or(0, |version| {
+                version
+                    .iter()
+                    .fold(0, |number, byte| number << 8 | u32::from(*byte))
+            })),
+        }))
+    }
+
+    /// Returns what recovery would do now.
+    ///
+    /// # Errors
+    /// If the repository can't be read.
+    pub fn interrupted(&self) -> Result<Interrupted, Failure> {
+        blocking(|| {
+            let tree = &self.working_tree;
+            if !intent::is_under_way(&tree.repository) {
+                return Ok(Interrupted::Nothing);
+            }
+            let text = fs::read_to_string(tree.repository.own(INTENT)).unwrap_or_default();
+            let Some(intent) = Intent::parse(&text) else {
+                return Ok(Interrupted::Record);
+            };
+            let paths = intent
+                .documents
+                .iter()
+                .map(|document| document.path.to_string())
+                .collect();
+            Ok(if recovery::would_complete(tree, &intent)? {
+                Interrupted::Completes(paths)
+            } else {
+                Interrupted::Undoes(paths)
+            })
+        })
+    }
+
+    /// Returns the lock files of the repository: the index's, HEAD's, the branches' and the configuration's.
+    pub fn held_locks(&self) -> Vec<HeldLock> {
+        let repository = &self.working_tree.repository;
+        let mut paths = BTreeSet::new();
+        for folder in [repository.git_dir(), repository.common_dir()] {
+            add_locks(folder, 0, &mut paths);
+            add_locks(&folder.join("refs"), MAX_REF_DEPTH, &mut paths);
+        }
+        let index = index_lock(repository);
+        let ours = |path: &Path| path == self.index_lock_path() && index.is_ours();
+        paths
+            .into_iter()
+            .map(|path| HeldLock {
+                is_ours: ours(&path),
+                path,
+            })
+            .collect()
+    }
+
+    /// Removes a lock that [`Library::held_locks`] returned, for a person who knows that its program is dead.
+    ///
+    /// # Errors
+    /// If it can't be removed.
+    pub fn remove_lock(&self, lock: &HeldLock) -> Result<(), Failure> {
+        remove_if_there(&lock.path)
+    }
+
+    /// Completes or undoes an interrupted change, and removes temporary files, as each change does first.
+    ///
+    /// # Errors
+    /// If another process is changing the library, or files can't be changed.
+    pub fn recover(&self) -> Result<(), Failure> {
+        self.lock(super::OPEN_LOCK_TIMEOUT).map(drop)
+    }
+
+    /// Returns the files that transactions left.
+    pub fn leftovers(&self) -> Leftovers {
+        let mut found = Leftovers::default();
+        let own = self.working_tree.repository.own("");
+        for (name, path) in names_in(&own) {
+            if name.starts_with("late-") || name.contains("-late-") {
+                found.late.push(path);
+            } else if recovery::is_temporary(&name) {
+                found.temporary.push(path);
+            }
+        }
+        add_late(self.working_tree.root.path(), MAX_DEPTH, &mut found);
+        found.late.sort();
+        found.temporary.sort();
+        found
+    }
+
+    /// Compares the log with the newest `limit` commits. `now` is in seconds since 1970.
+    ///
+    /// # Errors
+    /// If the repository can't be read.
+    pub fn log_agreement(&self, limit: usize, now: i64) -> Result<Agreement, Failure> {
+        blocking(|| {
+            let repository = &self.working_tree.repository;
+            let git = repository.git();
+            let head = repository.head_commit(&git)?;
+            let cache = repository.own(history::CACHE);
+            history::agreement(&git, head, repository.prefix(), &cache, limit, now)
+        })
+    }
+
+    fn index_lock_path(&self) -> PathBuf {
+        let mut path = self.working_tree.repository.index().into_os_string();
+        path.push(".lock");
+        path.into()
+    }
+}
+
+/// Upper bound of folders within folders that are searched.
+const MAX_DEPTH: usize = 64;
+/// As [`MAX_DEPTH`], for names of branches.
+const MAX_REF_DEPTH: usize = 16;
+
+fn names_in(folder: &Path) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = |entry: fs::DirEntry| Some((entry.file_name().into_string().ok()?, entry.path()));
+    entries.filter_map(named).collect()
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+fn add_locks(folder: &Path, depth: usize, locks: &mut BTreeSet<PathBuf>) {
+    for (name, path) in names_in(folder) {
+        if depth > 0 && is_folder(&path) {
+            add_locks(&path, depth - 1, locks);
+        } else if name.ends_with(".lock") {
+            locks.insert(path);
+        }
+    }
+}
+
+/// Adds late saves that are kept beside a document on another device.
+fn add_late(folder: &Path, depth: usize, found: &mut Leftovers) {
+    for (name, path) in names_in(folder) {
+        if name.starts_with(".tabellion-") && name.contains("late-") {
+            found.late.push(path);
+        } else if depth > 0 && name != ".git" && is_folder(&path) {
+            add_late(&path, depth - 1, found);
+        }
+    }
+}

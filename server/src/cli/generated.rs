@@ -1,0 +1,51 @@
+//! Shell completions and manual pages, made from the command line's own definition.
+
+use clap::{Args, Command, CommandFactory as _};
+use clap_complete::Shell;
+use clap_mangen::Man as Page;
+
+use super::Cli;
+use crate::{console, terminal::TerminalError};
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub(super) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub(super) struct Man {
+    /// The command whose page to print, as in `call learning-os`; without one, the program's
+    command: Vec<String>,
+}
+
+/// Prints the completion script.
+pub(super) fn completions(asked: &Completions) -> Result<(), TerminalError> {
+    let mut script = Vec::new();
+    clap_complete::generate(asked.shell, &mut Cli::command(), "tabellion", &mut script);
+    Ok(console::answer(&script)?)
+}
+
+/// Prints the manual page.
+pub(super) fn man(asked: &Man) -> Result<(), TerminalError> {
+    let mut all = Cli::command();
+    all.build();
+    let mut command: &Command = &all;
+    for name in &asked.command {
+        command = command.find_subcommand(name).ok_or_else(|| {
+            let known: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+            TerminalError::new(format_args!("there is no command `{name}`"))
+                .hint(format!("the commands are {}", known.join(", ")))
+        })?;
+    }
+    let name = command
+        .get_display_name()
+        .unwrap_or(command.get_name())
+        .to_owned();
+    let mut page = Vec::new();
+    Page::new(command.clone().name(&*name.leak())).render(&mut page)?;
+    Ok(console::answer(&page)?)
+}

@@ -1,0 +1,145 @@
+//! The commands for people at a terminal: their arguments.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::terminal::{self, Output, TerminalError, When};
+
+// Each command has these options once; groups of them would clash with the commands' names.
+/// Which library to look at.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(super) struct Library {
+    /// Folder of the library; if omitted, the current folder
+    #[arg(
+        long = "library",
+        value_name = "DIR",
+        default_value = ".",
+        hide_default_value = true
+    )]
+    pub(super) folder: PathBuf,
+}
+
+/// How to show the result.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(super) struct Show {
+    /// Print JSON for programs
+    #[arg(long)]
+    json: bool,
+
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    color: When,
+
+    /// Don't use a pager; otherwise a terminal shows long output in `$PAGER`, or `less`
+    #[arg(long)]
+    no_pager: bool,
+}
+
+impl From<&Show> for Output {
+    fn from(show: &Show) -> Self {
+        Self {
+            json: show.json,
+            colour: show.color,
+            pager: !show.no_pager,
+        }
+    }
+}
+
+/// A command for people.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Make a folder a library: create it, and a git repository in it, unless they exist
+    Init {
+        /// The folder
+        #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]
+        folder: PathBuf,
+        #[command(flatten)]
+        show: Show,
+    },
+    /// List the log's entries, the newest first: every change that an agent made
+    Log {
+        /// Only entries that changed this document, or documents in this folder
+        path: Option<String>,
+        /// List at most this many
+        #[arg(short = 'n', long = "max-count", value_name = "NUMBER")]
+        limit: Option<usize>,
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
+    /// Show an entry of the log, and its change
+    Show {
+        /// Commit id of the entry, or its first digits
+        entry: String,
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
+    /// Show what is not committed yet
+    ///
+    /// An agent's change to such a document first commits it as it is. Untracked documents are shown if they are named.
+    Diff {
+        /// Only this document, or documents in this folder
+        path: Option<String>,
+        /// Show all untracked documents too
+        #[arg(long)]
+        untracked: bool,
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
+    /// Undo an entry of the log in a new commit, and keep what came later
+    ///
+    /// If a later change is in the way, the conflict is shown and nothing is changed.
+    Undo {
+        /// Commit id of the entry, or its first digits
+        entry: String,
+        /// Only show what would change
+        #[arg(long)]
+        dry_run: bool,
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
+    /// Show where the next change goes, and which documents are not committed
+    Status {
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
+}
+
+/// Runs the command.
+pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
+    match command {
+        Command::Init { folder, show } => terminal::init(folder, show.into()),
+        Command::Log {
+            path,
+            limit,
+            library,
+            show,
+        } => terminal::log(&library.folder, path.as_deref(), *limit, show.into()),
+        Command::Show { entry, library, show } => terminal::show(&library.folder, entry, show.into()),
+        Command::Diff {
+            path,
+            untracked,
+            library,
+            show,
+        } => terminal::diff(&library.folder, path.as_deref(), *untracked, show.into()),
+        Command::Undo {
+            entry,
+            dry_run,
+            library,
+            show,
+        } => terminal::undo(&library.folder, entry, *dry_run, show.into()),
+        Command::Status { library, show } => terminal::status(&library.folder, show.into()),
+    }
+}

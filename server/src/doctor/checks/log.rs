@@ -1,0 +1,163 @@
+//! The log, and what a crash left.
+
+use chrono::Utc;
+use tabellion_library::{Agreement, CacheState, Interrupted, Library};
+use tabellion_runtime::Failure;
+
+use super::{
+    super::{
+        Subject,
+        finding::{Finding, Fix},
+    },
+    time::SKEW,
+};
+use crate::terminal::counted;
+
+/// Number of commits that are read.
+const MAX_COMMITS: usize = 20_000;
+
+/// Returns the log compared with its commits, which is done once.
+pub(super) fn compared<'s>(subject: &'s Subject, library: &Library) -> &'s Result<Agreement, Failure> {
+    let now = Utc::now().timestamp() + SKEW;
+    subject
+        .agreement
+        .get_or_init(|| library.log_agreement(MAX_COMMITS, now))
+}
+
+/// Compares the log with its commits, and its cache with both.
+pub(super) fn agreement(subject: &Subject) -> Vec<Finding> {
+    const ID: &str = "log";
+    let Some(library) = subject.library() else {
+        return vec![];
+    };
+    let found = match compared(subject, library) {
+        Ok(found) => found,
+        Err(failure) => {
+            return vec![Finding::red(
+                ID,
+                failure.to_string(),
+                "`git fsck` says what is damaged",
+            )];
+        }
+    };
+    let read = format!(
+        "{} in {}",
+        entries(found.entries),
+        counted(found.commits, "commit")
+    );
+    let mut findings = vec![match found.unnamed.first() {
+        None => Finding::green(ID, format!("{read}; each names what its commit changed")),
+        Some((commit, path)) => Finding::yellow(
+            ID,
+            format!(
+                "{} more than the entry says: {commit} also changed `{path}`",
+                commits_do(found.unnamed.len())
+            ),
+            "such a commit was amended or squashed; `git show` shows what it did, and `tabellion undo` takes back only what it \
+             names",
+        ),
+    }];
+    match found.cache {
+        CacheState::Missing | CacheState::Agrees | CacheState::InUse => {}
+        CacheState::Damaged => findings.push(Finding::yellow(
+            "log-cache",
+            "the log's cache can't be read",
+            "nothing is lost: it is not used, and the server rebuilds it",
+        )),
+        CacheState::Disagrees => findings.push(Finding::yellow(
+            "log-cache",
+            "the log's cache has entries that this branch does not have",
+            "that is normal after a switch, reset or rebase: the next answer corrects it",
+        )),
+    }
+    findings
+}
+
+fn entries(number: usize) -> String {
+    if number == 1 {
+        "1 entry".into()
+    } else {
+        format!("{number} entries")
+    }
+}
+
+fn commits_do(number: usize) -> String {
+    if number == 1 {
+        "1 commit did".into()
+    } else {
+        format!("commits did {number} times")
+    }
+}
+
+/// Says what recovery would do.
+pub(super) fn recovery(subject: &Subject) -> Vec<Finding> {
+    const ID: &str = "recovery";
+    let Some(library) = subject.library() else {
+        return vec![];
+    };
+    let next = "the next change does that first; so does starting the server";
+    vec![match library.interrupted() {
+        Ok(Interrupted::Nothing) => Finding::green(ID, "no change was interrupted"),
+        Ok(Interrupted::Record) => Finding::yellow(
+            ID,
+            "a change was interrupted before it began; its record is to be cleared",
+            next,
+        )
+        .with(Fix::Recover),
+        Ok(Interrupted::Completes(paths)) => Finding::yellow(
+            ID,
+            format!(
+                "a change of {} was interrupted and is to be completed",
+                paths.join(", ")
+            ),
+            next,
+        )
+        .with(Fix::Recover),
+        Ok(Interrupted::Undoes(paths)) => Finding::yellow(
+            ID,
+            format!(
+                "a change of {} was interrupted and is to be undone",
+                paths.join(", ")
+            ),
+            next,
+        )
+        .with(Fix::Recover),
+        Err(failure) => Finding::red(ID, failure.to_string(), "`git fsck` says what is damaged"),
+    }]
+}
+
+/// Looks for files that transactions left.
+pub(super) fn leftovers(subject: &Subject) -> Vec<Finding> {
+    const ID: &str = "leftovers";
+    let Some(library) = subject.library() else {
+        return vec![];
+    };
+    let found = library.leftovers();
+    let mut findings = vec![];
+    if !found.temporary.is_empty() {
+        let shown = counted(found.temporary.len(), "temporary file");
+        findings.push(
+            Finding::yellow(
+                ID,
+                format!("{shown} of an interrupted change"),
+                "the next change removes them",
+            )
+            .with(Fix::Recover),
+        );
+    }
+    if let Some(first) = found.late.first() {
+        findings.push(Finding::yellow(
+            "late-saves",
+            format!(
+                "{} came while Tabellion replaced a document, and was kept: `{}`",
+                counted(found.late.len(), "save"),
+                first.display()
+            ),
+            "compare it with the document, take over what you need, and delete it",
+        ));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::green(ID, "none"));
+    }
+    findings
+}

@@ -1,0 +1,37 @@
+//! The checks, in the order in which they are shown.
+
+mod folder;
+mod git;
+mod log;
+mod repository;
+mod sync;
+mod time;
+
+use super::{Subject, finding::Finding};
+
+/// A check: what it finds about its subject. It changes nothing.
+pub(super) type Check = fn(&Subject) -> Vec<Finding>;
+
+/// All checks. Those of configured clients, and of models and indexes, belong at the end.
+pub(super) const ALL: &[Check] = &[
+    git::version,
+    folder::library,
+    git::identity,
+    folder::permissions,
+    folder::names,
+    folder::file_system,
+    sync::service,
+    sync::conflict_copies,
+    repository::state,
+    repository::locks,
+    repository::processes,
+    repository::uncommitted,
+    repository::hooks,
+    repository::index,
+    repository::objects,
+    log::agreement,
+    log::recovery,
+    log::leftovers,
+    time::files,
+    time::commits,
+];

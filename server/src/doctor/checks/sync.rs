@@ -1,0 +1,182 @@
+//! Services that synchronize folders. They copy `.git` file by file, so that two machines can damage it.
+
+use std::{fs, path::Path};
+
+use super::super::{Subject, finding::Finding};
+
+/// A folder's name, or the beginning of one, and the service that it belongs to.
+const BY_NAME: [(&str, &str); 17] = [
+    ("box", "Box"),
+    ("box sync", "Box"),
+    ("com~apple~clouddocs", "iCloud Drive"),
+    ("dropbox*", "Dropbox"),
+    ("google drive*", "Google Drive"),
+    ("googledrive-*", "Google Drive"),
+    ("icloud drive", "iCloud Drive"),
+    ("icloud~*", "iCloud Drive"),
+    ("iclouddrive", "iCloud Drive"),
+    ("kdrive", "kDrive"),
+    ("mega", "MEGA"),
+    ("megasync", "MEGA"),
+    ("nextcloud", "Nextcloud"),
+    ("onedrive*", "OneDrive"),
+    ("owncloud", "ownCloud"),
+    ("pcloud drive", "pCloud"),
+    ("proton drive", "Proton Drive"),
+];
+
+/// A file or folder that a service keeps in each folder that it synchronizes.
+const BY_MARK: [(&str, &str); 8] = [
+    (".dropbox", "Dropbox"),
+    (".dropbox.cache", "Dropbox"),
+    (".megaignore", "MEGA"),
+    (".nextcloudsync.log", "Nextcloud"),
+    (".owncloudsync.log", "ownCloud"),
+    (".stfolder", "Syncthing"),
+    (".sync", "Resilio Sync"),
+    (".tmp.drivedownload", "Google Drive"),
+];
+
+/// What services put into the names of copies that they could not merge.
+const CONFLICT_NAMES: [&str; 4] = ["conflicted copy", ".sync-conflict-", "(conflict ", "_conf("];
+
+/// Looks for a service that synchronizes the folder.
+pub(super) fn service(subject: &Subject) -> Vec<Finding> {
+    const ID: &str = "sync";
+    vec![match of(&subject.folder) {
+        None => Finding::green(ID, "no service that synchronizes the folder was recognized"),
+        Some(service) => Finding::yellow(
+            ID,
+            format!("{service} synchronizes this folder, and `.git` with it"),
+            format!(
+                "change the library on one machine at a time, after {service} is done; or exclude `.git`, or move the library out \
+                 and synchronize it with `git push` and `git pull`"
+            ),
+        ),
+    }]
+}
+
+fn of(folder: &Path) -> Option<&'static str> {
+    let is_named = |name: &str| {
+        let name = name.to_lowercase();
+        let found = BY_NAME
+            .iter()
+            .find(|(pattern, _)| match pattern.strip_suffix('*') {
+                Some(start) => name.starts_with(start),
+                None => name == *pattern,
+            });
+        found.map(|(_, service)| *service)
+    };
+    let by_name = folder.iter().filter_map(|name| name.to_str()).find_map(is_named);
+    by_name.or_else(|| by_mark(folder, |path| path.symlink_metadata().is_ok()))
+}
+
+/// Returns the service whose mark is in the folder or in one above it.
+fn by_mark(folder: &Path, exists: impl Fn(&Path) -> bool) -> Option<&'static str> {
+    folder.ancestors().find_map(|folder| {
+        let found = BY_MARK.iter().find(|(mark, _)| exists(&folder.join(mark)));
+        found.map(|(_, service)| *service)
+    })
+}
+
+/// Looks for copies that a service could not merge.
+pub(super) fn conflict_copies(subject: &Subject) -> Vec<Finding> {
+    const ID: &str = "sync-conflicts";
+    let Some(library) = subject.library() else {
+        return vec![];
+    };
+    let facts = library.repository_facts();
+    let (mut in_git, mut in_notes) = (vec![], vec![]);
+    for folder in [
+        facts.git_dir.clone(),
+        facts.common_dir.join("refs"),
+        facts.common_dir.join("refs/heads"),
+    ] {
+        add(&folder, &mut in_git);
+    }
+    if let Ok(listing) = library.list(&tabellion_library::path::LibraryDir::ROOT, true) {
+        in_notes.extend(
+            listing
+                .files
+                .iter()
+                .map(ToString::to_string)
+                .filter(|name| is_copy(name)),
+        );
+    }
+    vec![match (in_git.first(), in_notes.first()) {
+        (Some(copy), _) => Finding::red(
+            ID,
+            format!("two machines changed the repository at once: `{copy}` in `.git`"),
+            "stop the synchronization, run `git fsck`, and compare the copies before you delete any of them",
+        ),
+        (None, Some(copy)) => Finding::yellow(
+            ID,
+            format!("two machines changed a document at once: `{copy}`"),
+            "compare the copies, keep one, and delete the other",
+        ),
+        (None, None) => return vec![],
+    }]
+}
+
+fn add(folder: &Path, found: &mut Vec<String>) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    found.extend(names.filter(|name| is_copy(name)));
+}
+
+fn is_copy(name: &str) -> bool {
+    let name = name.to_lowercase();
+    CONFLICT_NAMES.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn services_are_recognized_by_path() {
+        for (folder, expected) in [
+            ("/home/person/Dropbox/notes", Some("Dropbox")),
+            ("/home/person/Dropbox (Work)/notes", Some("Dropbox")),
+            ("/home/person/OneDrive - Company/notes", Some("OneDrive")),
+            (
+                "/home/person/Library/Mobile Documents/com~apple~CloudDocs/notes",
+                Some("iCloud Drive"),
+            ),
+            (
+                "/home/person/Library/Mobile Documents/iCloud~md~obsidian/Documents/vault",
+                Some("iCloud Drive"),
+            ),
+            (
+                "/home/person/Library/CloudStorage/GoogleDrive-a@b.example/My Drive/notes",
+                Some("Google Drive"),
+            ),
+            ("/home/person/boxes/notes", None),
+            ("/home/person/notes/dropped", None),
+        ] {
+            assert_eq!(of(Path::new(folder)), expected, "{folder}");
+        }
+    }
+
+    #[test]
+    fn services_are_recognized_by_their_marks() {
+        for (mark, service) in BY_MARK {
+            let place = Path::new("/home/person");
+            let found = by_mark(&place.join("notes"), |path| path == place.join(mark));
+            assert_eq!(found, Some(service), "{mark}");
+        }
+        assert_eq!(by_mark(Path::new("/home/person"), |_| false), None);
+    }
+
+    #[test]
+    fn copies_are_recognized_by_name() {
+        for (name, expected) in [
+            ("plan (Ann's conflicted copy 2026-01-02).md", true),
+            ("plan.sync-conflict-20260102-030405-ABCDEFG.md", true),
+            ("index (conflict 2026-01-02)", true),
+            ("conflicts.md", false),
+        ] {
+            assert_eq!(is_copy(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Errors of the commands for people: what is wrong, and what to do.
+
+use std::{error::Error, fmt};
+
+use anstyle::{AnsiColor, Style};
+use tabellion_library::{FindEntryError, OpenError};
+use tabellion_runtime::Failure;
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default().bold();
+
+/// An error with advice, shown as cargo shows its own.
+#[derive(Debug)]
+pub(crate) struct TerminalError {
+    message: String,
+    hint: Option<String>,
+}
+
+impl TerminalError {
+    pub(crate) fn new(message: impl fmt::Display) -> Self {
+        Self {
+            message: message.to_string(),
+            hint: None,
+        }
+    }
+
+    /// Adds what to do.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Returns the text for a terminal; `anstream` removes the colours where they are not wanted.
+    pub(crate) fn shown(&self) -> String {
+        let mut text = format!("{ERROR}error{ERROR:#}: {}", self.message);
+        if let Some(hint) = &self.hint {
+            text += &format!("\n  {HINT}help{HINT:#}: {hint}");
+        }
+        text
+    }
+}
+
+impl fmt::Display for TerminalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for TerminalError {}
+
+impl From<Failure> for TerminalError {
+    fn from(failure: Failure) -> Self {
+        Self::new(failure)
+    }
+}
+
+impl From<std::io::Error> for TerminalError {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<OpenError> for TerminalError {
+    fn from(error: OpenError) -> Self {
+        let hint = matches!(error, OpenError::Missing { .. })
+            .then(|| "choose a library with `--library DIR`".into());
+        Self {
+            message: error.to_string(),
+            hint,
+        }
+    }
+}
+
+impl From<FindEntryError> for TerminalError {
+    fn from(error: FindEntryError) -> Self {
+        let hint = match &error {
+            FindEntryError::NotAnId(_) | FindEntryError::NotFound(_) => {
+                Some("`tabellion log` lists the entries".into())
+            }
+            FindEntryError::NotAnEntry(id) => Some(format!(
+                "no tool made it: `git show {id}` shows it, and `git revert {id}` undoes it"
+            )),
+            FindEntryError::Ambiguous { .. } => Some("give more digits".into()),
+            FindEntryError::Failure(_) => None,
+        };
+        Self {
+            message: error.to_string(),
+            hint,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `tabellion log` and `tabellion show`.
+
+use std::path::Path;
+
+use anstyle::Style;
+use chrono::{Local, SecondsFormat};
+use serde_json::{Value, json};
+use tabellion_library::{DocumentChange, Library, LogEntry};
+use tabellion_markdown::diff;
+
+use super::{
+    Output, Page, TerminalError, open,
+    page::{self, FAINT, NAME, STRONG, TITLE},
+};
+
+/// Digits of a commit id that are shown.
+const SHORT: usize = 10;
+
+/// Shows the newest entries, at most `limit`, of all documents or of those at or below `path`.
+pub(crate) fn log(
+    folder: &Path,
+    path: Option<&str>,
+    limit: Option<usize>,
+    output: Output,
+) -> Result<(), TerminalError> {
+    let library = open(folder)?;
+    let limit = limit.unwrap_or(usize::MAX);
+    let wanted = path.map(|path| path.trim_start_matches("./").trim_end_matches('/'));
+    let fetched = if wanted.is_some() { usize::MAX } else { limit };
+    let entries = library.activity(fetched)?.entries;
+    let entries = entries.iter().rev();
+    let entries: Vec<_> = entries
+        .filter(|entry| is_about(entry, wanted))
+        .take(limit)
+        .collect();
+    if let (true, Some(path)) = (entries.is_empty(), wanted) {
+        check_exists(&library, folder, path)?;
+    }
+    if output.json {
+        return entries
+            .into_iter()
+            .try_for_each(|entry| Ok(page::json(&as_json(entry))?));
+    }
+    let mut page = Page::new(output);
+    for entry in entries {
+        add_line(&mut page, entry);
+    }
+    if page.is_empty() {
+        page.put(FAINT, "no entries: no tool has changed anything here yet\n");
+    }
+    Ok(page.show()?)
+}
+
+/// Shows an entry and its change.
+pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError> {
+    let library = open(folder)?;
+    let entry = library.find_entry(id)?;
+    let change = library.change_of(&entry)?;
+    if output.json {
+        let mut shown = as_json(&entry);
+        shown["changes"] = change.documents.iter().map(change_as_json).collect();
+        return Ok(page::json(&shown)?);
+    }
+    let mut page = Page::new(output);
+    page.put(TITLE, &format!("entry {}", entry.commit)).line("");
+    add_field(&mut page, "time", &local(&entry));
+    add_field(&mut page, "tool", &entry.tool);
+    if let Some(client) = &entry.client {
+        add_field(&mut page, "client", client);
+    }
+    for path in &entry.paths {
+        add_field(&mut page, "path", path);
+    }
+    add_field(&mut page, "summary", &entry.summary);
+    if change.outside > 0 {
+        let others = super::counted(change.outside, "more document");
+        add_field(&mut page, "outside", &format!("{others} outside of this folder"));
+    }
+    page.line("");
+    for document in &change.documents {
+        page.diff(&difference(document));
+    }
+    Ok(page.show()?)
+}
+
+/// Refuses a path that neither exists nor ever was in the log, which is probably mistyped.
+fn check_exists(library: &Library, folder: &Path, path: &str) -> Result<(), TerminalError> {
+    let exists = folder.join(path).exists();
+    if exists
+        || library
+            .uncommitted()?
+            .iter()
+            .any(|document| document.path == path)
+    {
+        return Ok(());
+    }
+    Err(TerminalError::new(format_args!(
+        "no document or folder is called `{path}`, and no entry names it"
+    ))
+    .hint("give a path relative to the library, as in `notes/plan.md`"))
+}
+
+fn is_about(entry: &LogEntry, wanted: Option<&str>) -> bool {
+    let Some(wanted) = wanted.filter(|path| !path.is_empty() && *path != ".") else {
+        return true;
+    };
+    let is_at = |path: &String| {
+        path.strip_prefix(wanted)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    entry.paths.iter().any(is_at)
+}
+
+fn add_line(page: &mut Page, entry: &LogEntry) {
+    page.put(TITLE, short(&entry.commit)).put(Style::new(), "  ");
+    page.put(FAINT, &local(entry)).put(Style::new(), "  ");
+    page.put(NAME, &entry.paths[0]);
+    if entry.paths.len() > 1 {
+        page.put(NAME, &format!(" and {} more", entry.paths.len() - 1));
+    }
+    page.put(Style::new(), &format!("\n            {}", entry.summary));
+    if let Some(client) = &entry.client {
+        page.put(FAINT, &format!("  ({client})"));
+    }
+    page.line("");
+}
+
+fn add_field(page: &mut Page, name: &str, value: &str) {
+    page.put(STRONG, &format!("{name:<9}")).line(value);
+}
+
+/// Returns the beginning of a commit id that people see.
+pub(super) fn short(commit: &str) -> &str {
+    commit.get(..SHORT).unwrap_or(commit)
+}
+
+fn local(entry: &LogEntry) -> String {
+    entry
+        .time
+        .with_timezone(&Local)
+        .format("%Y-%m-%d %H:%M:%S")
+        .to_string()
+}
+
+/// Returns the diff of a document.
+pub(super) fn difference(document: &DocumentChange) -> String {
+    let [before, after] =
+        [&document.before, &document.after].map(|side| side.as_deref().map(String::from_utf8_lossy));
+    diff::unified_sides(&document.path, before.as_deref(), after.as_deref())
+}
+
+/// Returns the JSON form of an entry.
+pub(super) fn as_json(entry: &LogEntry) -> Value {
+    json!({
+        "commit": entry.commit,
+        "time": entry.time.to_rfc3339_opts(SecondsFormat::Millis, true),
+        "operation": entry.operation,
+        "tool": entry.tool,
+        "client": entry.client,
+        "paths": entry.paths,
+        "summary": entry.summary,
+    })
+}
+
+/// Returns the JSON form of a document's change.
+pub(super) fn change_as_json(document: &DocumentChange) -> Value {
+    json!({
+        "path": document.path,
+        "created": document.before.is_none() && document.after.is_some(),
+        "deleted": document.before.is_some() && document.after.is_none(),
+        "diff": difference(document),
+    })
+}

@@ -1,0 +1,216 @@
+//! What a command shows: text with or without colours, through a pager on a terminal, or JSON.
+
+use std::{fmt::Write as _, io};
+
+use anstyle::{AnsiColor, Style};
+use serde_json::Value;
+
+use super::pager;
+use crate::console;
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal, unless the environment variable `NO_COLOR` is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Where and how a command shows its result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    /// JSON for programs instead of text.
+    pub(crate) json: bool,
+    /// When to use colours.
+    pub(crate) colour: When,
+    /// Whether a pager may be used.
+    pub(crate) pager: bool,
+}
+
+pub(crate) const TITLE: Style = AnsiColor::Yellow.on_default();
+pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
+pub(crate) const STRONG: Style = Style::new().bold();
+pub(crate) const FAINT: Style = Style::new().dimmed();
+pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
+pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
+pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+
+/// A text for a person, built up and then shown at once.
+pub(crate) struct Page {
+    text: String,
+    colour: bool,
+    /// Whether control characters are escaped. They could do things to a terminal, and are part of a document for a program.
+    visible: bool,
+    pager: bool,
+}
+
+impl Page {
+    /// Creates an empty page.
+    pub(crate) fn new(output: Output) -> Self {
+        let on_terminal = console::answers_a_terminal();
+        Self {
+            text: String::new(),
+            colour: match output.colour {
+                When::Auto => console::answers_in_colour(),
+                When::Always => true,
+                When::Never => false,
+            },
+            visible: on_terminal,
+            pager: on_terminal && output.pager,
+        }
+    }
+
+    /// Creates an empty page for a terminal other than standard output's.
+    pub(crate) fn on_terminal(output: Output) -> Self {
+        Self {
+            visible: true,
+            ..Self::new(output)
+        }
+    }
+
+    /// Returns the text.
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Returns true if nothing was added.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Adds text in a style.
+    pub(crate) fn put(&mut self, style: Style, text: &str) -> &mut Self {
+        let text = if self.visible {
+            visible(text)
+        } else {
+            text.to_owned()
+        };
+        let style = if self.colour { style } else { Style::new() };
+        // A style ends with its line, so that a pager can show any part.
+        for (at, line) in text.split('\n').enumerate() {
+            if at > 0 {
+                self.text.push('\n');
+            }
+            if !line.is_empty() {
+                let _ = write!(self.text, "{style}{line}{style:#}");
+            }
+        }
+        self
+    }
+
+    /// Adds a line of plain text.
+    pub(crate) fn line(&mut self, text: &str) -> &mut Self {
+        self.put(Style::new(), text).put(Style::new(), "\n")
+    }
+
+    /// Adds a unified diff in colours.
+    pub(crate) fn diff(&mut self, diff: &str) -> &mut Self {
+        let mut in_hunk = false;
+        for line in diff.split_inclusive('\n') {
+            let header = !in_hunk || line.starts_with("--- ") && diff_header(line);
+            in_hunk = in_hunk || line.starts_with("@@");
+            let style = match line.as_bytes().first() {
+                Some(b'@') => NAME,
+                Some(b'+' | b'-') if header => STRONG,
+                Some(b'+') => ADDED,
+                Some(b'-') => REMOVED,
+                Some(b'\\') => FAINT,
+                _ => Style::new(),
+            };
+            self.put(style, line);
+        }
+        self
+    }
+
+    /// Adds a text, in colours if it is a diff.
+    pub(crate) fn diff_or_text(&mut self, text: &str) -> &mut Self {
+        if diff_header(text) {
+            self.diff(text)
+        } else {
+            self.put(Style::new(), text)
+        }
+    }
+
+    /// Shows the page.
+    pub(crate) fn show(self) -> io::Result<()> {
+        if self.pager && pager::show(&self.text) {
+            return Ok(());
+        }
+        console::answer(self.text.as_bytes())
+    }
+}
+
+/// Returns true if a line that begins with `--- ` names a file of ours.
+fn diff_header(line: &str) -> bool {
+    line.starts_with("--- a/") || line.starts_with("--- /dev/null") || line.starts_with("--- \"a/")
+}
+
+/// Shows a JSON document on one line.
+pub(crate) fn json(value: &Value) -> io::Result<()> {
+    console::answer(format!("{value}\n").as_bytes())
+}
+
+/// Returns the text with control characters, but for line feeds and tabs, as `\u{1b}`.
+pub(super) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            // The usual end of a line on Windows.
+            '\r' if rest.peek() == Some(&'\n') => {}
+            c if c.is_control() || tabellion_runtime::text::is_invisible(c) => {
+                shown.extend(c.escape_unicode())
+            }
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_visible() {
+        for (text, expected) in [
+            ("plain\ttext\n", "plain\ttext\n"),
+            ("a\r\nb", "a\nb"),
+            ("\u{1b}[2J", "\\u{1b}[2J"),
+            ("a\rb", "a\\u{d}b"),
+            ("Grüße 👋", "Grüße 👋"),
+        ] {
+            assert_eq!(visible(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_diff_has_the_colours_of_its_lines() {
+        let mut page = Page {
+            text: String::new(),
+            colour: true,
+            visible: true,
+            pager: false,
+        };
+        page.diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- rule\n+new\n same\n");
+        for (line, style) in [
+            ("--- a/x", STRONG),
+            ("+++ b/x", STRONG),
+            ("@@ -1 +1 @@", NAME),
+            ("--- rule", REMOVED),
+            ("+new", ADDED),
+        ] {
+            assert!(
+                page.text.contains(&format!("{style}{line}{style:#}\n")),
+                "{line}: {:?}",
+                page.text
+            );
+        }
+        assert!(page.text.ends_with("\n same\n"));
+    }
+}

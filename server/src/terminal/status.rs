@@ -1,0 +1,90 @@
+//! `tabellion status`: where the next change goes, and what is not committed.
+
+use std::path::{self, Path};
+
+use serde_json::{Value, json};
+use tabellion_library::Difference;
+
+use super::{
+    Output, Page, TerminalError, diff,
+    log::{as_json, short},
+    open,
+    page::{self, ADDED, FAINT, NAME, REMOVED, STRONG, TITLE, WARNING},
+};
+
+/// Untracked documents that are listed; `--json` lists all.
+const MAX_UNTRACKED: usize = 10;
+
+/// Shows the library's state.
+pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError> {
+    let library = open(folder)?;
+    let place = library.place()?;
+    let documents = library.uncommitted()?;
+    let last = library.activity(1)?.entries.pop();
+    let folder = path::absolute(folder)?.canonicalize()?;
+    if output.json {
+        let uncommitted: Vec<Value> = documents
+            .iter()
+            .map(|document| json!({ "path": document.path, "state": diff::name(document.difference) }))
+            .collect();
+        return Ok(page::json(&json!({
+            "library": folder,
+            "branch": place.branch,
+            "commit": place.commit,
+            "ready": place.refusal.is_none(),
+            "refusal": place.refusal.map(|failure| failure.message),
+            "uncommitted": uncommitted,
+            "last": last.as_ref().map(as_json),
+        }))?);
+    }
+    let mut page = Page::new(output);
+    page.put(STRONG, "library  ").line(&folder.display().to_string());
+    let commit = place.commit.as_deref().map_or("no commit yet", short);
+    let branch = place.branch.as_deref().unwrap_or("no branch");
+    page.put(STRONG, "branch   ")
+        .put(NAME, branch)
+        .line(&format!(" at {commit}"));
+    match &place.refusal {
+        None => page.put(STRONG, "changes  ").put(ADDED, "possible").line(""),
+        Some(failure) => page
+            .put(STRONG, "changes  ")
+            .put(REMOVED, "refused")
+            .line(&format!(": {failure}")),
+    };
+    page.put(STRONG, "last     ");
+    match &last {
+        None => page.put(FAINT, "no tool has changed anything yet").line(""),
+        Some(entry) => page
+            .put(TITLE, short(&entry.commit))
+            .line(&format!("  {}: {}", entry.paths[0], entry.summary)),
+    };
+    let of = |wanted: Difference| {
+        documents
+            .iter()
+            .filter(move |document| document.difference == wanted)
+    };
+    if of(Difference::Modified)
+        .chain(of(Difference::Deleted))
+        .next()
+        .is_some()
+    {
+        page.line("\nNot committed; an agent's change to one of these commits it first, as it is:");
+        for document in of(Difference::Modified) {
+            page.put(WARNING, "  modified  ").line(&document.path);
+        }
+        for document in of(Difference::Deleted) {
+            page.put(REMOVED, "  deleted   ").line(&document.path);
+        }
+    }
+    if of(Difference::Untracked).next().is_some() {
+        page.line("\nNot in the repository yet:");
+        for document in of(Difference::Untracked).take(MAX_UNTRACKED) {
+            page.put(FAINT, "  untracked ").line(&document.path);
+        }
+        let more = of(Difference::Untracked).count().saturating_sub(MAX_UNTRACKED);
+        if more > 0 {
+            page.put(FAINT, &format!("  and {more} more\n"));
+        }
+    }
+    Ok(page.show()?)
+}
