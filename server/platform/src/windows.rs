@@ -165,6 +165,12 @@ impl Dir {
     /// then at `other_name` with `.swap` appended.
     pub fn exchange(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<Exchange> {
         let aside = format!("{other_name}.swap");
+        // The link of a file that another program holds could not be removed either.
+        let access = fs_api::DELETE | fs_api::SYNCHRONIZE;
+        while_held(|| {
+            self.nt_open(name, access, nt::FILE_OPEN, nt::FILE_OPEN_REPARSE_POINT)
+                .map(drop)
+        })?;
         self.link(name, other, &aside)?;
         if let Err(error) = other.rename(other_name, self, name, Replace::Yes) {
             // Best effort: the step's own error is reported.
@@ -509,7 +515,8 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
             // The target is gone afterwards, so that its attribute need not be restored.
             let mut permissions = fs::metadata(to)?.permissions();
             if !permissions.readonly() {
-                return Err(error);
+                let replaced = OpenOptions::new().access_mode(fs_api::DELETE).open(to);
+                return Err(replaced.err().filter(is_held_open).unwrap_or(error));
             }
             clear_read_only(&mut permissions);
             fs::set_permissions(to, permissions)?;
@@ -638,13 +645,6 @@ fn reparse_tag(file: &File) -> io::Result<u32> {
 
 /// Returns true if the last segments of the file's true path are `path`, in this spelling.
 fn is_spelt(file: &File, path: &str) -> io::Result<bool> {
-    let found = match true_path(file, fs_api::FILE_NAME_NORMALIZED) {
-        // On a network drive, the folders above may not be readable.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            true_path(file, fs_api::FILE_NAME_OPENED)?
-        }
-        found => found?,
-    };
     let sought: Vec<u16> = OsStr::new(path)
         .encode_wide()
         .map(|unit| {
@@ -655,23 +655,22 @@ fn is_spelt(file: &File, path: &str) -> io::Result<bool> {
             }
         })
         .collect();
+    // On a network drive the folders above may not be readable, and Wine has a limit of 260 characters.
+    let found = true_path(file).or_else(|_| opened_path(file))?;
     let above = found.strip_suffix(&sought[..]);
     Ok(above.is_some_and(|above| above.last() == Some(&u16::from(b'\\'))))
 }
 
-/// Returns the path of an open file on its volume.
-fn true_path(file: &File, form: u32) -> io::Result<Vec<u16>> {
+/// Returns the path of an open file on its volume, as the folders spell it.
+fn true_path(file: &File) -> io::Result<Vec<u16>> {
+    let form = fs_api::FILE_NAME_NORMALIZED | fs_api::VOLUME_NAME_NONE;
     let mut path = vec![0_u16; 300];
     loop {
+        let capacity = path.len() as u32;
         // SAFETY: the handle is open, and the buffer has the stated size.
-        let length = unsafe {
-            fs_api::GetFinalPathNameByHandleW(
-                handle(file),
-                path.as_mut_ptr(),
-                path.len() as u32,
-                form | fs_api::VOLUME_NAME_NONE,
-            )
-        } as usize;
+        let length =
+            unsafe { fs_api::GetFinalPathNameByHandleW(handle(file), path.as_mut_ptr(), capacity, form) }
+                as usize;
         match length {
             0 => return Err(io::Error::last_os_error()),
             length if length < path.len() => {
@@ -681,6 +680,27 @@ fn true_path(file: &File, form: u32) -> io::Result<Vec<u16>> {
             needed => path.resize(needed + 1, 0),
         }
     }
+}
+
+/// As [`true_path`], with short names (`NOTE~1.MD`) if it was opened by them.
+fn opened_path(file: &File) -> io::Result<Vec<u16>> {
+    // The length in bytes, in two units, and the longest path that the system has.
+    let mut found = vec![0_u16; 2 + usize::from(u16::MAX)];
+    // SAFETY: the handle is open, and the buffer has the stated size.
+    let done = unsafe {
+        fs_api::GetFileInformationByHandleEx(
+            handle(file),
+            fs_api::FileNameInfo,
+            found.as_mut_ptr().cast(),
+            (found.len() * size_of::<u16>()) as u32,
+        )
+    };
+    if done == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let bytes = u32::from(found[0]) | u32::from(found[1]) << 16;
+    found.truncate(2 + bytes as usize / 2);
+    Ok(found.split_off(2))
 }
 
 /// Converts intervals of 100 ns since 1601.
