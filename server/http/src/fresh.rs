@@ -8,7 +8,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use tabellion_platform::{FileId, file_id};
+use tabellion_platform::{FileId, file_id_at};
 
 /// Identity, size and modification time of a file; `None` if it does not exist.
 type Version = Option<(Option<FileId>, u64, Option<SystemTime>)>;
@@ -53,5 +53,5 @@ fn versions(paths: &[PathBuf]) -> Vec<Version> {
 
 fn version(path: &Path) -> Version {
     let metadata = fs::metadata(path).ok()?;
-    Some((file_id(&metadata), metadata.len(), metadata.modified().ok()))
+    Some((file_id_at(path), metadata.len(), metadata.modified().ok()))
 }

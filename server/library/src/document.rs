@@ -186,7 +186,7 @@ fn above(folder: &LibraryDir) -> &str {
 /// Where the `number`th document of a transaction, which is at `path`, has its file aside: the name, and whether it is
 /// beside the document, because that is on another device than our own folder.
 pub(super) fn choose_aside(working_tree: &WorkingTree, path: &LibraryPath, number: usize) -> (String, bool) {
-    let device = |path: &std::path::Path| platform::file_id(&path.metadata().ok()?).map(|id| id.device);
+    let device = |path: &std::path::Path| platform::file_id_at(path).map(|id| id.device);
     let folders = working_tree.root.path().join(path.as_path());
     let existing = folders.ancestors().skip(1).find_map(device);
     if existing == device(&working_tree.repository.own("")) {

@@ -1,8 +1,8 @@
 //! Makes several files and folders durable at once.
 
 use std::{
-    fs::{File, Metadata},
-    io::{self, Write},
+    fs::File,
+    io::Write,
     path::Path,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -40,10 +40,12 @@ impl SyncTarget<'_> {
 
     /// Returns true if `journal` is known to write this in order.
     fn is_in(&self, journal: Journal) -> bool {
-        let of = |found: io::Result<Metadata>| platform::file_id(&found.ok()?).map(|id| id.device);
         let device = match self {
-            Self::File(file, _) => of(file.metadata()),
-            Self::Names(path) => of(path.metadata()),
+            Self::File(file, _) => {
+                let metadata = file.metadata().ok();
+                metadata.and_then(|found| Some(platform::file_id(file, &found)?.device))
+            }
+            Self::Names(path) => platform::file_id_at(path).map(|id| id.device),
             Self::NamesIn(dir, _) => dir.device().ok(),
         };
         device.is_some_and(|device| journal.is_of(device))

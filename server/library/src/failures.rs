@@ -2,6 +2,7 @@
 
 use std::{error::Error, io, path::Path};
 
+use tabellion_platform as platform;
 use tabellion_runtime::{Failure, FailureKind, Violation};
 
 use super::root::FileError;
@@ -21,7 +22,12 @@ impl<T> At<T> for io::Result<T> {
                 path.as_ref().display(),
                 advice(&error)
             );
-            Failure::new(FailureKind::Io, message).with_source(error)
+            let kind = if platform::is_held_open(&error) {
+                FailureKind::Busy
+            } else {
+                FailureKind::Io
+            };
+            Failure::new(kind, message).with_source(error)
         })
     }
 }
@@ -68,6 +74,9 @@ pub(super) fn unreadable(error: &FileError) -> Failure {
 }
 
 fn advice(error: &io::Error) -> &'static str {
+    if platform::is_held_open(error) {
+        return "; close it in the other program, or try again";
+    }
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space and try again",
         io::ErrorKind::PermissionDenied => "; give the server's user access to it",

@@ -15,7 +15,7 @@ use gix_ignore::search::Ignore;
 
 use super::root::{MAX_FILE_BYTES, Root};
 use crate::path::LibraryDir;
-use tabellion_platform::Dir;
+use tabellion_platform::{self as platform, Dir};
 
 /// Where git's rules for a library are. The files are read again for each walk.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl IgnoreRules {
         excludes_file: Option<PathBuf>,
         ignore_case: bool,
     ) -> io::Result<Self> {
-        let work_dir = work_dir.canonicalize()?;
+        let work_dir = platform::canonicalize(work_dir)?;
         let outside = || io::Error::new(io::ErrorKind::InvalidInput, "the library is not in the work tree");
         let library = root.path().strip_prefix(&work_dir).map_err(|_| outside())?;
         let segments: Option<Vec<&str>> = library.iter().map(|segment| segment.to_str()).collect();

@@ -13,23 +13,25 @@ use super::{
     durable::{self, SyncTarget},
     objects::{NewObjects, folders},
 };
-use tabellion_platform::{self as platform, Dir};
+use tabellion_platform::{self as platform, Dir, FileLock};
 
 const ASIDE: &str = ".tabellion-init";
 const BRANCH: &str = "refs/heads/main";
 const CONFIG: &str = "[core]
 \trepositoryformatversion = 0
-\tfilemode = true
 \tbare = false
 \tlogallrefupdates = true
 ";
+/// The name of an empty file, and the same text decomposed, which names it too where the file system ignores composition (macOS).
+const COMPOSED: &str = "\u{e4}";
+const DECOMPOSED: &str = "a\u{308}";
 
 /// Creates `.git` in `root`; returns false if another process was faster.
 pub(super) fn create(root: &Path) -> io::Result<bool> {
     let aside = root.join(ASIDE);
     let is_made = || root.join(".git").symlink_metadata().is_ok();
     let alone = fs::create_dir_all(&aside).and_then(|()| platform::lock_file(&aside.join("lock")));
-    let _alone = match alone {
+    let alone = match alone {
         // A faster process removes the temporary folder.
         Err(_) if is_made() => return Ok(false),
         alone => alone?,
@@ -50,15 +52,24 @@ pub(super) fn create(root: &Path) -> io::Result<bool> {
     };
     to.sync()?;
     // A slower process may still use it; then that one, or the next start, removes it.
-    let _ = fs::remove_dir_all(&aside);
+    remove(&aside, alone);
     Ok(is_new)
 }
 
 /// Removes what a crash of [`create`] left. Best effort: it is hidden and harmless.
 pub(super) fn remove_leftovers(root: &Path) {
     let aside = root.join(ASIDE);
-    if let Ok(Some(_alone)) = platform::try_lock_file(&aside.join("lock")) {
-        let _ = fs::remove_dir_all(&aside);
+    if let Ok(Some(alone)) = platform::try_lock_file(&aside.join("lock")) {
+        remove(&aside, alone);
+    }
+}
+
+/// Removes the temporary folder, which `alone` locks.
+fn remove(aside: &Path, alone: FileLock) {
+    if fs::remove_dir_all(aside).is_err() {
+        // Not every file system of Windows removes an open file at once.
+        drop(alone);
+        let _ = fs::remove_dir(aside);
     }
 }
 
@@ -72,13 +83,13 @@ fn build(git: &Path) -> io::Result<()> {
     let first = first_commit(git).map_err(io::Error::other)?;
     let files = [
         ("HEAD", format!("ref: {BRANCH}\n")),
-        ("config", CONFIG.to_owned()),
+        ("config", config(git)?),
         (BRANCH, format!("{first}\n")),
     ];
     for (name, content) in files {
         let path = git.join(name);
         fs::write(&path, content)?;
-        fs::File::open(&path)?.sync_all()?;
+        platform::open_to_sync(&path)?.sync_all()?;
     }
     let above = ["", "objects", "refs"].map(|folder| git.join(folder));
     let names: Vec<_> = folders
@@ -87,6 +98,23 @@ fn build(git: &Path) -> io::Result<()> {
         .map(|folder| SyncTarget::Names(folder))
         .collect();
     durable::sync_all(&names).map_err(io::Error::other)
+}
+
+/// Returns the configuration for the file system of the folder `git`, as `git init` finds it out.
+fn config(git: &Path) -> io::Result<String> {
+    let mut config = CONFIG.to_owned();
+    let mut set = |option: &str, value: bool| config.push_str(&format!("\t{option} = {value}\n"));
+    set("filemode", platform::HAS_MODES);
+    if git.join("INFO").exists() {
+        set("ignorecase", true);
+    }
+    let composed = git.join(COMPOSED);
+    fs::write(&composed, "")?;
+    if git.join(DECOMPOSED).exists() {
+        set("precomposeunicode", true);
+    }
+    fs::remove_file(composed)?;
+    Ok(config)
 }
 
 /// Writes the empty first commit; returns its id.

@@ -239,7 +239,7 @@ impl Library {
         Ok(format!(
             "{:?} {:?}",
             tabellion_platform::file_stat(&metadata),
-            tabellion_platform::file_id(&metadata)
+            tabellion_platform::file_id(&file, &metadata)
         ))
     }
 

@@ -14,7 +14,7 @@ use std::{
 use tabellion_runtime::{Failure, FailureKind};
 
 use super::{durable::SyncTarget, failures::At, repository::Repository};
-use tabellion_platform::{file_id, make_like};
+use tabellion_platform::{self as platform, entry_id_at, make_like};
 
 /// How long to wait for a git command to finish.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
@@ -75,8 +75,7 @@ impl LockFiles {
 
     /// Returns true if this program holds the lock: this process or one that died.
     pub(super) fn is_ours(&self) -> bool {
-        let id = |path: &Path| fs::symlink_metadata(path).ok().and_then(|found| file_id(&found));
-        id(&self.marker).is_some_and(|marker| id(&self.lock()) == Some(marker))
+        entry_id_at(&self.marker).is_some_and(|marker| entry_id_at(&self.lock()) == Some(marker))
     }
 
     /// Ends the lock if it is ours; the locked file is unchanged.
@@ -89,7 +88,7 @@ impl LockFiles {
 
     /// Ends the lock, which is ours: the written content replaces the locked file.
     pub(super) fn publish(&self) -> Result<(), Failure> {
-        fs::rename(self.lock(), &self.target).at("replace", &self.target)?;
+        platform::rename(&self.lock(), &self.target).at("replace", &self.target)?;
         remove_if_there(&self.marker)
     }
 
@@ -149,7 +148,7 @@ impl GitLock {
 
 /// Removes a file if it exists.
 pub(super) fn remove_if_there(path: &Path) -> Result<(), Failure> {
-    match fs::remove_file(path) {
+    match platform::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at("remove", path),
         _ => Ok(()),
     }

@@ -16,6 +16,7 @@ use gix::{
     objs::{Kind, WriteTo, encode::loose_header},
     zlib::{Compression, stream::deflate},
 };
+use tabellion_platform as platform;
 use tabellion_runtime::Failure;
 
 use super::{
@@ -146,7 +147,7 @@ impl StagedObject {
     fn write(loose: &[u8], home: PathBuf, staging: PathBuf) -> Result<Self, Failure> {
         // An existing object may be empty or torn after a crash: it counts only if its bytes are equal.
         if fs::read(&home).is_ok_and(|there| there == loose) {
-            let file = File::open(&home).at("open", &home)?;
+            let file = platform::open_to_sync(&home).at("open", &home)?;
             return Ok(Self {
                 file,
                 at: home.clone(),
@@ -199,7 +200,7 @@ impl StagedObject {
                 }
                 _ => {}
             }
-            match fs::rename(&self.at, &self.home) {
+            match platform::rename(&self.at, &self.home) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && left > 0 => {}
                 placed => return placed.at("create", &self.home),
             }

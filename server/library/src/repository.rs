@@ -3,6 +3,7 @@
 //! Nothing configured ever runs: no hooks, filters or monitors. Of the environment only `HOME` and `XDG_CONFIG_HOME` are
 //! used, to find the user's configuration. The system's configuration is read too, and whatever either includes.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use gix::{
@@ -22,7 +23,7 @@ use super::{
     sharing::Sharing,
 };
 use crate::path::LibraryPath;
-use tabellion_platform::Journal;
+use tabellion_platform::{self as platform, Journal};
 
 /// Why a library can't be opened.
 #[derive(Debug, thiserror::Error)]
@@ -164,12 +165,14 @@ impl Repository {
             what: what.to_owned(),
         };
         let work_dir = local.workdir().ok_or_else(|| OpenError::Bare(top.to_owned()))?;
-        let work_dir = work_dir.canonicalize().map_err(|source| OpenError::Folder {
+        let work_dir = platform::canonicalize(work_dir).map_err(|source| OpenError::Folder {
             path: work_dir.to_owned(),
             source,
         })?;
-        let prefix = root.strip_prefix(&work_dir).ok().and_then(Path::to_str);
-        let prefix = prefix
+        let below = root.strip_prefix(&work_dir).ok();
+        let segments: Option<Vec<_>> = below.and_then(|below| below.iter().map(OsStr::to_str).collect());
+        let prefix = segments
+            .map(|segments| segments.join("/"))
             .ok_or_else(|| unsupported("has its working tree elsewhere, or a name that is not UTF-8"))?;
         let config = local.config_snapshot();
         if config
@@ -181,7 +184,7 @@ impl Repository {
         if let Some(name) = unknown_extension(&config) {
             return Err(unsupported(&format!("uses git's extension `{name}`")));
         }
-        let absolute = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let absolute = |path: &Path| platform::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let git_dir = absolute(local.git_dir());
         Ok(Self {
             top: work_dir.clone(),

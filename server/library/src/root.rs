@@ -108,7 +108,7 @@ impl Root {
     ///
     /// If there is no such folder, or it can't be entered.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let path = path.canonicalize()?;
+        let path = platform::canonicalize(path)?;
         let dir = Arc::new(Dir::open(&path)?);
         Ok(Self { path, dir })
     }
@@ -164,6 +164,7 @@ impl Root {
         if metadata.len() > MAX_FILE_BYTES {
             return Err(too_large(metadata.len()));
         }
+        let id = platform::file_id(&file, &metadata);
         let bytes = read_up_to(file, metadata.len(), MAX_FILE_BYTES + 1)
             .map_err(|error| FileError::io(path, error))?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
@@ -174,7 +175,7 @@ impl Root {
             bytes,
             modified,
             mode: platform::mode(&metadata),
-            id: platform::file_id(&metadata),
+            id,
         })
     }
 

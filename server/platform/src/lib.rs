@@ -1,28 +1,32 @@
 //! Everything that differs by operating system; no other crate depends on which one it runs on.
 //!
 //! A [`Dir`] is a folder held open; names are resolved from it without ever following a symbolic link. On Linux (`linux.rs`)
-//! the kernel guarantees this. Elsewhere (`portable.rs`) the standard library checks first and acts then, and each function
-//! says what a concurrent change can do. File locks are the same everywhere.
+//! and Windows (`windows.rs`) the system guarantees this. Elsewhere (`portable.rs`) the standard library checks first and acts
+//! then, and each function says what a concurrent change can do. File locks are the same everywhere: they end with the process.
 
 #[cfg(target_os = "linux")]
 mod linux;
 // Also compiled for Linux's tests, so that the fallback is always checked.
 pub mod parent;
-#[cfg(any(test, not(target_os = "linux")))]
-#[cfg_attr(target_os = "linux", allow(unreachable_pub, dead_code))]
+#[cfg(any(test, not(any(target_os = "linux", windows))))]
+#[cfg_attr(any(target_os = "linux", windows), allow(unreachable_pub, dead_code))]
 mod portable;
 mod signals;
+#[cfg(windows)]
+mod windows;
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use signals::asked_to_end;
 
 #[cfg(target_os = "linux")]
 pub use linux::{Dir, Journal, Lease, start_writing, write_out};
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 pub use portable::{Dir, Journal, Lease, start_writing, write_out};
+#[cfg(windows)]
+pub use windows::{Dir, Journal, Lease, start_writing, write_out};
 
 /// Size limit of the name of a directory entry, in bytes of UTF-8. Linux counts bytes; macOS and Windows count 255 units of
 /// UTF-16, which need up to three bytes each.
@@ -31,6 +35,9 @@ pub const MAX_NAME_BYTES: usize = if cfg!(target_os = "linux") { 255 } else { 3 
 /// Whether each name means just the entry that has it. On Windows `a:b` is a stream of `a`, `aux` a device, and `a.` another
 /// spelling of `a`.
 pub const NAMES_ARE_LITERAL: bool = !cfg!(windows);
+
+/// Whether files have permission bits.
+pub const HAS_MODES: bool = cfg!(unix);
 
 /// The kind of a directory entry; symbolic links are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,24 +79,106 @@ pub enum Exchange {
 pub struct FileId {
     /// Device number.
     pub device: u64,
-    /// Inode number.
-    pub inode: u64,
+    /// Inode number; on Windows, file id.
+    pub inode: u128,
 }
 
-/// Returns the identity of a file; `None` if the system has none (Windows, on a stable compiler).
-pub fn file_id(metadata: &Metadata) -> Option<FileId> {
+/// Returns the identity of the open `file`, whose `metadata` the caller has; `None` if its file system has none.
+pub fn file_id(file: &File, metadata: &Metadata) -> Option<FileId> {
     #[cfg(unix)]
     {
-        use std::os::unix::fs::MetadataExt;
-        Some(FileId {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-        })
+        let _ = file;
+        Some(id_in(metadata))
     }
-    #[cfg(not(unix))]
+    #[cfg(windows)]
     {
         let _ = metadata;
-        None
+        windows::file_id(file)
+    }
+}
+
+/// Returns the identity of the file or folder at `path`, after following links; `None` if there is none, or it has none.
+pub fn file_id_at(path: &Path) -> Option<FileId> {
+    #[cfg(unix)]
+    return std::fs::metadata(path).ok().map(|found| id_in(&found));
+    #[cfg(windows)]
+    return windows::file_id(&windows::open_to_look(path, true).ok()?);
+}
+
+/// Returns the identity of what is at `path`: of a link itself, not of its target. Otherwise as [`file_id_at`].
+pub fn entry_id_at(path: &Path) -> Option<FileId> {
+    #[cfg(unix)]
+    return path.symlink_metadata().ok().map(|found| id_in(&found));
+    #[cfg(windows)]
+    return windows::file_id(&windows::open_to_look(path, false).ok()?);
+}
+
+#[cfg(unix)]
+fn id_in(metadata: &Metadata) -> FileId {
+    use std::os::unix::fs::MetadataExt;
+    FileId {
+        device: metadata.dev(),
+        inode: metadata.ino().into(),
+    }
+}
+
+/// Returns the absolute path of what exists at `path`, without links; on Windows in the usual form (`C:\notes`) unless it is
+/// too long for that (`\\?\C:\…`).
+///
+/// # Errors
+///
+/// If nothing exists there, or the system can't tell.
+pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
+    #[cfg(windows)]
+    return dunce::canonicalize(path);
+    #[cfg(not(windows))]
+    path.canonicalize()
+}
+
+/// Opens an existing file so that its bytes can be synced. Windows requires that it is open for writing.
+///
+/// # Errors
+///
+/// If it can't be opened.
+pub fn open_to_sync(path: &Path) -> io::Result<File> {
+    #[cfg(windows)]
+    return windows::open_to_sync(path);
+    #[cfg(not(windows))]
+    File::open(path)
+}
+
+/// Renames the file `from` to `to`, which is replaced. On Windows, waits a second for programs that have it open.
+///
+/// # Errors
+///
+/// If it was not renamed; [`is_held_open`] tells whether another program prevents it.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(windows)]
+    return windows::rename(from, to);
+    #[cfg(not(windows))]
+    std::fs::rename(from, to)
+}
+
+/// Removes the file at `path`. On Windows, waits a second for programs that have it open.
+///
+/// # Errors
+///
+/// As for [`rename`].
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    #[cfg(windows)]
+    return windows::remove_file(path);
+    #[cfg(not(windows))]
+    std::fs::remove_file(path)
+}
+
+/// Returns true if the operation failed only because another program has the file open and does not share it (Windows).
+pub fn is_held_open(error: &io::Error) -> bool {
+    #[cfg(windows)]
+    return windows::is_held_open(error);
+    #[cfg(not(windows))]
+    {
+        let _ = error;
+        false
     }
 }
 
@@ -125,10 +214,10 @@ impl Timestamp {
 }
 
 /// The stat fields in git's index, by which it detects changes without reading a file; all zero if unknown, which makes git
-/// read it. Larger numbers are truncated to 32 bits, as in git.
+/// read it. Larger numbers are truncated to 32 bits, as in git. On Windows there are only times and size, as in Git for Windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileStat {
-    /// When its state (name, owner, mode or content) last changed.
+    /// When its state (name, owner, mode or content) last changed; on Windows, when it was created.
     pub ctime: Timestamp,
     /// When its content last changed.
     pub mtime: Timestamp,
@@ -166,11 +255,8 @@ pub fn file_stat(metadata: &Metadata) -> FileStat {
             size: m.size() as u32,
         }
     }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        FileStat::default()
-    }
+    #[cfg(windows)]
+    windows::file_stat(metadata)
 }
 
 /// Copies permissions, and the owner if permitted, from `old` to the file `new`.

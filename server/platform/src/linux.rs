@@ -122,7 +122,7 @@ impl Dir {
         match sys::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(FileId {
                 device: found.st_dev,
-                inode: found.st_ino,
+                inode: found.st_ino.into(),
             })),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),

@@ -143,8 +143,9 @@ impl Dir {
     ///
     /// If the system can't tell.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
-        match fs::symlink_metadata(self.0.join(name)) {
-            Ok(found) => Ok(super::file_id(&found)),
+        let path = self.0.join(name);
+        match fs::symlink_metadata(&path) {
+            Ok(_) => Ok(super::entry_id_at(&path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -216,17 +217,13 @@ impl Dir {
         fs::remove_dir(self.0.join(name))
     }
 
-    /// Returns once the names in this folder are durable. Windows has no such call and orders its journal itself.
+    /// Returns once the names in this folder are durable.
     ///
     /// # Errors
     ///
     /// If the disk failed.
     pub fn sync(&self) -> io::Result<()> {
-        if cfg!(windows) {
-            Ok(())
-        } else {
-            File::open(&self.0)?.sync_all()
-        }
+        File::open(&self.0)?.sync_all()
     }
 
     /// Returns the device of the folder; 0 on systems without devices.
@@ -235,8 +232,7 @@ impl Dir {
     ///
     /// If the system can't tell.
     pub fn device(&self) -> io::Result<u64> {
-        let found = super::file_id(&fs::metadata(&self.0)?);
-        Ok(found.map_or(0, |id| id.device))
+        Ok(super::file_id_at(&self.0).map_or(0, |id| id.device))
     }
 
     fn resolve(&self, path: &str) -> Result<(PathBuf, Kind), OpenError> {

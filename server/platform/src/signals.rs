@@ -2,8 +2,10 @@
 
 use std::io;
 
-/// Waits for a request to end the process: an interrupt (Ctrl-C) or, on Unix, `SIGTERM`. From this call on, these no longer
-/// end it by themselves.
+/// Waits for a request to end the process: an interrupt (Ctrl-C); on Unix, `SIGTERM`; on Windows, Ctrl-Break, the closing of
+/// its console, and the user's logging off. From this call on, these no longer end it by themselves.
+///
+/// Windows gives a process whose console is closed some seconds, and then ends it.
 ///
 /// # Errors
 /// If the signals can't be observed.
@@ -21,11 +23,23 @@ pub fn asked_to_end() -> io::Result<impl Future<Output = ()> + Send> {
             }
         })
     }
-    #[cfg(not(unix))]
+    #[cfg(windows)]
     {
-        let mut interrupted = tokio::signal::windows::ctrl_c()?;
+        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
+
+        let mut interrupted = ctrl_c()?;
+        let mut broken = ctrl_break()?;
+        let mut closed = ctrl_close()?;
+        let mut logged_off = ctrl_logoff()?;
+        let mut shut_down = ctrl_shutdown()?;
         Ok(async move {
-            interrupted.recv().await;
+            tokio::select! {
+                _ = interrupted.recv() => {}
+                _ = broken.recv() => {}
+                _ = closed.recv() => {}
+                _ = logged_off.recv() => {}
+                _ = shut_down.recv() => {}
+            }
         })
     }
 }

@@ -24,7 +24,11 @@ macro_rules! each_promise_holds {
             assert_eq!(read("c.md"), "entity not found");
             assert_eq!(read("sub/c/d.md"), "entity not found");
             assert_eq!(read("b.md/d.md"), "not a directory");
+            // Windows opens a folder too; its metadata tells.
+            #[cfg(unix)]
             assert_eq!(read("sub"), "is a directory");
+            #[cfg(windows)]
+            assert!(dir.open_file("sub").unwrap().metadata().unwrap().is_dir());
             assert!(matches!(dir.open_dir("b.md"), Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotADirectory));
             assert_eq!(io::read_to_string(dir.open_dir("sub/deep").unwrap().open_entry("a.md").unwrap()).unwrap(), "a");
 
@@ -67,6 +71,7 @@ macro_rules! each_promise_holds {
             assert_eq!(dir.create_dir("new").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
             assert_eq!(dir.remove_dir("new").unwrap_err().kind(), io::ErrorKind::DirectoryNotEmpty);
             new.remove_file("a.md").unwrap();
+            drop(new);
             dir.remove_dir("new").unwrap();
             assert_eq!(dir.kind("new").unwrap(), None);
             dir.sync().unwrap();
@@ -76,7 +81,10 @@ macro_rules! each_promise_holds {
 
 #[cfg(target_os = "linux")]
 each_promise_holds!(linux, linux::Dir, Exchange::Atomic);
+#[cfg(unix)]
 each_promise_holds!(portable, portable::Dir, Exchange::Stepwise);
+#[cfg(windows)]
+each_promise_holds!(windows, windows::Dir, Exchange::Stepwise);
 
 fn names_in(folder: &Path) -> Vec<String> {
     fs::read_dir(folder)
@@ -140,4 +148,142 @@ fn a_lock_is_held_until_dropped() {
     assert!(try_lock_file(&path).unwrap().is_none());
     drop(held);
     assert!(try_lock_file(&path).unwrap().is_some());
+}
+
+#[cfg(windows)]
+mod on_windows {
+    use std::os::windows::fs::OpenOptionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn only_the_folders_own_spelling_names_an_entry() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join("Sub")).unwrap();
+        fs::write(place.path().join("Sub/Note.md"), "a").unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        for (path, is_found) in [
+            ("Sub/Note.md", true),
+            ("Sub/note.md", false),
+            ("sub/Note.md", false),
+            ("Sub/NOTE.MD", false),
+        ] {
+            assert_eq!(dir.open_file(path).is_ok(), is_found, "{path}");
+        }
+        assert_eq!(dir.kind("Sub").unwrap(), Some(Kind::Folder));
+        assert_eq!(dir.kind("sub").unwrap(), None);
+        let taken = dir.open_dir("Sub").unwrap().create_file("note.md").unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn a_file_that_is_not_shared_is_held_and_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::write(at("a.md"), "old").unwrap();
+        fs::write(at("aside"), "new").unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        let held = OpenOptions::new()
+            .read(true)
+            .share_mode(0)
+            .open(at("a.md"))
+            .unwrap();
+        let errors = [
+            dir.exchange("a.md", &dir, "aside").unwrap_err(),
+            dir.remove_file("a.md").unwrap_err(),
+            rename(&at("aside"), &at("a.md")).unwrap_err(),
+            remove_file(&at("a.md")).unwrap_err(),
+        ];
+        for error in errors {
+            assert!(is_held_open(&error), "{error}");
+        }
+        drop(held);
+        assert_eq!(fs::read(at("a.md")).unwrap(), b"old");
+        assert_eq!(dir.kind("aside.swap").unwrap(), None);
+        dir.exchange("a.md", &dir, "aside").unwrap();
+        assert_eq!(fs::read(at("a.md")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_writer_is_noticed() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("a.md"), "a").unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        let taken = || Lease::take(dir.open_entry("a.md").unwrap());
+        assert!(matches!(taken(), Leased::Unsupported));
+        let writer = OpenOptions::new()
+            .append(true)
+            .open(place.path().join("a.md"))
+            .unwrap();
+        assert!(matches!(taken(), Leased::BeingWritten));
+        drop(writer);
+        assert!(matches!(taken(), Leased::Unsupported));
+    }
+
+    #[test]
+    fn a_read_only_file_is_synced_replaced_and_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        let read_only = |name: &str| {
+            fs::write(at(name), "old").unwrap();
+            let mut permissions = fs::metadata(at(name)).unwrap().permissions();
+            permissions.set_readonly(true);
+            fs::set_permissions(at(name), permissions).unwrap();
+        };
+        read_only("a");
+        open_to_sync(&at("a")).unwrap().sync_all().unwrap();
+        assert!(fs::metadata(at("a")).unwrap().permissions().readonly());
+        fs::write(at("b"), "new").unwrap();
+        rename(&at("b"), &at("a")).unwrap();
+        assert_eq!(fs::read(at("a")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_files_identity_survives_a_rename() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::write(at("a"), "").unwrap();
+        fs::write(at("b"), "").unwrap();
+        let (a, b) = (file_id_at(&at("a")), file_id_at(&at("b")));
+        assert!(a.is_some() && a != b);
+        fs::hard_link(at("a"), at("c")).unwrap();
+        rename(&at("a"), &at("b")).unwrap();
+        assert_eq!((file_id_at(&at("b")), entry_id_at(&at("c"))), (a, a));
+        assert_eq!(file_id_at(&at("a")), None);
+        assert_eq!(Dir::open(place.path()).unwrap().file_id("b").unwrap(), a);
+    }
+
+    #[test]
+    fn a_path_longer_than_260_characters_is_served() {
+        let place = tempfile::tempdir().unwrap();
+        let deep = [
+            "long".repeat(20),
+            "long".repeat(20),
+            "long".repeat(20),
+            "long".repeat(20),
+        ]
+        .join("/");
+        let folder = place.path().join(&deep);
+        fs::create_dir_all(&folder).unwrap();
+        let dir = Dir::open(&canonicalize(place.path()).unwrap()).unwrap();
+        drop(dir.open_dir(&deep).unwrap().create_file("a.md").unwrap());
+        assert!(dir.open_file(&format!("{deep}/a.md")).is_ok());
+        assert!(folder.join("a.md").exists());
+    }
+
+    #[test]
+    fn stat_fields_are_gits() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a.md");
+        fs::write(&path, "abc").unwrap();
+        let metadata = fs::metadata(&path).unwrap();
+        let since_1970 = metadata
+            .modified()
+            .unwrap()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap();
+        let stat = file_stat(&metadata);
+        assert_eq!(u128::from(stat.mtime.as_nanos()), since_1970.as_nanos());
+        assert_eq!((stat.size, stat.device, stat.inode), (3, 0, 0));
+    }
 }

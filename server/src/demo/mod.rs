@@ -5,8 +5,8 @@
 use std::{
     env,
     error::Error,
-    fs,
-    path::{Path, PathBuf},
+    fs, io,
+    path::PathBuf,
     process::{self, Command},
 };
 
@@ -14,6 +14,7 @@ use anstream::println;
 use anstyle::{AnsiColor, Style};
 use serde_json::{Map, Value, json};
 use tabellion_contracts::braindrive_markdown::tool;
+use tabellion_platform as platform;
 use tabellion_runtime::context;
 
 use crate::{client::Client, serve};
@@ -251,9 +252,15 @@ fn edit(operation: &str, target: &str, content: &str) -> Value {
 }
 
 fn new_folder() -> Result<PathBuf, Box<dyn Error>> {
-    let folder = env::temp_dir().join(format!("tabellion-demo-{}", process::id()));
-    fs::create_dir(&folder)?;
-    Ok(Path::canonicalize(&folder)?)
+    // An earlier tour's process may have had the same number.
+    for number in process::id().. {
+        let folder = env::temp_dir().join(format!("tabellion-demo-{number}"));
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => return Ok(created.and_then(|()| platform::canonicalize(&folder))?),
+        }
+    }
+    Err("no name is free for the library".into())
 }
 
 fn text(value: &Value) -> &str {

@@ -5,6 +5,8 @@ use std::{
     path::{Component, Path},
 };
 
+use tabellion_platform as platform;
+
 /// System folders below which a library may be.
 const SHARED: &[&str] = &[
     "/Applications",
@@ -26,6 +28,8 @@ const SHARED: &[&str] = &[
 const SYSTEM: &[&str] = &[
     "/bin", "/boot", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr/bin", "/usr/lib", "/var/log",
 ];
+/// The same at the root of a drive on Windows.
+const ON_DRIVES: &[&str] = &["Program Files", "Program Files (x86)", "ProgramData", "Windows"];
 /// Names of folders in which programs keep secrets.
 const SECRETS: &[&str] = &[
     ".aws",
@@ -42,8 +46,8 @@ const SECRETS: &[&str] = &[
 /// # Errors
 /// Says what is wrong, and what to choose instead.
 pub(crate) fn check(library: &Path) -> Result<(), String> {
-    let folder = library.canonicalize().unwrap_or_else(|_| library.to_path_buf());
-    let home = env::home_dir().and_then(|home| home.canonicalize().ok());
+    let folder = platform::canonicalize(library).unwrap_or_else(|_| library.to_path_buf());
+    let home = env::home_dir().and_then(|home| platform::canonicalize(&home).ok());
     let wrong = if Some(&folder) == home.as_ref() {
         Some("is your home folder")
     } else {
@@ -73,6 +77,7 @@ fn wrong(folder: &Path) -> Option<&'static str> {
         Some("is for secrets")
     } else if SHARED.iter().any(|it| folder == Path::new(it))
         || SYSTEM.iter().any(|it| folder.starts_with(it))
+        || is_windows_own(folder)
     {
         Some("belongs to the system")
     } else {
@@ -80,10 +85,41 @@ fn wrong(folder: &Path) -> Option<&'static str> {
     }
 }
 
+/// Returns true for a system folder on a drive, and for the folder of all users' homes.
+fn is_windows_own(folder: &Path) -> bool {
+    let mut parts = folder.components();
+    let (Some(Component::Prefix(_)), Some(_), Some(Component::Normal(first))) =
+        (parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    ON_DRIVES.iter().any(|it| first.eq_ignore_ascii_case(it))
+        || (first.eq_ignore_ascii_case("Users") && parts.next().is_none())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[cfg(windows)]
+    #[test]
+    fn system_folders_of_windows_are_refused() {
+        let cases = [
+            (r"C:\", Some("is the root of the file system")),
+            (r"C:\Windows", Some("belongs to the system")),
+            (r"D:\program files\notes", Some("belongs to the system")),
+            (r"C:\Users", Some("belongs to the system")),
+            (r"C:\Users\person\notes", None),
+            (r"C:\notes\Windows", None),
+            (r"\\server\share\notes", None),
+            (r"C:\Users\person\.ssh", Some("is for secrets")),
+        ];
+        for (folder, expected) in cases {
+            assert_eq!(wrong(Path::new(folder)), expected, "{folder}");
+        }
+    }
+
+    #[cfg(unix)]
     #[test]
     fn system_folders_are_refused() {
         let cases = [
@@ -110,6 +146,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn root_and_home_are_refused() {
         let home = env::home_dir().expect("a home");

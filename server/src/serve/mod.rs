@@ -191,7 +191,7 @@ async fn on_stdio(libraries: Vec<Opened>, parent: Parent) -> Result<(), Box<dyn 
         if io::stdin().is_terminal() {
             say(greeting(&named.folder)?);
         }
-        mcp::serve_stdio(adapter, parent.gone()).await?;
+        mcp::serve_stdio(adapter, parent.clone().gone()).await?;
     }
     Ok(())
 }
@@ -264,7 +264,7 @@ pub(crate) fn client_configuration(library: &Path) -> io::Result<String> {
     let program: PathBuf = env::current_exe()?;
     let configuration = serde_json::json!({
         "mcpServers": {
-            "tabellion": { "command": program, "args": ["serve", "--library", library.canonicalize()?] }
+            "tabellion": { "command": program, "args": ["serve", "--library", platform::canonicalize(library)?] }
         }
     });
     Ok(serde_json::to_string_pretty(&configuration)?)

@@ -19,7 +19,7 @@ use super::{
     cache::{APPLICATION, Cache, CacheError, Meeting, Position, State, VERSION},
     changes, is_entry,
 };
-use tabellion_platform::{FileId, file_id, try_lock_file};
+use tabellion_platform::{FileId, file_id_at, try_lock_file};
 
 /// Created after the tables are filled, which is faster.
 const INDEXES: &str = "CREATE UNIQUE INDEX walk_id ON walk (id);
@@ -126,14 +126,14 @@ impl Builder {
         database.pragma_update(None, "synchronous", "NORMAL")?;
         database.pragma_update(None, "cache_size", PAGE_CACHE)?;
         database.pragma_update(None, "journal_size_limit", MAX_WAL_BYTES)?;
-        let file = file_id_of(file);
+        let file = file_id_at(file);
         Ok(Self { cache, file })
     }
 
     /// Returns true if the open file is still the one with that name.
     pub(super) fn is_of(&self, file: &Path) -> bool {
         // On systems without file ids, an open file can't be removed either.
-        file.exists() && self.file == file_id_of(file)
+        file.exists() && self.file == file_id_at(file)
     }
 
     /// Updates the cache to the walk from `head`.
@@ -285,10 +285,6 @@ impl Builder {
         transaction.commit()?;
         Ok(ControlFlow::Continue(()))
     }
-}
-
-fn file_id_of(file: &Path) -> Option<FileId> {
-    file_id(&fs::metadata(file).ok()?)
 }
 
 /// Turns any file into an empty database, in the way that SQLite documents.
