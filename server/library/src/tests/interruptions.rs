@@ -1,7 +1,10 @@
 //! A transaction stopped after each of its steps, by an error or by death, leaves either everything old or everything new.
 
 use super::support::{Bench, change, changes, make};
-use crate::checkpoint::{Checkpoint, Interruption, Watch};
+use crate::{
+    Interrupted, Library,
+    checkpoint::{Checkpoint, Interruption, Watch},
+};
 use tabellion_runtime::{Change, Content, Failure, FailureKind, StoreError};
 
 const STEPS: [Checkpoint; 6] = [
@@ -175,7 +178,16 @@ fn stop_and_check(bench: Bench, case: &Case, step: Checkpoint, how_shown: &str, 
     let committed = matches!(step, Checkpoint::Committed | Checkpoint::Published);
     if how_shown == "death" {
         assert!(outcome.is_err(), "{shown}");
+        let mut paths: Vec<_> = change.edits().iter().map(|edit| edit.path.clone()).collect();
+        paths.sort();
+        let forecast = if committed {
+            Interrupted::Completes(paths)
+        } else {
+            Interrupted::Undoes(paths)
+        };
+        assert_eq!(interrupted(&bench), forecast, "{shown}");
         drop(bench.library());
+        assert_eq!(interrupted(&bench), Interrupted::Nothing, "{shown}");
     } else {
         assert_eq!(outcome.is_ok(), committed, "{shown}: {outcome:?}");
     }
@@ -184,6 +196,11 @@ fn stop_and_check(bench: Bench, case: &Case, step: Checkpoint, how_shown: &str, 
         make(&bench.library(), &change).expect(&shown);
         assert_old_or_new(&bench, &before, case, true, &format!("{shown}, then again"));
     }
+}
+
+fn interrupted(bench: &Bench) -> Interrupted {
+    let library = Library::inspect(&bench.path("")).unwrap();
+    library.interrupted().unwrap()
 }
 
 /// A person's edits between a crash and the next start, and the file's expected content.
