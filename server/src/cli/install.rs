@@ -311,9 +311,11 @@ fn try_entry(client: &'static Client, file: &Path, name: &str) -> Result<String,
     if count == 0 {
         return Err("the server has no tools".into());
     }
-    Ok(format!(
-        "it starts, and answers with {count} tools in {elapsed} ms"
-    ))
+    let does = match server {
+        Server::Stdio { .. } => "starts and answers",
+        Server::Http { .. } => "answers",
+    };
+    Ok(format!("it {does} with {count} tools in {elapsed} ms"))
 }
 
 fn entry(client: &Client, name: &str, server: &Server) -> Result<serde_json::Value, String> {
