@@ -26,6 +26,8 @@ const STDERR_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) struct Handshake {
     /// Names of its tools.
     pub(crate) tools: Vec<String>,
+    /// Length of their list as JSON, in bytes.
+    pub(crate) bytes: usize,
     /// From the start to the list of tools.
     pub(crate) elapsed: Duration,
 }
@@ -90,6 +92,7 @@ pub(crate) fn handshake(server: &Server, timeout: Duration) -> Result<Handshake,
     };
     let tools = listed["tools"].as_array().into_iter().flatten();
     Ok(Handshake {
+        bytes: listed["tools"].to_string().len(),
         tools: tools
             .filter_map(|tool| Some(tool["name"].as_str()?.to_owned()))
             .collect(),

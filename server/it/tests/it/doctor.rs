@@ -7,12 +7,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tabellion_conformance::ledger::git;
 
 use crate::{
-    support::Library,
-    terminal::{Reply, head, run},
+    support::{Library, TABELLION},
+    terminal::{Reply, head, run, run_at},
 };
 
 /// All files and folders with content, permissions and time.
@@ -342,4 +342,45 @@ fn fix_mends_what_it_offers_and_asks_first() {
     let library = Library::empty();
     assert_eq!(run(&library, &["doctor", "--fix", "--yes"], "").code, 0);
     assert!(library.path(".git/HEAD").exists());
+}
+
+/// The entries of clients are tried as the client would, unless that would change their library.
+#[test]
+fn entries_of_clients_are_tried() {
+    let (library, other) = (Library::with(&[("a.md", "# A\n")]), Library::empty());
+    let program = TABELLION;
+    // A server makes its folder in `.git` when it serves a library for the first time.
+    library.serve().close();
+    let cases = [
+        (Some((program, library.root())), "green", "answers in"),
+        (
+            Some(("/nonexistent/tabellion", library.root())),
+            "red",
+            "tabellion install cursor",
+        ),
+        (Some((program, other.root())), "yellow", "was not tried"),
+        (None, "yellow", "line 1"),
+    ];
+    for (entry, colour, part) in cases {
+        let home = tempfile::tempdir().expect("a folder");
+        let file = home.path().join(".cursor/mcp.json");
+        fs::create_dir(home.path().join(".cursor")).expect("a folder");
+        let config = match entry {
+            Some((command, root)) => {
+                let arguments = ["serve", "--library", root.to_str().expect("UTF-8")];
+                json!({ "mcpServers": { "notes": { "command": command, "args": arguments } } }).to_string()
+            }
+            None => "{ \"mcpServers\": ".to_owned(),
+        };
+        fs::write(&file, config).expect("a file");
+        let before = [home.path(), library.root(), other.root()].map(picture);
+        let found = findings(&run_at(home.path(), &library, &["doctor", "--json"], ""));
+        let of_client: Vec<_> = found.iter().filter(|finding| finding["id"] == "client").collect();
+        assert_eq!(of_client.len(), 1, "{found:?}");
+        let shown = of_client[0].to_string();
+        assert_eq!(of_client[0]["status"], colour, "{shown}");
+        assert!(shown.contains(part), "{shown}");
+        let after = [home.path(), library.root(), other.root()].map(picture);
+        assert!(before == after, "{shown}");
+    }
 }

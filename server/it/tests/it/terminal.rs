@@ -2,6 +2,7 @@
 
 use std::{
     io::Write as _,
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -20,9 +21,16 @@ pub(crate) struct Reply {
 
 /// Runs a command in the library's folder, with `input` on standard input.
 pub(crate) fn run(library: &Library, arguments: &[&str], input: &str) -> Reply {
+    run_at(Path::new("/nonexistent"), library, arguments, input)
+}
+
+/// As [`run`], with this home folder, where MCP clients keep their configuration.
+pub(crate) fn run_at(home: &Path, library: &Library, arguments: &[&str], input: &str) -> Reply {
     let mut command = Command::new(TABELLION);
     command.args(arguments).current_dir(library.root());
     command
+        .env("HOME", home)
+        .env_remove("XDG_CONFIG_HOME")
         .env_remove("NO_COLOR")
         .env_remove("BRAINDRIVE_LIBRARY_PATH");
     command

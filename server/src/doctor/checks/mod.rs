@@ -1,5 +1,6 @@
 //! The checks, in the order in which they are shown.
 
+mod clients;
 mod folder;
 mod git;
 mod log;
@@ -12,7 +13,7 @@ use super::{Subject, finding::Finding};
 /// A check: what it finds about its subject. It changes nothing.
 pub(super) type Check = fn(&Subject) -> Vec<Finding>;
 
-/// All checks. Those of configured clients, and of models and indexes, belong at the end.
+/// All checks.
 pub(super) const ALL: &[Check] = &[
     git::version,
     folder::library,
@@ -34,4 +35,5 @@ pub(super) const ALL: &[Check] = &[
     log::leftovers,
     time::files,
     time::commits,
+    clients::entries,
 ];
