@@ -10,6 +10,7 @@ mod interop;
 mod load;
 mod measure;
 mod official;
+mod platforms;
 mod readme;
 mod run;
 mod test;
@@ -72,6 +73,8 @@ enum Task {
     Zoo(zoo::Options),
     /// Run MCP's official conformance suite against the server, for both eras
     McpConformance,
+    /// Check for Windows and macOS on Linux: types, and with Wine the Windows program
+    Platforms,
     /// Run foreign clients against the server, over both transports and in both eras
     Interop,
     /// Compare the sections that the conformance suite and the server find in real documents
@@ -99,6 +102,7 @@ fn main() -> ExitCode {
         Task::Torture { seed, each, only } => torture::all(seed, each, &only),
         Task::Zoo(options) => zoo::keep(&options),
         Task::McpConformance => official::suite(),
+        Task::Platforms => platforms::check(),
         Task::Interop => interop::all(),
         Task::Headings { paths } => headings::compare(&paths),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),

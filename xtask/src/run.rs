@@ -57,7 +57,7 @@ pub(crate) fn program(name: &str, features: &[&str]) -> Outcome<PathBuf> {
 }
 
 /// Returns the path of a built binary of the workspace, in debug mode.
-fn built(name: &str) -> Outcome<PathBuf> {
+pub(crate) fn built(name: &str) -> Outcome<PathBuf> {
     let ours = env::current_exe()?;
     let folder = ours.parent().ok_or("no folder of binaries")?;
     Ok(folder.join(name).with_extension(env::consts::EXE_EXTENSION))

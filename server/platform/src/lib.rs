@@ -1,15 +1,20 @@
 //! Everything that differs by operating system; no other crate depends on which one it runs on.
 //!
-//! A [`Dir`] is a folder held open; names are resolved from it without ever following a symbolic link. On Linux (`linux.rs`)
-//! and Windows (`windows.rs`) the system guarantees this. Elsewhere (`portable.rs`) the standard library checks first and acts
+//! A [`Dir`] is a folder held open; names are resolved from it without ever following a symbolic link. On Linux (`linux.rs`),
+//! macOS (`macos.rs`) and Windows (`windows.rs`) the system guarantees this. Elsewhere (`portable.rs`) the standard library checks first and acts
 //! then, and each function says what a concurrent change can do. File locks are the same everywhere: they end with the process.
 
 #[cfg(target_os = "linux")]
 mod linux;
-// Also compiled for Linux's tests, so that the fallback is always checked.
+#[cfg(target_os = "macos")]
+mod macos;
 pub mod parent;
+// Also compiled for Linux's tests, so that the fallback is always checked.
 #[cfg(any(test, not(any(target_os = "linux", windows))))]
-#[cfg_attr(any(target_os = "linux", windows), allow(unreachable_pub, dead_code))]
+#[cfg_attr(
+    any(target_os = "linux", target_os = "macos", windows),
+    allow(unreachable_pub, dead_code)
+)]
 mod portable;
 mod signals;
 #[cfg(windows)]
@@ -23,8 +28,12 @@ pub use signals::asked_to_end;
 
 #[cfg(target_os = "linux")]
 pub use linux::{Dir, Journal, Lease, start_writing, write_out};
-#[cfg(not(any(target_os = "linux", windows)))]
+#[cfg(target_os = "macos")]
+pub use macos::Dir;
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 pub use portable::{Dir, Journal, Lease, start_writing, write_out};
+#[cfg(target_os = "macos")]
+pub use portable::{Journal, Lease, start_writing, write_out};
 #[cfg(windows)]
 pub use windows::{Dir, Journal, Lease, start_writing, write_out};
 
