@@ -383,13 +383,19 @@ fn choose(arguments: &Install, machine: &Machine) -> Result<Vec<&'static Client>
     Ok(chosen)
 }
 
-/// Asks a question on the terminal; an empty answer agrees, the end of input does not.
+/// Asks a question on the terminal; an empty answer agrees.
+///
+/// # Errors
+/// If the input ends instead.
 fn agrees(question: &str) -> io::Result<bool> {
     write!(io::stderr(), "{question} [Y/n] ")?;
     let mut answer = String::new();
-    let length = io::stdin().read_line(&mut answer)?;
+    if io::stdin().read_line(&mut answer)? == 0 {
+        let _ = writeln!(io::stderr());
+        return Err(io::Error::other("no answer; nothing was written"));
+    }
     let answer = answer.trim().to_ascii_lowercase();
-    Ok(length > 0 && matches!(&*answer, "" | "y" | "yes"))
+    Ok(matches!(&*answer, "" | "y" | "yes"))
 }
 
 /// Returns the server that the entry is for.
