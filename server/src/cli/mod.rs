@@ -9,7 +9,7 @@ mod key;
 mod people;
 mod serve;
 
-use std::{error::Error, process::ExitCode};
+use std::{error::Error, io, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
@@ -91,6 +91,11 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
     let Err(error) = done else {
         return ExitCode::from(SUCCESS);
     };
+    // Who reads the output, such as `head`, has had enough.
+    let is_cut = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    if error.downcast_ref().is_some_and(is_cut) {
+        return ExitCode::from(SUCCESS);
+    }
     match error.downcast_ref::<TerminalError>() {
         Some(error) => say_in_colour(&error.shown()),
         None => say(error),
