@@ -91,7 +91,7 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
     let Err(error) = done else {
         return ExitCode::from(SUCCESS);
     };
-    // Who reads the output, such as `head`, has had enough.
+    // The reader, such as `head`, has had enough.
     let is_cut = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     if error.downcast_ref().is_some_and(is_cut) {
         return ExitCode::from(SUCCESS);
