@@ -1,5 +1,7 @@
 //! A contract as authored: its files, their content, and the schemas in them.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use tabellion_runtime::FailureKind;
 
@@ -27,12 +29,22 @@ impl Contract {
         self.tools.iter().find(|tool| tool.spec.name == name)
     }
 
-    /// Returns every schema of the contract: the tools' in wire order, then the resources'.
+    /// Returns every operation, in wire order: what each call comes to. A tool without `select` is one.
+    pub fn operations(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter().flat_map(Tool::operations)
+    }
+
+    /// Returns the operation with this label.
+    pub fn operation(&self, label: &str) -> Option<&Tool> {
+        self.operations().find(|operation| operation.label() == label)
+    }
+
+    /// Returns every schema of the contract: the tools' in wire order, each before its operations', then the resources'.
     pub fn schemas(&self) -> impl Iterator<Item = Authored<'_>> {
-        let tools = self
-            .tools
-            .iter()
-            .flat_map(|tool| Side::ALL.map(|side| tool.authored(side)));
+        let tools = self.tools.iter().flat_map(|tool| {
+            let all = std::iter::once(tool).chain(&tool.parts);
+            all.flat_map(|tool| Side::ALL.map(|side| tool.authored(side)))
+        });
         let resources = 0..self.spec.resources.len();
         tools.chain(resources.map(|i| self.resource_schema(i)))
     }
@@ -44,6 +56,7 @@ impl Contract {
             document: &self.document,
             at: format!("/resources/{i}/schema"),
             schema: &resource.schema,
+            kind: SchemaKind::Authored,
             usual_name: names::resource(&resource.name),
             constant: format!("{}_RESOURCE", names::constant(&resource.name)),
         }
@@ -72,16 +85,43 @@ impl Contract {
     }
 }
 
-/// A tool and its file.
+/// A tool, or an operation of one, and its file.
 #[derive(Debug, Clone)]
 pub struct Tool {
     /// The file as read.
     pub document: Document,
-    /// Its content, with each `{"$use": …}` replaced by the named rule.
+    /// Its content, with each `{"$use": …}` replaced by the named rule. Of a tool with operations, what they say together; of
+    /// an operation, what it says and what it has from the tool.
     pub spec: ToolSpec,
+    /// Which requests are the operation's; `None` for a tool.
+    pub operation: Option<Operation>,
+    /// The operations of a tool with `select`, in the order of their names.
+    pub parts: Vec<Self>,
 }
 
 impl Tool {
+    /// Returns the operations: its parts, or itself.
+    pub fn operations(&self) -> &[Self] {
+        if self.spec.select.is_empty() {
+            std::slice::from_ref(self)
+        } else {
+            &self.parts
+        }
+    }
+
+    /// Returns the name of a tool, or `tool/name` of an operation.
+    pub fn label(&self) -> Cow<'_, str> {
+        match &self.operation {
+            None => Cow::Borrowed(&self.spec.name),
+            Some(operation) => Cow::Owned(format!("{}/{}", self.spec.name, operation.name)),
+        }
+    }
+
+    /// Returns the name that those of methods and types in Rust are made of.
+    pub(crate) fn rust_base(&self) -> String {
+        self.label().replace('/', "_")
+    }
+
     /// Returns the authored schema of one direction.
     pub fn schema(&self, side: Side) -> &Value {
         match side {
@@ -92,12 +132,29 @@ impl Tool {
 
     /// Returns the authored schema with its location.
     pub fn authored(&self, side: Side) -> Authored<'_> {
+        let base = self.rust_base();
         Authored {
             document: &self.document,
-            at: side.pointer().into(),
+            at: self.pointer(side).into(),
             schema: self.schema(side),
-            usual_name: names::root(&self.spec.name, side),
-            constant: format!("{}_{}", names::constant(&self.spec.name), side.constant()),
+            kind: match (side, &self.operation) {
+                (Side::Input, Some(operation)) => SchemaKind::Narrowed(&operation.select),
+                (Side::Input, None) if !self.spec.select.is_empty() => SchemaKind::WireOnly,
+                (Side::Output, None) if !self.spec.select.is_empty() => SchemaKind::Union,
+                _ => SchemaKind::Authored,
+            },
+            usual_name: names::root(&base, side),
+            constant: format!("{}_{}", names::constant(&base), side.constant()),
+        }
+    }
+
+    /// Returns the JSON pointer to the side's schema in the file.
+    pub(crate) fn pointer(&self, side: Side) -> &'static str {
+        match (side, &self.operation) {
+            (Side::Input, None) => "/inputSchema",
+            (Side::Output, None) => "/outputSchema",
+            (Side::Input, Some(_)) => "/request",
+            (Side::Output, Some(_)) => "/response",
         }
     }
 }
@@ -111,10 +168,33 @@ pub struct Authored<'a> {
     pub at: String,
     /// Its content, with each `{"$use": …}` replaced by the named rule.
     pub schema: &'a Value,
+    /// How it came about.
+    pub kind: SchemaKind<'a>,
     /// Its Rust type, unless `x-rust-name` names another.
     pub usual_name: String,
     /// Its name in the generated `mod schema`.
     pub constant: String,
+}
+
+/// How a schema came about, and what it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchemaKind<'a> {
+    /// It stands in a file and becomes a Rust type.
+    Authored,
+    /// The request of an operation, which is the tool's narrowed. Its Rust type lacks the selectors, to which these JSON
+    /// pointers lead.
+    Narrowed(&'a [String]),
+    /// The request of a tool with operations, which stands in a file. Only clients see it.
+    WireOnly,
+    /// The response of a tool with operations, made of theirs. Only clients see it.
+    Union,
+}
+
+impl SchemaKind<'_> {
+    /// Returns whether there is a Rust type for it.
+    pub(crate) fn is_typed(self) -> bool {
+        matches!(self, Self::Authored | Self::Narrowed(_))
+    }
 }
 
 /// Requests or responses.
@@ -130,27 +210,11 @@ impl Side {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Input, Self::Output];
 
-    /// Returns the key of the side's schema in a tool file.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Input => "inputSchema",
-            Self::Output => "outputSchema",
-        }
-    }
-
     /// Returns the suffix of the names of statics with such a schema.
     fn constant(self) -> &'static str {
         match self {
             Self::Input => "INPUT",
             Self::Output => "OUTPUT",
-        }
-    }
-
-    /// JSON pointer to the side's schema in a tool file.
-    pub fn pointer(self) -> &'static str {
-        match self {
-            Self::Input => "/inputSchema",
-            Self::Output => "/outputSchema",
         }
     }
 }

@@ -9,8 +9,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    contract::{Contract, ContractSpec, NamedRule, Side, Tool, ToolSpec},
+    contract::{Contract, ContractSpec, NamedRule, OperationSpec, Tool, ToolSpec},
     document::Document,
+    keys::unite,
     meta::Meta,
     pointer,
     problem::Problem,
@@ -65,6 +66,7 @@ fn contract(sources: &Sources, folder: &str) -> Result<Contract, Vec<Problem>> {
             Err(found) => problems.extend(found),
         }
     }
+    problems.extend(without_tool(sources, folder, &spec.tools));
     for name in unlisted {
         problems.push(document.problem(
             "/tools",
@@ -75,7 +77,7 @@ fn contract(sources: &Sources, folder: &str) -> Result<Contract, Vec<Problem>> {
     if !problems.is_empty() {
         return Err(problems);
     }
-    let digest = digest(sources, folder, &spec.tools);
+    let digest = digest(sources, folder, &tools);
     Ok(Contract {
         folder: folder.into(),
         document,
@@ -101,17 +103,72 @@ fn tool(
             "give both the same name",
         ));
     }
-    for (side, root) in [
-        (Side::Input, &mut spec.input_schema),
-        (Side::Output, &mut spec.output_schema),
+    for (at, root) in [
+        ("/inputSchema", &mut spec.input_schema),
+        ("/outputSchema", &mut spec.output_schema),
     ] {
-        use_rules(root, side.pointer(), rules, &document, &mut problems);
+        use_rules(root, at, rules, &document, &mut problems);
+    }
+    let mut tool = Tool {
+        document,
+        spec,
+        operation: None,
+        parts: vec![],
+    };
+    for (_, name) in sources.operations(folder).filter(|(of, _)| *of == tool.spec.name) {
+        match operation(sources, folder, &tool, name, rules) {
+            Ok(part) => tool.parts.push(part),
+            Err(found) => problems.extend(found),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    if !tool.spec.select.is_empty() {
+        unite(&mut tool);
+    }
+    Ok(tool)
+}
+
+fn operation(
+    sources: &Sources,
+    folder: &str,
+    tool: &Tool,
+    name: &str,
+    rules: &IndexMap<String, NamedRule>,
+) -> Result<Tool, Vec<Problem>> {
+    let file = format!("{folder}/operations/{}/{name}.json", tool.spec.name);
+    let (document, mut spec): (Document, OperationSpec) = read(sources, &file, Meta::Operation)?;
+    let mut problems = vec![];
+    if tool.spec.select.is_empty() {
+        problems.push(document.problem(
+            "",
+            format!("`{}` is a tool without operations", tool.spec.name),
+            "add `\"select\"` to the tool, or remove this file",
+        ));
+    }
+    for (at, root) in [("/request", &mut spec.request), ("/response", &mut spec.response)] {
+        use_rules(root, at, rules, &document, &mut problems);
     }
     if problems.is_empty() {
-        Ok(Tool { document, spec })
+        Ok(spec.of(name, document, &tool.spec))
     } else {
         Err(problems)
     }
+}
+
+/// Returns the problems of operation files that belong to no tool.
+fn without_tool(sources: &Sources, folder: &str, tools: &[String]) -> Vec<Problem> {
+    let unlisted = sources.operations(folder).filter(|(tool, _)| !tools.iter().any(|it| it == tool));
+    unlisted
+        .map(|(tool, name)| Problem {
+            file: sources.label(&format!("{folder}/operations/{tool}/{name}.json")),
+            place: None,
+            pointer: String::new(),
+            message: format!("the contract has no tool `{tool}`"),
+            help: "name the folder as the tool that has the operation, or remove the file".into(),
+        })
+        .collect()
 }
 
 /// Reads one file and decodes it, which its meta-schema guarantees to work.
@@ -166,19 +223,20 @@ fn use_rules(
 }
 
 /// Hashes the texts, not the values, so that the head line of a module identifies its exact sources.
-fn digest(sources: &Sources, folder: &str, tools: &[String]) -> String {
+fn digest(sources: &Sources, folder: &str, tools: &[Tool]) -> String {
     let mut hash = Sha256::new();
     hash.update(
         sources
             .text(&format!("{folder}/contract.json"))
             .unwrap_or_default(),
     );
-    for tool in tools {
-        hash.update(
-            sources
-                .text(&format!("{folder}/tools/{tool}.json"))
-                .unwrap_or_default(),
-        );
+    for Tool { spec, parts, .. } in tools {
+        let name = &spec.name;
+        let operations = parts.iter().filter_map(|part| part.operation.as_ref());
+        let operations = operations.map(|part| format!("{folder}/operations/{name}/{}.json", part.name));
+        for file in std::iter::once(format!("{folder}/tools/{name}.json")).chain(operations) {
+            hash.update(sources.text(&file).unwrap_or_default());
+        }
     }
     HEXLOWER.encode(&hash.finalize())
 }

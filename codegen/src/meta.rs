@@ -3,17 +3,25 @@
 use std::sync::LazyLock;
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+use serde_json::Value;
 use tabellion_runtime::schema::{compile, explain};
 
 use crate::{document::Document, pointer, problem::Problem};
 
 static CONTRACT: LazyLock<Validator> =
     LazyLock::new(|| meta_schema(include_str!("../../schemas/meta/contract.schema.json")));
-static TOOL: LazyLock<Validator> =
-    LazyLock::new(|| meta_schema(include_str!("../../schemas/meta/tool.schema.json")));
+static TOOL: LazyLock<Validator> = LazyLock::new(|| meta_schema(TOOL_TEXT));
+static OPERATION: LazyLock<Validator> =
+    LazyLock::new(|| meta_schema(include_str!("../../schemas/meta/operation.schema.json")));
 
+const TOOL_TEXT: &str = include_str!("../../schemas/meta/tool.schema.json");
+
+/// Compiles a meta-schema, with `tool.schema.json` at hand for references to it.
 fn meta_schema(text: &str) -> Validator {
-    let schema = serde_json::from_str(text).expect("meta-schemas are JSON");
+    let parse = |text| serde_json::from_str::<Value>(text).expect("meta-schemas are JSON");
+    let (mut schema, mut tool) = (parse(text), parse(TOOL_TEXT));
+    tool["$id"] = "tool.schema.json".into();
+    schema["$defs"]["tool"] = tool;
     compile(&schema).expect("meta-schemas are schemas")
 }
 
@@ -24,6 +32,8 @@ pub(crate) enum Meta {
     Contract,
     /// `tools/<name>.json`
     Tool,
+    /// `operations/<tool>/<name>.json`
+    Operation,
 }
 
 impl Meta {
@@ -32,6 +42,7 @@ impl Meta {
         let (name, validator) = match self {
             Self::Contract => ("contract", &CONTRACT),
             Self::Tool => ("tool", &TOOL),
+            Self::Operation => ("operation", &OPERATION),
         };
         let help = format!("`meta/{name}.schema.json` describes every key; editors show it as you type");
         validator
@@ -57,17 +68,19 @@ fn said(error: &ValidationError<'_>) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
     use tabellion_runtime::{
         FailureKind,
         spec::{EffectKind, ErrorChannel, GuaranteeKind, Shows},
     };
 
+    use super::*;
+
     #[test]
     fn the_meta_schemas_list_the_words_of_the_closed_vocabularies() {
         let contract: Value =
             serde_json::from_str(include_str!("../../schemas/meta/contract.schema.json")).unwrap();
-        let tool: Value = serde_json::from_str(include_str!("../../schemas/meta/tool.schema.json")).unwrap();
+        let tool: Value = serde_json::from_str(TOOL_TEXT).unwrap();
         for (meta, pointer, words) in [
             (
                 &contract,

@@ -1,6 +1,7 @@
 //! Traversal of authored schemas: their subschemas and permitted keywords.
 
 use serde_json::{Map, Value};
+use tabellion_runtime::pointer::tokens;
 
 /// Keywords that a wire schema can have. typify ignores others, or panics on them.
 pub(crate) const WIRE: &[&str] = &[
@@ -74,6 +75,18 @@ fn holds(keyword: &str) -> Holds {
         "allOf" | "anyOf" | "oneOf" => Holds::List,
         "properties" | "patternProperties" | "dependentSchemas" => Holds::Named,
         _ => Holds::Nothing,
+    }
+}
+
+/// Takes away the members of an object to which JSON pointers of one step lead.
+pub(crate) fn without_members(schema: &mut Value, pointers: &[String]) {
+    for name in pointers.iter().filter_map(|pointer| tokens(pointer).next()) {
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.shift_remove(&name);
+        }
+        if let Some(required) = schema["required"].as_array_mut() {
+            required.retain(|required| *required != name);
+        }
     }
 }
 

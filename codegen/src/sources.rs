@@ -9,7 +9,7 @@ use std::{
 use crate::problem::{Problem, Problems};
 
 /// The JSON files of contracts by path below the schemas' folder: `notes/contract.json`,
-/// `notes/tools/read_note.json`.
+/// `notes/tools/read_note.json`, `desk/operations/ticket/open.json`.
 #[derive(Debug, Clone)]
 pub struct Sources {
     root: PathBuf,
@@ -17,7 +17,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Returns every contract below `schemas`: each folder in it that has a `contract.json`, and the `tools/*.json` beside.
+    /// Returns every contract below `schemas`: each folder in it that has a `contract.json`, and the `tools/*.json` and
+    /// `operations/*/*.json` beside.
     ///
     /// # Errors
     /// If a folder or file can't be read.
@@ -62,10 +63,25 @@ impl Sources {
     fn read_contract(&mut self, schemas: &Path, folder: &str) -> Result<(), Problems> {
         let path = schemas.join(folder);
         self.read(&path.join("contract.json"), format!("{folder}/contract.json"))?;
-        let tools = path.join("tools");
-        for file in list(&tools).map_err(|error| self.unreadable(&format!("{folder}/tools"), &error))? {
+        self.read_folder(&path.join("tools"), &format!("{folder}/tools"))?;
+        let operations = path.join("operations");
+        if !operations.is_dir() {
+            return Ok(());
+        }
+        let below = format!("{folder}/operations");
+        for tool in list(&operations).map_err(|error| self.unreadable(&below, &error))? {
+            if operations.join(&tool).is_dir() {
+                self.read_folder(&operations.join(&tool), &format!("{below}/{tool}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the JSON files of a folder, which is called `name` in the keys.
+    fn read_folder(&mut self, folder: &Path, name: &str) -> Result<(), Problems> {
+        for file in list(folder).map_err(|error| self.unreadable(name, &error))? {
             if file.ends_with(".json") {
-                self.read(&tools.join(&file), format!("{folder}/tools/{file}"))?;
+                self.read(&folder.join(&file), format!("{name}/{file}"))?;
             }
         }
         Ok(())
@@ -90,9 +106,19 @@ impl Sources {
 
     /// Returns the names of the tool files in `folder`, without `.json`, sorted.
     pub(crate) fn tools<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a str> {
+        self.below(folder, "/tools/")
+    }
+
+    /// Returns the tool and the name of each operation file in `folder`, sorted.
+    pub(crate) fn operations<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.below(folder, "/operations/")
+            .filter_map(|file| file.split_once('/'))
+    }
+
+    fn below<'a>(&'a self, folder: &'a str, part: &'a str) -> impl Iterator<Item = &'a str> {
         self.files.keys().filter_map(move |file| {
             file.strip_prefix(folder)?
-                .strip_prefix("/tools/")?
+                .strip_prefix(part)?
                 .strip_suffix(".json")
         })
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     algebra,
-    contract::{Authored, Contract},
+    contract::{Authored, Contract, SchemaKind},
     document::Document,
     pointer,
     problem::Problem,
@@ -43,7 +43,7 @@ pub(crate) struct Definition {
 pub(crate) fn lower(contract: &Contract) -> (Types, Vec<Problem>) {
     let mut types = Types::default();
     let mut problems = vec![];
-    for authored in contract.schemas() {
+    for authored in contract.schemas().filter(|authored| authored.kind.is_typed()) {
         types.root(&authored, &mut problems);
     }
     (types, problems)
@@ -53,6 +53,9 @@ impl Types {
     fn root(&mut self, authored: &Authored<'_>, problems: &mut Vec<Problem>) {
         let usual = authored.usual_name.clone();
         let mut schema = authored.schema.clone();
+        if let SchemaKind::Narrowed(selectors) = authored.kind {
+            schema::without_members(&mut schema, selectors);
+        }
         let name = match schema["x-rust-name"].as_str() {
             Some(name) => name.to_string(),
             None => usual.clone(),

@@ -45,6 +45,10 @@ impl Key for About {
     }
 
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+        let is_own = |of: ToolOf<'_>| of.tool.document.value.get("description").is_some();
+        if !is_own(old) && !is_own(new) {
+            return;
+        }
         if old.tool.spec.description != new.tool.spec.description {
             changes.compatible("the description changed");
         }

@@ -41,6 +41,7 @@ impl Key for Annotated {
 
     /// Compares hints. A hint is a promise in one direction: a client that relies on it must not lose it.
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+        let is_operation = old.tool.operation.is_some();
         let (old, new) = (old.tool.spec.annotations, new.tool.spec.annotations);
         let promises = [
             ("read-only", old.read_only, new.read_only),
@@ -48,7 +49,9 @@ impl Key for Annotated {
             ("idempotent", old.idempotent, new.idempotent),
             ("closed to the outer world", !old.open_world, !new.open_world),
         ];
-        for (promise, before, after) in promises {
+        // All but the first are the tool's.
+        let of_this = if is_operation { &promises[..1] } else { &promises };
+        for (promise, before, after) in of_this.iter().copied() {
             match (before, after) {
                 (true, false) => changes.breaking(format!("it is no longer {promise}")),
                 (false, true) => changes.compatible(format!("it is now {promise}")),

@@ -15,7 +15,7 @@ pub(super) struct Approvals;
 
 impl Key for Approvals {
     fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
-        for tool in &contract.tools {
+        for tool in contract.operations() {
             self::tool(tool, problems);
         }
     }

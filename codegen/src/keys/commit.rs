@@ -16,7 +16,7 @@ pub(super) struct Commit;
 
 impl Key for Commit {
     fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
-        for tool in &contract.tools {
+        for tool in contract.operations() {
             is_given(tool, problems);
             if let (Some(commit), true) = (&tool.spec.commit, tool.spec.mutating) {
                 let output = tool.schema(Side::Output);

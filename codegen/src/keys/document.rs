@@ -13,7 +13,7 @@ impl Key for OneDocument {
         if !contract.spec.document {
             return;
         }
-        for tool in contract.tools.iter().filter(|tool| tool.spec.path.is_some()) {
+        for tool in contract.operations().filter(|tool| tool.spec.path.is_some()) {
             problems.push(tool.document.problem(
                 "/path",
                 "the contract is about one document, so requests have no path",

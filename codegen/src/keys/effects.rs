@@ -53,7 +53,7 @@ pub(super) struct Effects;
 
 impl Key for Effects {
     fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
-        for tool in &contract.tools {
+        for tool in contract.operations() {
             self::tool(contract, tool, problems);
         }
     }

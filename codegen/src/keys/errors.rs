@@ -31,7 +31,7 @@ pub(super) struct Errors;
 impl Key for Errors {
     fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
         table(contract, problems);
-        for tool in &contract.tools {
+        for tool in contract.operations() {
             self::tool(contract, tool, problems);
         }
     }
@@ -156,7 +156,7 @@ fn table(contract: &Contract, problems: &mut Vec<Problem>) {
 /// Returns whether a call of the contract can end with a failure of this kind.
 fn can_happen(contract: &Contract, kind: FailureKind) -> bool {
     let of_tool = |tool: &Tool| KEYS.iter().any(|key| key.failures(tool).contains(&kind));
-    OF_ANY_CONTRACT.contains(&kind) || contract.tools.iter().any(of_tool)
+    OF_ANY_CONTRACT.contains(&kind) || contract.operations().any(of_tool)
 }
 
 /// Checks that a tool declares errors of the table alone, and those of every failure that its keys make possible.

@@ -46,7 +46,7 @@ pub(super) struct Examples;
 
 impl Key for Examples {
     fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
-        for tool in &contract.tools {
+        for tool in contract.operations() {
             for side in Side::ALL {
                 examples::of_tool(tool, side, problems);
             }

@@ -1,7 +1,7 @@
 //! The keys of the contract format, one file each: how a key is read, what must hold of it, what a change of it means to clients,
 //! and which Rust it becomes.
 //!
-//! `meta/contract.schema.json` and `meta/tool.schema.json` describe the keys. To add one, write its file, give it a field in
+//! `meta/contract.schema.json`, `meta/tool.schema.json` and `meta/operation.schema.json` describe the keys. To add one, write its file, give it a field in
 //! [`ContractSpec`] or [`ToolSpec`], and list it in `KEYS`.
 
 mod about;
@@ -14,6 +14,7 @@ mod errors;
 mod examples;
 mod guarantees;
 mod log;
+mod operations;
 mod paths;
 mod previews;
 mod prompts;
@@ -31,6 +32,7 @@ use tabellion_runtime::{
     spec::{self, Annotations, Approval, ErrorChannel},
 };
 
+pub(crate) use self::operations::unite;
 pub use self::{
     about::{RustNames, Source},
     effects::{Effect, When},
@@ -38,6 +40,7 @@ pub use self::{
     examples::Example,
     guarantees::Guarantee,
     log::Log,
+    operations::{Operation, OperationSpec},
     paths::PathPolicy,
     previews::PreviewPair,
     prompts::{Argument, Prompt},
@@ -61,6 +64,7 @@ pub(crate) static KEYS: &[&dyn Key] = &[
     &previews::Previews,
     &log::Logs,
     &tools::Tools,
+    &operations::Operations,
     &effects::Effects,
     &schemas::Schemas,
     &paths::Paths,
@@ -131,7 +135,14 @@ pub struct ToolSpec {
     pub description: String,
     /// Hints for clients.
     pub annotations: Annotations,
+    /// JSON pointers to the strings in the request that choose the operation.
+    #[serde(default)]
+    pub select: Vec<String>,
+    /// Why a combination of values has no operation.
+    #[serde(default)]
+    pub refused: IndexMap<String, String>,
     /// Whether a call makes a commit.
+    #[serde(default)]
     pub mutating: bool,
     /// JSON pointer to the path in the request.
     pub path: Option<String>,
@@ -146,6 +157,7 @@ pub struct ToolSpec {
     /// Name of the limit to how often it may be called.
     pub rate_limit: Option<String>,
     /// Names of the errors that the tool answers with.
+    #[serde(default)]
     pub errors: Vec<String>,
     /// What calls do to the document at `path`.
     #[serde(default)]
@@ -153,6 +165,7 @@ pub struct ToolSpec {
     /// Requests: the source document's schema and `x-*` keys.
     pub input_schema: Value,
     /// Responses, likewise.
+    #[serde(default)]
     pub output_schema: Value,
     /// Requests and responses that are judged when code is generated.
     #[serde(default)]
@@ -175,7 +188,7 @@ pub(crate) trait Key: Sync {
     /// Adds what has changed in the contract as a whole.
     fn compare(&self, _changes: &mut Changes<'_>, _old: &Contract, _new: &Contract) {}
 
-    /// Adds what has changed in one tool.
+    /// Adds what has changed in one operation.
     fn compare_tool(&self, _changes: &mut Changes<'_>, _old: ToolOf<'_>, _new: ToolOf<'_>) {}
 
     /// Returns the Rust that the key becomes in the contract.
@@ -183,7 +196,7 @@ pub(crate) trait Key: Sync {
         Emitted::default()
     }
 
-    /// Returns the Rust that the key becomes in a tool.
+    /// Returns the Rust that the key becomes in a tool, or in an operation of one.
     fn emit_tool(&self, _tool: &Tool) -> EmittedTool {
         EmittedTool::default()
     }

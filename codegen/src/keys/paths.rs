@@ -27,7 +27,7 @@ pub(super) struct Paths;
 
 impl Key for Paths {
     fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
-        for tool in &contract.tools {
+        for tool in contract.operations() {
             self::tool(tool, problems);
         }
     }

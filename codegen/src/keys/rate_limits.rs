@@ -31,7 +31,7 @@ impl Key for RateLimits {
     fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
         let limits = &contract.spec.rate_limits;
         for name in limits.keys() {
-            if !contract.tools.iter().any(|tool| shares(tool, name)) {
+            if !contract.operations().any(|tool| shares(tool, name)) {
                 problems.push(contract.document.problem(
                     pointer::push("/rateLimits", name),
                     format!("no tool has the limit `{name}`"),
@@ -39,7 +39,7 @@ impl Key for RateLimits {
                 ));
             }
         }
-        for tool in &contract.tools {
+        for tool in contract.operations() {
             if let Some(name) = &tool.spec.rate_limit
                 && !limits.contains_key(name)
             {
@@ -76,12 +76,12 @@ impl Key for RateLimits {
         } else if before.1 != after.1 {
             changes.compatible("it may be called more often");
         }
-        for other in &old.contract.tools {
-            let name = &other.spec.name;
+        for other in old.contract.operations() {
+            let name = other.label();
             let shared_before = shares(other, before.0);
             let shares_now = new
                 .contract
-                .tool(name)
+                .operation(&name)
                 .is_some_and(|other| shares(other, after.0));
             if shares_now && !shared_before {
                 changes.breaking(format!("it shares its rate limit with `{name}`"));

@@ -3,10 +3,10 @@
 use quote::quote;
 use tabellion_runtime::spec;
 
-use super::{Emitted, KEYS, Key, ToolOf};
+use super::{Emitted, KEYS, Key, ToolOf, about::About, annotations::Annotated, operations};
 use crate::{
     compat::Changes,
-    contract::{Contract, Side},
+    contract::{Contract, Side, Tool},
     table::{list, schema},
 };
 
@@ -32,8 +32,19 @@ impl Key for Tools {
                 contract: new,
                 tool: after,
             };
-            for key in KEYS {
-                key.compare_tool(&mut changes, before, after);
+            match [before, after].map(|it| it.tool.spec.select.is_empty()) {
+                [true, true] => {
+                    for key in KEYS {
+                        key.compare_tool(&mut changes, before, after);
+                    }
+                }
+                [false, false] => {
+                    About.compare_tool(&mut changes, before, after);
+                    Annotated.compare_tool(&mut changes, before, after);
+                    operations::compare(&mut changes, before, after);
+                }
+                [true, false] => changes.breaking("it has become a tool with operations"),
+                [false, true] => changes.breaking("it is no longer a tool with operations"),
             }
         }
         for after in &new.tools {
@@ -52,15 +63,18 @@ impl Key for Tools {
 
     /// Asks every other key about each tool.
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        table.tools = list(contract.tools.iter().map(|tool| {
-            let [input, output] = Side::ALL.map(|side| schema(&tool.authored(side)));
-            let mut entry = spec::ToolSpec::new(input, output);
-            for key in KEYS {
-                key.fill_tool(tool, &mut entry);
-            }
-            entry
-        }));
+        table.tools = list(contract.tools.iter().map(entry));
     }
+}
+
+/// Returns the entry of a tool, or of an operation, as every key fills it.
+pub(super) fn entry(tool: &Tool) -> spec::ToolSpec {
+    let [input, output] = Side::ALL.map(|side| schema(&tool.authored(side)));
+    let mut entry = spec::ToolSpec::new(input, output);
+    for key in KEYS {
+        key.fill_tool(tool, &mut entry);
+    }
+    entry
 }
 
 /// Returns whether the names that both lists have stand in the same order.

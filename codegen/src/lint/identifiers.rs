@@ -95,10 +95,12 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
     let (spec, document) = (&contract.spec, &contract.document);
     let mut methods = Names::new("method", document);
     let mut types = Names::new("type", document);
-    for (i, tool) in spec.tools.iter().enumerate() {
-        let at = format!("/tools/{i}");
-        methods.add(names::value_name(tool), tool, at.clone(), problems);
-        types.add(names::root(tool, Side::Input), tool, at, problems);
+    for (i, tool) in contract.tools.iter().enumerate() {
+        for operation in tool.operations() {
+            let (base, label, at) = (operation.rust_base(), operation.label(), format!("/tools/{i}"));
+            methods.add(names::value_name(&base), &label, at.clone(), problems);
+            types.add(names::root(&base, Side::Input), &label, at, problems);
+        }
     }
     for (i, resource) in spec.resources.iter().enumerate() {
         let (name, at) = (&resource.name, format!("/resources/{i}/name"));

@@ -7,7 +7,7 @@ use tabellion_runtime::schema::compile;
 
 use super::values;
 use crate::{
-    contract::{Authored, Contract},
+    contract::{Authored, Contract, SchemaKind},
     document::Document,
     pointer,
     problem::Problem,
@@ -61,15 +61,23 @@ pub(super) fn named_rules(contract: &Contract, problems: &mut Vec<Problem>) {
 /// Checks a schema and its inline rules.
 pub(super) fn schema(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
     let (document, at) = (authored.document, &authored.at);
-    let Some(schema) = document.value.pointer(at) else {
-        return;
+    let schema = match authored.kind {
+        SchemaKind::Authored | SchemaKind::WireOnly => document.value.pointer(at),
+        SchemaKind::Narrowed(_) => Some(authored.schema),
+        // Its parts are checked where they stand.
+        SchemaKind::Union => None,
     };
-    Check::new(document, problems).root(schema, at, Role::Root);
+    let Some(schema) = schema else { return };
+    let mut check = Check::new(document, problems);
+    check.is_typed = authored.kind.is_typed();
+    check.root(schema, at, Role::Root);
 }
 
 struct Check<'a> {
     document: &'a Document,
     problems: &'a mut Vec<Problem>,
+    /// Whether there are Rust types for the schema and its parts.
+    is_typed: bool,
     /// Location of the first schema with each `title`.
     titles: BTreeMap<String, String>,
 }
@@ -79,6 +87,7 @@ impl<'a> Check<'a> {
         Self {
             document,
             problems,
+            is_typed: true,
             titles: BTreeMap::new(),
         }
     }
@@ -288,7 +297,7 @@ impl<'a> Check<'a> {
         let is_object = is_object && !is_kept;
         let named = members.contains_key("x-rust-name");
         let is_type = (is_enum || is_object) && is_one_kind;
-        if is_type && !named && !self.is_tag(at) {
+        if is_type && !named && self.is_typed && !self.is_tag(at) {
             let kind = if is_enum { "enum" } else { "object" };
             let help = "add `\"x-rust-name\": \"…\"`; clients don't see it";
             self.problem(at, format!("this {kind} has no name for its Rust type"), help);

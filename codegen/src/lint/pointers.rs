@@ -58,17 +58,21 @@ fn article(kind: &str) -> String {
     format!("{article} {kind}")
 }
 
-/// Returns the tool of that name.
+/// Returns the tool of that name, if it is one operation.
 pub(crate) fn named<'a>(
     contract: &'a Contract,
     name: &str,
     at: &str,
     problems: &mut Vec<Problem>,
 ) -> Option<&'a Tool> {
-    let tool = contract.tool(name);
-    if tool.is_none() {
-        let message = format!("there is no tool `{name}`");
-        problems.push(contract.document.problem(at, message, "name one of `tools`"));
-    }
-    tool
+    let (message, help) = match contract.tool(name) {
+        Some(tool) if tool.spec.select.is_empty() => return Some(tool),
+        Some(_) => (
+            format!("`{name}` has operations"),
+            "name a tool without `select`",
+        ),
+        None => (format!("there is no tool `{name}`"), "name one of `tools`"),
+    };
+    problems.push(contract.document.problem(at, message, help));
+    None
 }

@@ -13,15 +13,20 @@ use crate::{
 /// Returns the trait with one method per tool, and those of resources and prompts.
 pub(super) fn definition(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -> TokenStream {
     let mut docs = format!(
-        "{}: the tools, one method each. Implementors write `async fn`.",
-        contract.spec.title
+        "{}: the {}, one method each. Implementors write `async fn`.",
+        contract.spec.title,
+        if contract.operations().any(|tool| tool.operation.is_some()) {
+            "tools and their operations"
+        } else {
+            "tools"
+        },
     );
-    if contract.tools.iter().any(|tool| tool.spec.mutating) {
+    if contract.operations().any(|tool| tool.spec.mutating) {
         docs += "\n\nA tool that changes something writes nothing by itself: it returns the change, [`Staged`], and the\n\
                  runtime makes it.";
     }
     let docs = text::docs(&docs);
-    let methods = contract.tools.iter().map(signature);
+    let methods = contract.operations().map(signature);
     let others = keys.iter().flat_map(|key| &key.signatures);
     quote! {
         #docs
@@ -40,8 +45,9 @@ fn signature(tool: &Tool) -> TokenStream {
         spec.description,
         errors.join(", ")
     ));
-    let name = method(&spec.name);
-    let [request, response] = Side::ALL.map(|side| format_ident!("{}", names::root(&spec.name, side)));
+    let base = tool.rust_base();
+    let name = method(&base);
+    let [request, response] = Side::ALL.map(|side| format_ident!("{}", names::root(&base, side)));
     let (cx, response) = if spec.mutating {
         (quote!(WriteCx), quote!(Staged<#response>))
     } else {

@@ -14,6 +14,7 @@ mod types;
 mod union;
 
 pub(crate) use imports::may_import;
+pub(crate) use table::tool as table_entry;
 use quote::{format_ident, quote};
 
 use crate::{contract::Contract, files::HEAD, keys::KEYS, names, problem::Problem, types::Types};

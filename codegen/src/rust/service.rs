@@ -62,25 +62,43 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -
 /// Returns the dispatch of the tool with index `i` in `TOOLS`.
 fn arm(i: usize, tool: &Tool) -> TokenStream {
     let (name, i) = (&tool.spec.name, Literal::usize_unsuffixed(i));
-    let method = method(name);
-    let dispatch = format_ident!("{}", if tool.spec.mutating { "mutate" } else { "read" });
-    let call = |spec: TokenStream| {
-        quote! {
-            dispatch::#dispatch(
-                #spec, implementation, &**store, call, arguments,
-                |service, cx, req| Box::pin(service.#method(cx, req)),
-            ).await
-        }
-    };
-    let before: TokenStream = KEYS.iter().map(|key| key.emit_tool(tool).before).collect();
-    if before.is_empty() {
-        let call = call(quote!(&TOOLS[#i]));
+    if tool.spec.select.is_empty() {
+        let call = call(tool, &quote!(&TOOLS[#i]));
         return quote!(#name => #call,);
     }
-    let call = call(quote!(tool));
+    let arms = tool.parts.iter().map(|part| {
+        let (label, call) = (part.label(), call(part, &quote!(operation)));
+        quote!(#label => #call,)
+    });
     quote! {
         #name => {
-            let tool = &TOOLS[#i];
+            let operation = dispatch::operation::<ToolError>(&TOOLS[#i], &arguments)?;
+            match operation.label() {
+                #(#arms)*
+                _ => Err(Rejection::UnknownTool),
+            }
+        }
+    }
+}
+
+/// Returns the call of an operation's method. `entry` is its entry in `TOOLS`.
+fn call(tool: &Tool, entry: &TokenStream) -> TokenStream {
+    let method = method(&tool.rust_base());
+    let dispatch = format_ident!("{}", if tool.spec.mutating { "mutate" } else { "read" });
+    let before: TokenStream = KEYS.iter().map(|key| key.emit_tool(tool).before).collect();
+    let tool = if before.is_empty() { entry } else { &quote!(tool) };
+    let call = quote! {
+        dispatch::#dispatch(
+            #tool, implementation, &**store, call, arguments,
+            |service, cx, req| Box::pin(service.#method(cx, req)),
+        ).await
+    };
+    if before.is_empty() {
+        return call;
+    }
+    quote! {
+        {
+            let tool = #entry;
             #before
             #call
         }

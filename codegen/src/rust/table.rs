@@ -44,7 +44,8 @@ pub(super) fn items(contract: &Contract, keys: &[Emitted]) -> Vec<TokenStream> {
     items
 }
 
-fn tool(tool: &Tool) -> TokenStream {
+/// Returns the entry of a tool, or of an operation.
+pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let fields = KEYS.iter().map(|key| key.emit_tool(tool).fields);
     let [input, output] = Side::ALL.map(|side| schemas::name(&tool.authored(side)));
     quote! {

@@ -40,7 +40,7 @@ pub(crate) fn proposal<G: Ground>(
         Shows::Diff => store.difference(before, change),
     };
     Ok(Proposal {
-        tool: tool.name,
+        tool: tool.label(),
         path: G::names(change).join(", "),
         effect: G::effect(before, change),
         shown,
@@ -58,7 +58,7 @@ pub(crate) fn digest<G: Ground>(
     before: &G::Before,
     change: &G::Change,
 ) -> Result<String, String> {
-    let mut parts = vec![Some(tool.name.as_bytes())];
+    let mut parts = vec![Some(tool.label().as_bytes())];
     parts.extend(G::approved(before, change, shows)?);
     let mut digest = Sha256::new();
     for part in parts {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::{
     answer::Rejection,
     failure::{ContractError, ErrorAnswer, Failure},
+    pointer,
     schema::Violation,
     spec::ToolSpec,
 };
@@ -15,24 +16,91 @@ pub(crate) fn decode<Request: DeserializeOwned, Error: ContractError>(
     tool: &'static ToolSpec,
     mut arguments: Value,
 ) -> Result<Request, Rejection> {
-    let invalid = |violations: Vec<Violation>| failed::<Error>(tool, Failure::violations(&violations));
-    tool.input.check(&arguments).map_err(invalid)?;
+    if let Err(violations) = tool.input.check(&arguments) {
+        let violations = name_unused(tool, &arguments, violations);
+        return Err(failed::<Error>(tool, Failure::violations(&violations)));
+    }
     if let (Some(policy), Some(path)) = (tool.paths, tool.path_of(&arguments)) {
         policy
             .judge(&path)
             .map_err(|failure| failed::<Error>(tool, failure))?;
     }
     fold_integral(&mut arguments);
+    if let (Some(operation), Some(members)) = (tool.operation, arguments.as_object_mut()) {
+        // They chose the operation, whose type lacks them.
+        for selector in operation.select.iter().flat_map(|selector| pointer::tokens(selector)) {
+            members.shift_remove(&selector);
+        }
+    }
     Request::deserialize(arguments)
-        .map_err(|error| Rejection::breach(tool.name, format!("valid arguments do not decode: {error}")))
+        .map_err(|error| Rejection::breach(tool.label(), format!("valid arguments do not decode: {error}")))
 }
+
+/// Returns the operation of a tool that `arguments` choose.
+///
+/// # Errors
+/// If the tool has none for them.
+pub(crate) fn choose<Error: ContractError>(
+    tool: &'static ToolSpec,
+    arguments: &Value,
+) -> Result<&'static ToolSpec, Rejection> {
+    let members = arguments.as_object();
+    if let Some(operation) = members.and_then(|members| tool.operation_of(members)) {
+        return Ok(operation);
+    }
+    let violations = tool.input.check(arguments).err().unwrap_or_default();
+    let selectors = tool.operations.iter().flat_map(|operations| operations.select);
+    let is_of_selector = |violation: &Violation| {
+        // What is missing is a violation of the whole.
+        violation.pointer.is_empty() || selectors.clone().any(|selector| violation.pointer == *selector)
+    };
+    let mut violations: Vec<_> = violations.into_iter().filter(is_of_selector).collect();
+    if let (Some(operations), true) = (&tool.operations, violations.is_empty()) {
+        let values = members.and_then(|members| operations.values(members));
+        let values = values.unwrap_or_default();
+        violations.push(Violation {
+            rule: "unsupported".into(),
+            pointer: selectors.clone().next().copied().unwrap_or_default().into(),
+            message: operations.refusal(&values),
+        });
+    }
+    Err(failed::<Error>(tool, Failure::violations(&violations)))
+}
+
+/// Says of members that the operation does not take which it does; its schema only knows that they are too many.
+fn name_unused(tool: &ToolSpec, arguments: &Value, violations: Vec<Violation>) -> Vec<Violation> {
+    let (Some(operation), Some(members)) = (tool.operation, arguments.as_object()) else {
+        return violations;
+    };
+    let wire = tool.input.wire();
+    let Some(taken) = wire["properties"].as_object() else {
+        return violations;
+    };
+    let takes: Vec<_> = taken.keys().map(String::as_str).collect();
+    let unused = members.keys().filter(|name| !taken.contains_key(*name)).take(MAX_UNUSED);
+    let mut named: Vec<_> = unused
+        .map(|name| Violation {
+            rule: "unused_argument".into(),
+            pointer: pointer::push("", name),
+            message: format!("does not apply to `{}`, which takes {}", operation.words(), takes.join(", ")),
+        })
+        .collect();
+    let is_named = |violation: &Violation| {
+        violation.rule == "additionalProperties" && violation.pointer.matches('/').count() <= 1
+    };
+    named.extend(violations.into_iter().filter(|violation| !is_named(violation)));
+    named
+}
+
+/// Maximum number of unused members that are named.
+const MAX_UNUSED: usize = 8;
 
 /// Encodes a response and validates it.
 pub(crate) fn encode(tool: &'static ToolSpec, response: impl Serialize) -> Result<Value, Rejection> {
-    let value = serde_json::to_value(response).map_err(|error| Rejection::breach(tool.name, error))?;
+    let value = serde_json::to_value(response).map_err(|error| Rejection::breach(tool.label(), error))?;
     match tool.output.check(&value) {
         Ok(()) => Ok(value),
-        Err(violations) => Err(Rejection::breach(tool.name, Failure::violations(&violations))),
+        Err(violations) => Err(Rejection::breach(tool.label(), Failure::violations(&violations))),
     }
 }
 
@@ -47,7 +115,7 @@ pub(crate) fn declared(tool: &'static ToolSpec, error: ErrorAnswer) -> Rejection
         return Rejection::Declared(error);
     }
     let detail = format!("undeclared error {}: {}", error.name, error.message);
-    Rejection::breach(tool.name, detail)
+    Rejection::breach(tool.label(), detail)
 }
 
 /// Makes integral floats integers: JSON Schema calls 10.0 an integer, serde does not.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     answer::{Answer, Rejection},
-    boundary::{declared, decode, encode, failed},
+    boundary::{choose, declared, decode, encode, failed},
     call::{MutatingMethod, Notes, ReadCx, ReadingMethod},
     context::CallContext,
     failure::{ContractError, Failure, FailureKind},
@@ -20,6 +20,17 @@ use crate::{
 };
 
 pub use crate::mutation::MAX_ATTEMPTS;
+
+/// Returns the operation of a tool that `arguments` choose.
+///
+/// # Errors
+/// If the tool has none for them: see [`Rejection`].
+pub fn operation<Error: ContractError>(
+    tool: &'static ToolSpec,
+    arguments: &Value,
+) -> Result<&'static ToolSpec, Rejection> {
+    choose::<Error>(tool, arguments)
+}
 
 /// Calls a reading tool's method.
 ///

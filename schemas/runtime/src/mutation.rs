@@ -209,7 +209,7 @@ where
         staged: &Staged<Response, G>,
     ) -> Result<Prepared, AttemptError> {
         let entry = Entry {
-            tool: self.tool.name,
+            tool: self.tool.label(),
             call: self.call,
             request: self.normal.as_deref(),
             details: &staged.details,
@@ -286,14 +286,14 @@ where
     }
 
     fn breach(&self, detail: impl ToString) -> Rejection {
-        Rejection::breach(self.tool.name, detail)
+        Rejection::breach(self.tool.label(), detail)
     }
 }
 
 /// Returns the text by which two requests are compared, independent of how their JSON was written.
 fn normal_form(tool: &'static ToolSpec, request: &impl Serialize) -> Result<String, Rejection> {
-    let request = serde_json::to_string(request).map_err(|error| Rejection::breach(tool.name, error))?;
-    Ok(format!("{} {request}", tool.name))
+    let request = serde_json::to_string(request).map_err(|error| Rejection::breach(tool.label(), error))?;
+    Ok(format!("{} {request}", tool.label()))
 }
 
 /// Returns the failure for a document whose content is not the one that the caller expects.

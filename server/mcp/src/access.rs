@@ -5,7 +5,8 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use tabellion_runtime::Author;
+use rmcp::model::JsonObject;
+use tabellion_runtime::{Author, ToolSpec};
 
 /// The kind of access that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +18,14 @@ pub enum Access {
 }
 
 impl Access {
+    /// Returns the access that a call of `tool` needs. One that comes to no operation is refused whoever the caller is.
+    pub(super) fn of(tool: &'static ToolSpec, arguments: Option<&JsonObject>) -> Self {
+        match tool.operation_of(arguments.unwrap_or(&JsonObject::new())) {
+            Some(operation) if operation.mutating => Self::Write,
+            _ => Self::Read,
+        }
+    }
+
     /// Returns the access as scopes spell it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -72,16 +72,12 @@ impl Adapter {
 
     /// Returns the access that a request needs before its contract is known.
     fn access(&self, request: &ClientRequest) -> Access {
-        let tool = match request {
-            ClientRequest::CallToolRequest(call) => {
-                self.handler.shared.catalog.tools.route(&call.params.name)
-            }
-            _ => None,
+        let ClientRequest::CallToolRequest(call) = request else {
+            return Access::Read;
         };
-        match tool {
-            Some(route) if route.spec.mutating => Access::Write,
-            _ => Access::Read,
-        }
+        let route = self.handler.shared.catalog.tools.route(&call.params.name);
+        let arguments = call.params.arguments.as_ref();
+        route.map_or(Access::Read, |route| Access::of(route.spec, arguments))
     }
 
     async fn answer(

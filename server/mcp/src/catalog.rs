@@ -62,13 +62,13 @@ pub enum Offer {
     /// All tools.
     #[default]
     Everything,
-    /// Tools that change nothing.
+    /// Tools that change nothing, and of others the operations that do not.
     ReadOnly,
 }
 
 impl Offer {
-    fn has(self, tool: &ToolSpec) -> bool {
-        self == Self::Everything || !tool.mutating
+    fn has(self, tool: &'static ToolSpec) -> bool {
+        self == Self::Everything || tool.operations().iter().any(|operation| !operation.mutating)
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Catalog {
     pub(super) tools: CatalogSection<Tool, ToolSpec>,
     pub(super) resources: CatalogSection<Resource, ResourceSpec>,
     pub(super) prompts: CatalogSection<Prompt, PromptSpec>,
-    /// Names of the contracts' tools that are not offered.
+    /// Labels of the contracts' tools and operations that are not offered.
     withheld: HashSet<&'static str>,
 }
 
@@ -104,6 +104,8 @@ impl Catalog {
                     catalog.withheld.insert(tool.name);
                     continue;
                 }
+                let withheld = tool.operations().iter().filter(|operation| !offer.has(operation));
+                catalog.withheld.extend(withheld.map(|operation| operation.label()));
                 let place = (Kind::Tool, tool.name);
                 catalog.tools.put(place, contract, tool, listed_tool(tool))?;
             }

@@ -28,14 +28,14 @@ pub(super) async fn call(
             render::unknown_tool(&params.name)
         });
     };
-    let (contract, tool) = (&route.contract, route.spec);
-    let access = if tool.mutating {
-        Access::Write
-    } else {
-        Access::Read
-    };
-    request_origin::allow(&cx.extensions, contract.spec(), access)?;
-    let arguments = Value::Object(params.arguments.unwrap_or_default());
+    let arguments = params.arguments.unwrap_or_default();
+    // Arguments that choose no operation are the runtime's to refuse.
+    let (contract, tool) = (&route.contract, route.spec.operation_of(&arguments).unwrap_or(route.spec));
+    if shared.catalog.withholds(tool.label()) {
+        return Err(render::withheld_tool(tool.label()));
+    }
+    request_origin::allow(&cx.extensions, contract.spec(), Access::of(route.spec, Some(&arguments)))?;
+    let arguments = Value::Object(arguments);
     let approvals = &shared.approvals;
     let approval_arguments = approvals.are_needed_for(tool).then(|| arguments.clone());
     let approver = approval_arguments.as_ref().map(|arguments| match era {
@@ -52,7 +52,7 @@ pub(super) async fn call(
     };
     let begun = Instant::now();
     let outcome = outcome.await;
-    shared.calls.count(tool.name, &outcome, begun.elapsed());
+    shared.calls.count(tool.label(), &outcome, begun.elapsed());
     if let (Err(Rejection::InputRequired(proposal)), Some(arguments)) = (&outcome, &approval_arguments) {
         let mut question = approvals.question(tool, cx, arguments, proposal);
         shared.sign(era, &mut question.meta);

@@ -229,7 +229,9 @@ fn no_document(error: PathError) -> String {
 /// Returns which calls need approval. Only calls that change something can need it.
 fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPolicy, String> {
     let tools = contracts.iter().flat_map(|contract| contract.tools);
-    let mutating: Vec<_> = tools.filter(|tool| tool.mutating).map(|tool| tool.name).collect();
+    let operations = tools.flat_map(|tool| std::iter::once(tool).chain(tool.operations()));
+    let mut mutating: Vec<_> = operations.filter(|tool| tool.mutating).map(|tool| tool.label()).collect();
+    mutating.dedup();
     if let Some(name) = options
         .approve
         .iter()

@@ -1,6 +1,6 @@
 //! The declaration of a contract, as constants in generated code.
 //!
-//! The fields mirror `meta/contract.schema.json` and `meta/tool.schema.json`, which describe them. A constant
+//! The fields mirror `meta/contract.schema.json`, `meta/tool.schema.json` and `meta/operation.schema.json`, which describe them. A constant
 //! names the fields that its contract uses and takes the others from [`ContractSpec::EMPTY`] or [`ToolSpec::new`], so that it does
 //! not change when a key is added.
 
@@ -11,6 +11,7 @@ mod errors;
 mod example;
 mod guarantee;
 mod log;
+mod operation;
 mod preview;
 mod prompt;
 mod rate_limit;
@@ -26,6 +27,7 @@ pub use self::{
     example::Example,
     guarantee::{Guarantee, GuaranteeKind},
     log::LogSpec,
+    operation::{Operation, Operations, RefusedValues},
     preview::PreviewPair,
     prompt::{ArgumentSpec, PromptSpec},
     rate_limit::RateLimit,
@@ -33,6 +35,7 @@ pub use self::{
 };
 pub use crate::policy::PathPolicy;
 use crate::schema::Schema;
+
 /// A whole contract.
 #[derive(Debug)]
 pub struct ContractSpec {
@@ -90,6 +93,11 @@ impl ContractSpec {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
+    /// Returns every operation, in the order of the tools.
+    pub fn operations(&self) -> impl Iterator<Item = &'static ToolSpec> + use<> {
+        self.tools.iter().flat_map(ToolSpec::operations)
+    }
+
     /// Returns the resource of that name.
     pub fn resource(&self, name: &str) -> Option<&'static ResourceSpec> {
         self.resources.iter().find(|resource| resource.name == name)
@@ -101,7 +109,7 @@ impl ContractSpec {
     }
 }
 
-/// One tool.
+/// One tool, or one operation of a tool. What a call comes to is always an operation: a tool without selectors is its only one.
 #[derive(Debug)]
 pub struct ToolSpec {
     /// Name on the wire.
@@ -110,6 +118,10 @@ pub struct ToolSpec {
     pub description: &'static str,
     /// Hints for clients.
     pub annotations: Annotations,
+    /// Set if the request chooses among operations. The other fields then say what holds for some of them.
+    pub operations: Option<Operations>,
+    /// Set for an operation of a tool.
+    pub operation: Option<Operation>,
     /// Whether a call makes a commit. Such a tool's method returns [`Staged`](crate::Staged).
     pub mutating: bool,
     /// JSON pointer in the request to the path that the tool works on.
@@ -149,6 +161,8 @@ impl ToolSpec {
                 idempotent: true,
                 open_world: false,
             },
+            operations: None,
+            operation: None,
             mutating: false,
             path: None,
             path_in: None,

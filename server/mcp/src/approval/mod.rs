@@ -38,7 +38,7 @@ const QUESTION: &str = "approval";
 pub struct ApprovalPolicy {
     /// What to do with calls that need approval.
     pub mode: ApprovalMode,
-    /// Names of tools that need approval although their contract does not ask for it.
+    /// Names of tools, and labels of operations, that need approval although their contract does not ask for it.
     pub tools: BTreeSet<String>,
     /// Time limit for the person. Afterwards the approval is void.
     pub timeout: Duration,
@@ -93,7 +93,8 @@ impl Approvals {
 
     /// Returns true if calls of this tool need approval.
     pub(super) fn are_needed_for(&self, tool: &ToolSpec) -> bool {
-        tool.approval.is_some() || self.policy.tools.contains(tool.name)
+        let is_named = |name| self.policy.tools.contains(name);
+        tool.approval.is_some() || is_named(tool.name) || is_named(tool.label())
     }
 
     /// Returns the approver of a call in a session: asks the client's person while the call waits.
@@ -168,7 +169,7 @@ impl ApprovalRequest {
             ApprovalMode::Prompt if !self.can_show_forms => declined(format!(
                 "`{}` needs a person's approval, and this client can't ask for it (no `elicitation`). Use a client \
                  that can, or let the operator start the server with `--approval auto`",
-                self.tool.name
+                self.tool.label()
             )),
             ApprovalMode::Prompt | ApprovalMode::Auto => question::too_long(proposal).map(Decision::Declined),
         }
@@ -180,7 +181,7 @@ fn call(tool: &ToolSpec, cx: &RequestContext<RoleServer>, arguments: &Value) -> 
     let mut arguments = arguments.clone();
     arguments.sort_all_objects();
     let key = request_origin::grant(&cx.extensions).map(|grant| grant.id());
-    json!([tool.name, arguments, key]).to_string().into_bytes()
+    json!([tool.label(), arguments, key]).to_string().into_bytes()
 }
 
 /// Returns how the person is shown the change.

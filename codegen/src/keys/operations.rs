@@ -1,0 +1,443 @@
+//! `select` and `refused` of a tool, and the files of its operations: a tool that is many, each with a request, a response, errors
+//! and a method of its own.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tabellion_runtime::{
+    pointer::tokens,
+    spec::{self, Annotations, Approval},
+};
+
+use super::{EmittedTool, Example, KEYS, Key, PathPolicy, ToolOf, ToolSpec, effects::Effect, tools};
+use crate::{
+    algebra,
+    compat::Changes,
+    contract::{Contract, Side, Tool},
+    document::Document,
+    pointer,
+    problem::Problem,
+    rust,
+    table::{leaked, list},
+    views,
+};
+
+/// Which of a tool's requests are an operation's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// Name of its file.
+    pub name: String,
+    /// The tool's selectors.
+    pub select: Vec<String>,
+    /// Their values.
+    pub is: Vec<String>,
+    /// JSON pointers to members that its requests have, and those of other operations with these values lack.
+    pub has: Vec<String>,
+}
+
+/// What an operation file says. All but `is`, `has`, `request` and `response` are keys of tools.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OperationSpec {
+    /// What it does, if not what the tool does.
+    pub description: Option<String>,
+    /// The values of the tool's selectors.
+    pub is: Vec<String>,
+    /// Members that tell it from another operation with the same values.
+    #[serde(default)]
+    pub has: Vec<String>,
+    /// Whether it changes something.
+    pub mutating: bool,
+    /// JSON pointer to the path in the request.
+    pub path: Option<String>,
+    /// The folder below which the path lies.
+    pub path_in: Option<String>,
+    /// Which paths may be named.
+    pub paths: Option<PathPolicy>,
+    /// JSON pointer to the commit in the response.
+    pub commit: Option<String>,
+    /// Whether a person must approve, and of what.
+    pub approval: Option<Approval>,
+    /// Name of the limit to how often it may be called.
+    pub rate_limit: Option<String>,
+    /// Names of the errors that it answers with.
+    pub errors: Vec<String>,
+    /// What calls do to the document at `path`.
+    #[serde(default)]
+    pub effects: Vec<Effect>,
+    /// The members of the tool's request that it takes.
+    pub request: Value,
+    /// Responses.
+    pub response: Value,
+    /// Requests and responses that are judged when code is generated.
+    #[serde(default)]
+    pub examples: Vec<Example>,
+}
+
+impl OperationSpec {
+    /// Returns the operation `name` of `tool`.
+    pub(crate) fn of(self, name: &str, document: Document, tool: &ToolSpec) -> Tool {
+        let operation = Operation {
+            name: name.into(),
+            select: tool.select.clone(),
+            is: self.is,
+            has: self.has,
+        };
+        let spec = ToolSpec {
+            name: tool.name.clone(),
+            description: self.description.unwrap_or_else(|| tool.description.clone()),
+            annotations: Annotations {
+                read_only: !self.mutating,
+                ..tool.annotations
+            },
+            select: vec![],
+            refused: Default::default(),
+            mutating: self.mutating,
+            path: self.path,
+            path_in: self.path_in,
+            paths: self.paths,
+            commit: self.commit,
+            approval: self.approval,
+            rate_limit: self.rate_limit,
+            errors: self.errors,
+            effects: self.effects,
+            input_schema: narrowed(&tool.input_schema, &operation, &self.request),
+            output_schema: self.response,
+            examples: self.examples,
+        };
+        Tool {
+            document,
+            spec,
+            operation: Some(operation),
+            parts: vec![],
+        }
+    }
+}
+
+/// Adds to a tool what its operations say together.
+pub(crate) fn unite(tool: &mut Tool) {
+    tool.spec.mutating = tool.parts.iter().any(|part| part.spec.mutating);
+    let errors: BTreeSet<_> = tool.parts.iter().flat_map(|part| &part.spec.errors).collect();
+    tool.spec.errors = errors.into_iter().cloned().collect();
+    tool.spec.output_schema = united(&tool.parts);
+}
+
+/// Returns the requests of an operation: the selectors with its values, and the members that `request` takes.
+fn narrowed(wire: &Value, operation: &Operation, request: &Value) -> Value {
+    let property = |name: &str| wire["properties"].get(name).and_then(Value::as_object);
+    let mut properties = Map::new();
+    let mut required = vec![];
+    for (name, is) in names(&operation.select).zip(&operation.is) {
+        let mut selector = property(&name).cloned().unwrap_or_default();
+        selector.retain(|key, _| matches!(key.as_str(), "type" | "description" | "title"));
+        selector.insert("const".into(), is.as_str().into());
+        properties.insert(name.clone(), selector.into());
+        required.push(name.into());
+    }
+    for (name, narrower) in request["properties"].as_object().into_iter().flatten() {
+        let mut whole = property(name).cloned().unwrap_or_default();
+        match narrower {
+            Value::Object(narrower) => whole.extend(narrower.clone()),
+            other => {
+                properties.insert(name.clone(), other.clone());
+                continue;
+            }
+        }
+        properties.insert(name.clone(), whole.into());
+    }
+    required.extend(request["required"].as_array().into_iter().flatten().cloned());
+    let mut schema = Map::new();
+    schema.insert("type".into(), "object".into());
+    schema.insert("required".into(), required.into());
+    schema.insert("properties".into(), properties.into());
+    schema.insert("additionalProperties".into(), false.into());
+    for (key, value) in request.as_object().into_iter().flatten() {
+        schema.entry(key.as_str()).or_insert_with(|| value.clone());
+    }
+    schema.into()
+}
+
+/// Returns a schema with the members of all operations' responses, none of them required.
+fn united(parts: &[Tool]) -> Value {
+    let mut members: Map<String, Value> = Map::new();
+    for part in parts {
+        let response = views::wire(part.schema(Side::Output));
+        for (name, schema) in response["properties"].as_object().into_iter().flatten() {
+            let kinds = members.entry(name.clone()).or_insert_with(|| json!([]));
+            if let Value::Array(kinds) = kinds
+                && !kinds.contains(schema)
+            {
+                kinds.push(schema.clone());
+            }
+        }
+    }
+    for kinds in members.values_mut() {
+        *kinds = match kinds.take() {
+            Value::Array(mut kinds) if kinds.len() == 1 => kinds.remove(0),
+            several => json!({ "anyOf": several }),
+        };
+    }
+    json!({ "type": "object", "properties": members })
+}
+
+/// Returns the names of members of a request, from JSON pointers of one step.
+fn names(pointers: &[String]) -> impl Iterator<Item = String> {
+    pointers.iter().filter_map(|pointer| tokens(pointer).next())
+}
+
+pub(super) struct Operations;
+
+impl Key for Operations {
+    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        for tool in contract.tools.iter().filter(|tool| !tool.spec.select.is_empty()) {
+            let Some(values) = values(tool, problems) else {
+                continue;
+            };
+            if tool.parts.is_empty() {
+                problems.push(tool.document.problem(
+                    "/select",
+                    "the tool has no operation",
+                    format!("add `operations/{}/<name>.json` for each", tool.spec.name),
+                ));
+            }
+            for part in &tool.parts {
+                self::part(tool, part, &values, problems);
+            }
+            told_apart(tool, problems);
+            refused(tool, &values, problems);
+        }
+    }
+
+    /// What an operation takes, the tool's schema must let in.
+    fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        for tool in &contract.tools {
+            for part in &tool.parts {
+                if let Some(problem) = lets_in(tool, part) {
+                    problems.push(problem);
+                }
+            }
+        }
+    }
+
+    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
+        if let Some(Operation { select, is, has, .. }) = &tool.operation {
+            let label = tool.label();
+            return EmittedTool::fields(quote! {
+                operation: Some(spec::Operation {
+                    label: #label,
+                    select: &[#(#select),*],
+                    is: &[#(#is),*],
+                    has: &[#(#has),*],
+                }),
+            });
+        }
+        if tool.spec.select.is_empty() {
+            return EmittedTool::default();
+        }
+        let select = &tool.spec.select;
+        let refused = tool.spec.refused.iter().map(|(is, why)| {
+            let is = is.split(' ');
+            quote!(spec::RefusedValues { is: &[#(#is),*], why: #why })
+        });
+        let all: Vec<TokenStream> = tool.parts.iter().map(rust::table_entry).collect();
+        EmittedTool::fields(quote! {
+            operations: Some(spec::Operations {
+                select: &[#(#select),*],
+                refused: &[#(#refused),*],
+                all: &[#(#all),*],
+            }),
+        })
+    }
+
+    fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
+        let texts = |texts: &[String]| list(texts.iter().map(|text| leaked(text)));
+        entry.operation = tool.operation.as_ref().map(|operation| spec::Operation {
+            label: leaked(&tool.label()),
+            select: texts(&operation.select),
+            is: texts(&operation.is),
+            has: texts(&operation.has),
+        });
+        if tool.spec.select.is_empty() {
+            return;
+        }
+        entry.operations = Some(spec::Operations {
+            select: texts(&tool.spec.select),
+            refused: list(tool.spec.refused.iter().map(|(is, why)| spec::RefusedValues {
+                is: list(is.split(' ').map(leaked)),
+                why: leaked(why),
+            })),
+            all: list(tool.parts.iter().map(tools::entry)),
+        });
+    }
+}
+
+/// Lists what has changed operation by operation. They are known by the requests that they are chosen by, not by their names.
+pub(super) fn compare(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+    if old.tool.spec.select != new.tool.spec.select {
+        return changes.breaking("its operations are chosen by other members");
+    }
+    if old.tool.spec.refused != new.tool.spec.refused {
+        changes.compatible("it says something else of what has no operation");
+    }
+    if old.tool.schema(Side::Input) != new.tool.schema(Side::Input) {
+        changes.compatible("the schema of requests that clients see changed");
+    }
+    let requests = |tool: &Tool| tool.operation.as_ref().map(|it| (it.is.clone(), it.has.clone()));
+    for before in &old.tool.parts {
+        let label = before.label();
+        let mut changes = changes.of_tool(&label);
+        let after = new.tool.parts.iter().find(|part| requests(part) == requests(before));
+        let Some(after) = after else {
+            changes.breaking("the operation was removed");
+            continue;
+        };
+        let [before, after] = [(old, before), (new, after)].map(|(of, tool)| ToolOf { tool, ..of });
+        for key in KEYS {
+            key.compare_tool(&mut changes, before, after);
+        }
+    }
+    for after in &new.tool.parts {
+        if !old.tool.parts.iter().any(|part| requests(part) == requests(after)) {
+            let label = after.label();
+            changes.of_tool(&label).compatible("the operation was added");
+        }
+    }
+}
+
+/// Returns the values of each selector.
+fn values(tool: &Tool, problems: &mut Vec<Problem>) -> Option<Vec<Vec<String>>> {
+    let input = tool.schema(Side::Input);
+    let required = input["required"].as_array();
+    let mut found = vec![];
+    for (i, pointer) in tool.spec.select.iter().enumerate() {
+        let name = tokens(pointer).next().unwrap_or_default();
+        let values = input["properties"][&name]["enum"].as_array();
+        let values: Vec<String> = values
+            .into_iter()
+            .flatten()
+            .filter_map(|value| value.as_str().map(String::from))
+            .collect();
+        let is_required = required.is_some_and(|names| names.iter().any(|it| *it == name));
+        let message = if values.is_empty() {
+            format!("`{pointer}` is no enum of strings")
+        } else if !is_required {
+            format!("a request can lack `{pointer}`")
+        } else {
+            found.push(values);
+            continue;
+        };
+        let help = "operations are chosen by required properties that are enums";
+        problems.push(tool.document.problem(format!("/select/{i}"), message, help));
+    }
+    (found.len() == tool.spec.select.len()).then_some(found)
+}
+
+/// Checks one operation beside the tool that it belongs to.
+fn part(tool: &Tool, part: &Tool, values: &[Vec<String>], problems: &mut Vec<Problem>) {
+    let (document, Some(operation)) = (&part.document, &part.operation) else {
+        return;
+    };
+    if operation.is.len() != values.len() {
+        problems.push(document.problem(
+            "/is",
+            format!("operations are chosen by {}", operation.select.join(" and ")),
+            "write one value for each, in this order",
+        ));
+    }
+    for (i, (is, values)) in operation.is.iter().zip(values).enumerate() {
+        if !values.contains(is) {
+            problems.push(document.problem(
+                format!("/is/{i}"),
+                format!("`{}` is never `{is}`", operation.select[i]),
+                format!("it is one of {}", values.join(", ")),
+            ));
+        }
+    }
+    let request = &document.value["request"];
+    let selectors: Vec<_> = names(&operation.select).collect();
+    for name in request["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
+        let at = pointer::walk("/request/properties", std::slice::from_ref(name));
+        if selectors.contains(name) {
+            let help = "remove it: `is` says its value";
+            problems.push(document.problem(at, format!("`{name}` is a selector"), help));
+        } else if tool.schema(Side::Input)["properties"].get(name).is_none() {
+            let help = "an operation takes members of the tool's request; correct its spelling, or add it there";
+            let message = format!("the tool's request has no `{name}`");
+            problems.push(document.problem(at, message, help));
+        }
+    }
+    let required = request["required"].as_array();
+    for (i, name) in names(&operation.has).enumerate() {
+        if !required.is_some_and(|names| names.iter().any(|it| *it == name)) {
+            problems.push(document.problem(
+                format!("/has/{i}"),
+                format!("a request can lack `{name}`"),
+                "add it to the request's `required`",
+            ));
+        }
+    }
+}
+
+/// Of two operations with the same values, one must have all that the other has, and more.
+fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
+    for (i, part) in tool.parts.iter().enumerate() {
+        for other in &tool.parts[..i] {
+            let (Some(this), Some(that)) = (&part.operation, &other.operation) else {
+                continue;
+            };
+            let [these, those] = [this, that].map(|it| it.has.iter().collect::<BTreeSet<_>>());
+            let is_clear = these != those && (these.is_subset(&those) || those.is_subset(&these));
+            if this.is == that.is && !is_clear {
+                problems.push(part.document.problem(
+                    "/is",
+                    format!("a request can be `{}` and `{}`", that.name, this.name),
+                    "give one of them other values, or a member in `has` that the other does not take",
+                ));
+            }
+        }
+    }
+}
+
+fn refused(tool: &Tool, values: &[Vec<String>], problems: &mut Vec<Problem>) {
+    for refused in tool.spec.refused.keys() {
+        let is: Vec<_> = refused.split(' ').collect();
+        let is_possible = is.len() == values.len()
+            && is.iter().zip(values).all(|(is, values)| values.iter().any(|value| value == is));
+        let has = |part: &&Tool| part.operation.as_ref().is_some_and(|operation| operation.is == is);
+        let (message, help) = if !is_possible {
+            ("are no values of the selectors".into(), "write one value for each, separated by a blank")
+        } else if let Some(part) = tool.parts.iter().find(has) {
+            (format!("are the values of operation `{}`", part.label()), "remove one of the two")
+        } else {
+            continue;
+        };
+        let at = pointer::push("/refused", refused);
+        problems.push(tool.document.problem(at, format!("`{refused}` {message}"), help));
+    }
+}
+
+/// Returns the problem of an operation that takes what the tool's schema refuses.
+fn lets_in(tool: &Tool, part: &Tool) -> Option<Problem> {
+    let [wire, narrow] = [tool, part].map(|tool| views::enforced(tool.schema(Side::Input)));
+    if algebra::covers(&wire, &narrow) == Some(true) {
+        return None;
+    }
+    let members = narrow["properties"].as_object().into_iter().flatten();
+    let wider = members
+        .filter_map(|(name, narrow)| Some((name, algebra::covers(wire["properties"].get(name)?, narrow)?)))
+        .find_map(|(name, is_covered)| (!is_covered).then_some(name));
+    let (at, message) = match wider {
+        Some(name) => (
+            pointer::push("/request/properties", name),
+            format!("`{name}` takes values that the tool's request refuses"),
+        ),
+        None => (
+            "/request".into(),
+            "it can't be proved that the tool's request takes all of these".into(),
+        ),
+    };
+    Some(part.document.problem(at, message, "only narrow what the tool's `inputSchema` says"))
+}

@@ -1,0 +1,120 @@
+//! Tools that are many operations.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::ToolSpec;
+use crate::pointer;
+
+/// The operations of a tool, of which the request's selectors choose one.
+#[derive(Debug, Clone, Copy)]
+pub struct Operations {
+    /// JSON pointers in the request to the selectors: strings at its root.
+    pub select: &'static [&'static str],
+    /// Combinations of values that have no operation for a reason.
+    pub refused: &'static [RefusedValues],
+    /// The operations. Each is a tool of the same name, with the requests and responses of its own.
+    pub all: &'static [ToolSpec],
+}
+
+/// Values of the selectors that no operation has.
+#[derive(Debug, Clone, Copy)]
+pub struct RefusedValues {
+    /// The values, in the order of the selectors.
+    pub is: &'static [&'static str],
+    /// The reason, as the end of a sentence.
+    pub why: &'static str,
+}
+
+/// Which of a tool's requests are an operation's.
+#[derive(Debug, Clone, Copy)]
+pub struct Operation {
+    /// `tool/name`.
+    pub label: &'static str,
+    /// The tool's selectors.
+    pub select: &'static [&'static str],
+    /// Their values.
+    pub is: &'static [&'static str],
+    /// JSON pointers to members that tell it from another operation with these values.
+    pub has: &'static [&'static str],
+}
+
+impl Operation {
+    /// Returns the values as people read them: `create ticket`.
+    pub fn words(&self) -> String {
+        self.is.join(" ")
+    }
+
+    fn is_of(&self, values: &[&str], arguments: &Map<String, Value>) -> bool {
+        self.is == values && self.has.iter().all(|member| arguments.contains_key(&name(member)))
+    }
+}
+
+impl Operations {
+    /// Returns the values of the selectors in a request; `None` if one is missing or no string.
+    pub fn values<'r>(&self, arguments: &'r Map<String, Value>) -> Option<Vec<&'r str>> {
+        let value = |selector: &&str| arguments.get(&name(selector))?.as_str();
+        self.select.iter().map(value).collect()
+    }
+
+    /// Returns the operation of a request: of those with its selectors' values, the one that needs most of its members.
+    pub fn choose(&self, arguments: &Map<String, Value>) -> Option<&'static ToolSpec> {
+        let values = self.values(arguments)?;
+        let fits = |tool: &&ToolSpec| tool.operation.is_some_and(|it| it.is_of(&values, arguments));
+        let all = self.all.iter().filter(fits);
+        all.max_by_key(|tool| tool.operation.map_or(0, |it| it.has.len()))
+    }
+
+    /// Returns why there is no operation for `values`: the contract's reason, or else what there is.
+    pub fn refusal(&self, values: &[&str]) -> String {
+        let named = self.select.iter().zip(values);
+        let named = named.map(|(selector, value)| format!("{} {value}", name(selector)));
+        let text = format!("Unsupported {}", named.collect::<Vec<_>>().join(" for "));
+        let all = || self.all.iter().filter_map(|tool| tool.operation);
+        if let Some(refused) = self.refused.iter().find(|refused| refused.is == values) {
+            return format!("{text}: {}", refused.why);
+        }
+        if let Some(operation) = all().find(|operation| operation.is == values) {
+            let needs: Vec<_> = operation.has.iter().map(|member| name(member)).collect();
+            return format!("{text} without {}", needs.join(", "));
+        }
+        // Those that share the last of several values come closest; where there are none, all do.
+        let shares = |it: &Operation| it.is.len() > 1 && it.is.last() == values.last();
+        let near: BTreeSet<_> = all().filter(shares).map(|it| it.words()).collect();
+        let words = if near.is_empty() {
+            all().map(|it| it.words()).collect()
+        } else {
+            near
+        };
+        format!("{text}; there is {}", words.into_iter().collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Returns the name of the member that a pointer leads to.
+fn name(pointer: &str) -> String {
+    pointer::split_last(pointer).map_or_else(String::new, |(_, name)| name)
+}
+
+impl ToolSpec {
+    /// Returns the name, or `tool/name` of an operation.
+    pub fn label(&self) -> &'static str {
+        self.operation.map_or(self.name, |operation| operation.label)
+    }
+
+    /// Returns the operations; a tool without selectors is its only one.
+    pub fn operations(&'static self) -> &'static [Self] {
+        match &self.operations {
+            Some(operations) => operations.all,
+            None => std::slice::from_ref(self),
+        }
+    }
+
+    /// Returns the operation of a request, which may be the tool itself; `None` if the tool has none for it.
+    pub fn operation_of(&'static self, arguments: &Map<String, Value>) -> Option<&'static Self> {
+        match &self.operations {
+            Some(operations) => operations.choose(arguments),
+            None => Some(self),
+        }
+    }
+}
