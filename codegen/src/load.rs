@@ -159,7 +159,9 @@ fn operation(
 
 /// Returns the problems of operation files that belong to no tool.
 fn without_tool(sources: &Sources, folder: &str, tools: &[String]) -> Vec<Problem> {
-    let unlisted = sources.operations(folder).filter(|(tool, _)| !tools.iter().any(|it| it == tool));
+    let unlisted = sources
+        .operations(folder)
+        .filter(|(tool, _)| !tools.iter().any(|it| it == tool));
     unlisted
         .map(|(tool, name)| Problem {
             file: sources.label(&format!("{folder}/operations/{tool}/{name}.json")),

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use tabellion_runtime::{ToolSpec, pointer};
+use tabellion_runtime::{ContractSpec, ToolSpec, pointer};
 
 #[cfg(test)]
 mod tests;
@@ -39,11 +39,11 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Generates the inputs of `tool`.
+    /// Generates the inputs of an operation of `contract`. An input that chooses another operation is left out.
     ///
     /// # Panics
     /// If the contract's schema or an example is not JSON, which generated code rules out.
-    pub fn of(tool: &ToolSpec) -> Self {
+    pub fn of(contract: &ContractSpec, tool: &ToolSpec) -> Self {
         let schema: Value = serde_json::from_str(tool.input.enforced).expect("generated schemas are JSON");
         let examples = tool.examples.iter().map(|example| Input {
             what: example.name.to_owned(),
@@ -52,6 +52,10 @@ impl Inputs {
         let is_valid = |arguments: &Value| tool.input.check(arguments).is_ok();
         let mut inputs = Self::default();
         for input in inputs_of(&schema, &examples.collect::<Vec<_>>(), tool.path, is_valid) {
+            let taker = contract.taker(tool.name, &input.arguments);
+            if taker.is_some_and(|taker| taker.label() != tool.label()) {
+                continue;
+            }
             if is_valid(&input.arguments) {
                 inputs.valid.push(input);
             } else {

@@ -140,7 +140,7 @@ pub fn view(scene: &Scene<'_>) -> Result<View, Stop> {
 /// Returns the tool that reads the log, if the contract and the server have one.
 pub fn log_tool(subject: &Subject) -> Option<(LogSpec, &'static ToolSpec)> {
     let log = subject.contract.log?;
-    let tool = subject.contract.tool(log.tool)?;
+    let tool = subject.contract.operation(log.tool)?;
     subject.adapter.has(tool, None).then_some((log, tool))
 }
 

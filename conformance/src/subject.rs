@@ -71,10 +71,10 @@ impl Subject {
         matches!(self.adapter, Adapter::Native)
     }
 
-    /// Returns the first tool of the server with an effect of this kind, and the effect.
+    /// Returns the first operation of the server with an effect of this kind, and the effect.
     pub fn tool_with(&self, kind: EffectKind) -> Option<(&'static ToolSpec, &'static Effect)> {
-        let tools = self.contract.tools.iter();
-        let mut effects = tools.flat_map(|tool| tool.effects.iter().map(move |effect| (tool, effect)));
+        let operations = self.contract.operations();
+        let mut effects = operations.flat_map(|tool| tool.effects.iter().map(move |effect| (tool, effect)));
         effects.find(|(tool, effect)| effect.kind == kind && self.adapter.has(tool, Some(effect)))
     }
 
@@ -88,14 +88,14 @@ impl Subject {
     /// Returns true if the server has a tool that previews another.
     pub fn has_previews(&self) -> bool {
         let pairs = self.contract.previews.iter();
-        let mut tools = pairs.filter_map(|pair| self.contract.tool(pair.preview));
+        let mut tools = pairs.filter_map(|pair| self.contract.operation(pair.preview));
         tools.any(|tool| self.adapter.has(tool, None))
     }
 
-    /// Returns the tools that the server has, in the contract's order.
-    pub fn tools(&self) -> impl Iterator<Item = &'static ToolSpec> + '_ {
-        let tools = self.contract.tools.iter();
-        tools.filter(|tool| self.adapter.has(tool, None))
+    /// Returns the operations that the server has, in the contract's order. A tool without selectors is one.
+    pub fn operations(&self) -> impl Iterator<Item = &'static ToolSpec> + '_ {
+        let operations = self.contract.operations();
+        operations.filter(|tool| self.adapter.has(tool, None))
     }
 
     /// Returns a request that has an effect of this kind on the document that `with` names; `None` if the server has no such
@@ -119,7 +119,7 @@ impl Subject {
     /// Returns requests about the document that `with` names: for each tool, one per effect, or its example if it has none.
     pub fn requests(&self, with: With<'_>) -> Vec<Call> {
         let mut calls = Vec::new();
-        for tool in self.tools() {
+        for tool in self.operations() {
             if tool.effects.is_empty() {
                 let arguments = request::examples(tool).next();
                 calls.extend(

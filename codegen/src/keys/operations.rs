@@ -289,7 +289,11 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_
     for before in &old.tool.parts {
         let label = before.label();
         let mut changes = changes.of_tool(&label);
-        let after = new.tool.parts.iter().find(|part| requests(part) == requests(before));
+        let after = new
+            .tool
+            .parts
+            .iter()
+            .find(|part| requests(part) == requests(before));
         let Some(after) = after else {
             changes.breaking("the operation was removed");
             continue;
@@ -300,7 +304,12 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_
         }
     }
     for after in &new.tool.parts {
-        if !old.tool.parts.iter().any(|part| requests(part) == requests(after)) {
+        if !old
+            .tool
+            .parts
+            .iter()
+            .any(|part| requests(part) == requests(after))
+        {
             let label = after.label();
             changes.of_tool(&label).compatible("the operation was added");
         }
@@ -358,13 +367,19 @@ fn part(tool: &Tool, part: &Tool, values: &[Vec<String>], problems: &mut Vec<Pro
     }
     let request = &document.value["request"];
     let selectors: Vec<_> = names(&operation.select).collect();
-    for name in request["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
+    for name in request["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name)
+    {
         let at = pointer::walk("/request/properties", std::slice::from_ref(name));
         if selectors.contains(name) {
             let help = "remove it: `is` says its value";
             problems.push(document.problem(at, format!("`{name}` is a selector"), help));
         } else if tool.schema(Side::Input)["properties"].get(name).is_none() {
-            let help = "an operation takes members of the tool's request; correct its spelling, or add it there";
+            let help =
+                "an operation takes members of the tool's request; correct its spelling, or add it there";
             let message = format!("the tool's request has no `{name}`");
             problems.push(document.problem(at, message, help));
         }
@@ -405,12 +420,25 @@ fn refused(tool: &Tool, values: &[Vec<String>], problems: &mut Vec<Problem>) {
     for refused in tool.spec.refused.keys() {
         let is: Vec<_> = refused.split(' ').collect();
         let is_possible = is.len() == values.len()
-            && is.iter().zip(values).all(|(is, values)| values.iter().any(|value| value == is));
-        let has = |part: &&Tool| part.operation.as_ref().is_some_and(|operation| operation.is == is);
+            && is
+                .iter()
+                .zip(values)
+                .all(|(is, values)| values.iter().any(|value| value == is));
+        let has = |part: &&Tool| {
+            part.operation
+                .as_ref()
+                .is_some_and(|operation| operation.is == is)
+        };
         let (message, help) = if !is_possible {
-            ("are no values of the selectors".into(), "write one value for each, separated by a blank")
+            (
+                "are no values of the selectors".into(),
+                "write one value for each, separated by a blank",
+            )
         } else if let Some(part) = tool.parts.iter().find(has) {
-            (format!("are the values of operation `{}`", part.label()), "remove one of the two")
+            (
+                format!("are the values of operation `{}`", part.label()),
+                "remove one of the two",
+            )
         } else {
             continue;
         };
@@ -439,5 +467,8 @@ fn lets_in(tool: &Tool, part: &Tool) -> Option<Problem> {
             "it can't be proved that the tool's request takes all of these".into(),
         ),
     };
-    Some(part.document.problem(at, message, "only narrow what the tool's `inputSchema` says"))
+    Some(
+        part.document
+            .problem(at, message, "only narrow what the tool's `inputSchema` says"),
+    )
 }

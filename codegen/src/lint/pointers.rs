@@ -67,10 +67,7 @@ pub(crate) fn named<'a>(
 ) -> Option<&'a Tool> {
     let (message, help) = match contract.tool(name) {
         Some(tool) if tool.spec.select.is_empty() => return Some(tool),
-        Some(_) => (
-            format!("`{name}` has operations"),
-            "name a tool without `select`",
-        ),
+        Some(_) => (format!("`{name}` has operations"), "name a tool without `select`"),
         None => (format!("there is no tool `{name}`"), "name one of `tools`"),
     };
     problems.push(contract.document.problem(at, message, help));

@@ -14,8 +14,8 @@ mod types;
 mod union;
 
 pub(crate) use imports::may_import;
-pub(crate) use table::tool as table_entry;
 use quote::{format_ident, quote};
+pub(crate) use table::tool as table_entry;
 
 use crate::{contract::Contract, files::HEAD, keys::KEYS, names, problem::Problem, types::Types};
 

@@ -247,7 +247,9 @@ impl Adapter {
 
 impl Mapping {
     fn tool(&self, tool: &ToolSpec) -> Option<&MappedTool> {
-        self.tools.iter().find(|mapped| mapped.tool.name == tool.name)
+        self.tools
+            .iter()
+            .find(|mapped| mapped.tool.label() == tool.label())
     }
 
     fn params(
@@ -257,7 +259,7 @@ impl Mapping {
         root: &Path,
         ask: impl FnOnce(Value) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
-        let not_mapped = || format!("the adapter does not map `{}`", tool.name);
+        let not_mapped = || format!("the adapter does not map `{}`", tool.label());
         let mapped = self.tool(tool).ok_or_else(|| not_applicable(not_mapped()))?;
         let (values, call) = self.values(mapped, arguments, root);
         let call = call.map_err(|of| not_applicable(not_mapped() + &of))?;
@@ -409,9 +411,9 @@ impl MappedTool {
 
 /// Returns the tool that applies a request of `tool`: the previewed tool if `tool` is a preview, else `tool`.
 pub(crate) fn doing(contract: &ContractSpec, tool: &'static ToolSpec) -> &'static ToolSpec {
-    let previews = contract.previews.iter().find(|pair| pair.preview == tool.name);
+    let previews = contract.previews.iter().find(|pair| pair.preview == tool.label());
     previews
-        .and_then(|pair| contract.tool(pair.applies))
+        .and_then(|pair| contract.operation(pair.applies))
         .unwrap_or(tool)
 }
 

@@ -79,9 +79,8 @@ fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
     let mut tools = tools.iter().flat_map(Table::members).peekable();
     if tools.peek().is_none() {
         let tables: Vec<_> = contract
-            .tools
-            .iter()
-            .map(|tool| format!("`[tools.{}]`", tool.name))
+            .operations()
+            .map(|tool| format!("`[tools.{}]`", tool.label()))
             .collect();
         let message = format!(
             "no tool is mapped yet: fill in one of the tables {}",
@@ -93,8 +92,8 @@ fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
         ));
     }
     let tools = tools.map(|(name, at, item)| {
-        let known = contract.tool(name).ok_or_else(|| {
-            let known: Vec<_> = contract.tools.iter().map(|tool| tool.name).collect();
+        let known = contract.operation(name).ok_or_else(|| {
+            let known: Vec<_> = contract.operations().map(ToolSpec::label).collect();
             let message = format!("{} has no tool `{name}`, but {}", contract.id, known.join(", "));
             wrong_at(at, message)
         })?;
@@ -254,7 +253,7 @@ fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> 
     if plain.is_none() && effects.is_empty() && new.is_none() && existing.is_none() {
         return Err(wrong_at(
             table.at.clone(),
-            format!("`{}` lacks `name`: the name of the server's tool", tool.name),
+            format!("`{}` lacks `name`: the name of the server's tool", tool.label()),
         ));
     }
     let paging = paging(tool, table)?;
@@ -281,7 +280,7 @@ fn no_effect(tool: &ToolSpec, name: &str, known: &[String]) -> String {
     } else {
         known.join(", ")
     };
-    format!("`{}` has no effect `{name}`; it has {known}", tool.name)
+    format!("`{}` has no effect `{name}`; it has {known}", tool.label())
 }
 
 /// Parses how to get the rest of an answer.
@@ -351,13 +350,13 @@ fn template(tool: &ToolSpec, edits: bool, taken: &[String], item: &Item<'_>) -> 
                 let complaint = match hole {
                     Hole::Request(pointer) => schema::below(&tool.input.wire(), pointer)
                         .err()
-                        .map(|complaint| format!("in the request of `{}`, {complaint}", tool.name)),
+                        .map(|complaint| format!("in the request of `{}`, {complaint}", tool.label())),
                     hole if hole.is_of_edit() && !edits => Some(format!(
                         "`{}` does not edit a document, so {text} has no value",
-                        tool.name
+                        tool.label()
                     )),
                     hole if hole.is_of_document() && tool.path.is_none() => {
-                        Some(format!("`{}` has no path", tool.name))
+                        Some(format!("`{}` has no path", tool.label()))
                     }
                     _ => None,
                 };
@@ -388,7 +387,7 @@ fn response(tool: &ToolSpec, of: &Table<'_>) -> Result<response::Mapping, Proble
         let schema = tool.output.wire();
         for (pointer, at, item) in table(item)?.members() {
             let below = schema::below(&schema, pointer).map_err(|complaint| {
-                let message = format!("in the response of `{}`, {complaint}", tool.name);
+                let message = format!("in the response of `{}`, {complaint}", tool.label());
                 wrong_at(at, message)
             })?;
             mapping

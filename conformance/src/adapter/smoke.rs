@@ -106,12 +106,12 @@ pub fn smoke(subject: &Subject) -> Result<Vec<SmokeResult>, Stop> {
 /// previewed tool.
 fn tries(subject: &Subject) -> Vec<SmokeCall> {
     let mut tries = Vec::new();
-    for tool in subject.contract.tools {
+    for tool in subject.contract.operations() {
         let doing = doing(subject.contract, tool);
         let mut add = |effect: Option<&'static Effect>, is_new: bool| {
             let path = format!(
                 "notes/{}-{}{}.md",
-                tool.name,
+                tool.label(),
                 effect.map_or("call".into(), |effect| effect.kind.to_string()),
                 if is_new { "-new" } else { "" }
             );
@@ -247,9 +247,9 @@ fn judge(call: &Call, it: &SmokeCall, response: &Value, after: Option<&[u8]>) ->
 impl fmt::Display for SmokeResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.effect {
-            Some(kind) if self.is_new => format!("{} {kind} (new)", self.tool.name),
-            Some(kind) => format!("{} {kind}", self.tool.name),
-            None => self.tool.name.to_owned(),
+            Some(kind) if self.is_new => format!("{} {kind} (new)", self.tool.label()),
+            Some(kind) => format!("{} {kind}", self.tool.label()),
+            None => self.tool.label().to_owned(),
         };
         let called = self
             .called

@@ -116,19 +116,19 @@ struct LargeQuery {
 
 fn large_answers(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    for tool in bench.subject.tools().filter(|tool| !tool.mutating) {
+    for tool in bench.subject.operations().filter(|tool| !tool.mutating) {
         let is_log = bench
             .subject
             .contract
             .log
-            .is_some_and(|log| log.tool == tool.name);
+            .is_some_and(|log| log.tool == tool.label());
         if !is_log && search_text(tool).is_none() {
             continue;
         }
         let Some(arguments) = examples(tool).next() else {
             continue;
         };
-        let tool = tool.name.to_owned();
+        let tool = tool.label().to_owned();
         cases.push(Case::new(
             format!("an answer of {tool}"),
             LargeQuery { tool, arguments },
@@ -155,7 +155,7 @@ fn search_text(tool: &'static ToolSpec) -> Option<String> {
 
 fn largest_answer(bench: &Bench<'_>, case: &Case) -> Judgement {
     let query: LargeQuery = case.read()?;
-    let tool = bench.subject.contract.tool(&query.tool);
+    let tool = bench.subject.contract.operation(&query.tool);
     let tool = tool.ok_or_else(|| Stop::NotApplicable("the contract has no such tool".into()))?;
     let found = search_text(tool);
     let text = found.as_deref().unwrap_or("Nothing of interest.");
@@ -185,7 +185,7 @@ fn largest_answer(bench: &Bench<'_>, case: &Case) -> Judgement {
     ensure(tokens <= MAX_ANSWER_TOKENS, || {
         format!(
             "an answer of `{}` has about {tokens} tokens with {documents} documents",
-            tool.name
+            tool.label()
         )
     })
 }

@@ -109,7 +109,7 @@ pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Chec
 
 /// Returns true if keys of the contract's tools require what the check tests, whatever the contract guarantees.
 fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
-    let any = |has: fn(&ToolSpec) -> bool| contract.tools.iter().any(has);
+    let any = |has: fn(&ToolSpec) -> bool| contract.operations().any(has);
     match check.family() {
         "wire" | "http" | "schema" | "pure" => true,
         "preview" => !contract.previews.is_empty(),
@@ -123,13 +123,12 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
 /// Returns what a contract declares or promises that no check judges, for people; each is a noun phrase.
 pub fn not_judged(contract: &'static ContractSpec) -> Vec<String> {
     let silent = contract
-        .tools
-        .iter()
+        .operations()
         .filter(|tool| tool.mutating && tool.effects.is_empty());
     let silent = silent.map(|tool| {
         format!(
             "what `{}` does to a document: it declares no `effects`",
-            tool.name
+            tool.label()
         )
     });
     let is_judged = |id: &str| all().any(|check| judged(check, contract).any(|it| it.id == id));

@@ -100,7 +100,7 @@ struct PathRead {
 
 /// Returns the first reading tool with a path policy, and the policy.
 pub(super) fn tool(subject: &Subject) -> Result<(&'static ToolSpec, &'static PathPolicy), Stop> {
-    let mut tools = subject.tools().filter(|tool| !tool.mutating);
+    let mut tools = subject.operations().filter(|tool| !tool.mutating);
     let found = tools.find_map(|tool| Some((tool, tool.paths.as_ref()?)));
     found.ok_or_else(|| Stop::NotApplicable("the server has no tool with a path policy".into()))
 }

@@ -88,7 +88,10 @@ struct ToolPair {
 fn pair(bench: &Bench<'_>) -> Option<ToolPair> {
     let contract = bench.subject.contract;
     contract.previews.iter().find_map(|spec| {
-        let (preview, applies) = (contract.tool(spec.preview)?, contract.tool(spec.applies)?);
+        let (preview, applies) = (
+            contract.operation(spec.preview)?,
+            contract.operation(spec.applies)?,
+        );
         let has = |tool| bench.subject.adapter.has(tool, None);
         (has(preview) && has(applies)).then_some(ToolPair {
             spec,

@@ -93,13 +93,13 @@ struct Calls {
 
 impl Calls {
     fn case(name: &str, tool: &ToolSpec, arguments: Vec<Value>) -> Option<Case> {
-        let name = format!("{name}: {}", tool.name);
-        let tool = tool.name.to_owned();
+        let name = format!("{name}: {}", tool.label());
+        let tool = tool.label().to_owned();
         (!arguments.is_empty()).then(|| Case::new(name, Self { tool, arguments }))
     }
 
     fn tool(&self, bench: &Bench<'_>) -> Result<&'static ToolSpec, Stop> {
-        let tool = bench.subject.contract.tool(&self.tool);
+        let tool = bench.subject.contract.operation(&self.tool);
         tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool `{}`", self.tool)))
     }
 }
@@ -123,7 +123,7 @@ fn single_calls(case: &Case) -> Vec<Case> {
 
 fn reading_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    for tool in bench.subject.tools().filter(|tool| !tool.mutating) {
+    for tool in bench.subject.operations().filter(|tool| !tool.mutating) {
         cases.extend(Calls::case("valid", tool, request::examples(tool).collect()));
         cases.extend(Calls::case(
             "invalid",
@@ -177,7 +177,7 @@ fn judge_starts(bench: &Bench<'_>, _: &Case) -> Judgement {
 fn judge_session(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = person::at_work(bench)?;
     let mut client = scene.start()?;
-    let reading: Vec<_> = bench.subject.tools().filter(|tool| !tool.mutating).collect();
+    let reading: Vec<_> = bench.subject.operations().filter(|tool| !tool.mutating).collect();
     let mut make_calls = || {
         for method in ["tools/list", "prompts/list", "resources/list"] {
             client.request(method, json!({}))?;
@@ -206,7 +206,7 @@ fn judge_session(bench: &Bench<'_>, _: &Case) -> Judgement {
 
 fn refusal_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    for tool in bench.subject.tools().filter(|tool| tool.mutating) {
+    for tool in bench.subject.operations().filter(|tool| tool.mutating) {
         cases.extend(Calls::case(
             "invalid",
             tool,

@@ -10,8 +10,11 @@ use super::{Input, Inputs, inputs_of};
 
 #[test]
 fn every_rule_of_every_contract_is_broken_by_some_input() {
-    for tool in CONTRACTS.iter().flat_map(|contract| contract.tools) {
-        let inputs = Inputs::of(tool);
+    for (contract, tool) in CONTRACTS
+        .iter()
+        .flat_map(|contract| contract.operations().map(move |tool| (contract, tool)))
+    {
+        let inputs = Inputs::of(contract, tool);
         let broken: HashSet<_> = inputs
             .invalid
             .iter()
@@ -22,7 +25,7 @@ fn every_rule_of_every_contract_is_broken_by_some_input() {
             assert!(
                 broken.contains(rule.id),
                 "{}: {} is never broken",
-                tool.name,
+                tool.label(),
                 rule.id
             );
         }
@@ -38,18 +41,18 @@ fn every_rule_of_every_contract_is_broken_by_some_input() {
                 assert!(
                     broken.contains(keyword),
                     "{}: {keyword} is never broken",
-                    tool.name
+                    tool.label()
                 );
             }
         }
-        assert!(!inputs.valid.is_empty(), "{}", tool.name);
-        assert_eq!(inputs, Inputs::of(tool), "{}", tool.name);
+        assert!(!inputs.valid.is_empty(), "{}", tool.label());
+        assert_eq!(inputs, Inputs::of(contract, tool), "{}", tool.label());
         let names: HashSet<_> = inputs
             .invalid
             .iter()
             .map(|input| input.arguments.to_string())
             .collect();
-        assert_eq!(names.len(), inputs.invalid.len(), "{}", tool.name);
+        assert_eq!(names.len(), inputs.invalid.len(), "{}", tool.label());
     }
 }
 

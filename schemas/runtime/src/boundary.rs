@@ -28,7 +28,11 @@ pub(crate) fn decode<Request: DeserializeOwned, Error: ContractError>(
     fold_integral(&mut arguments);
     if let (Some(operation), Some(members)) = (tool.operation, arguments.as_object_mut()) {
         // They chose the operation, whose type lacks them.
-        for selector in operation.select.iter().flat_map(|selector| pointer::tokens(selector)) {
+        for selector in operation
+            .select
+            .iter()
+            .flat_map(|selector| pointer::tokens(selector))
+        {
             members.shift_remove(&selector);
         }
     }
@@ -77,12 +81,19 @@ fn name_unused(tool: &ToolSpec, arguments: &Value, violations: Vec<Violation>) -
         return violations;
     };
     let takes: Vec<_> = taken.keys().map(String::as_str).collect();
-    let unused = members.keys().filter(|name| !taken.contains_key(*name)).take(MAX_UNUSED);
+    let unused = members
+        .keys()
+        .filter(|name| !taken.contains_key(*name))
+        .take(MAX_UNUSED);
     let mut named: Vec<_> = unused
         .map(|name| Violation {
             rule: "unused_argument".into(),
             pointer: pointer::push("", name),
-            message: format!("does not apply to `{}`, which takes {}", operation.words(), takes.join(", ")),
+            message: format!(
+                "does not apply to `{}`, which takes {}",
+                operation.words(),
+                takes.join(", ")
+            ),
         })
         .collect();
     let is_named = |violation: &Violation| {

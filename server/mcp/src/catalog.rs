@@ -105,7 +105,9 @@ impl Catalog {
                     continue;
                 }
                 let withheld = tool.operations().iter().filter(|operation| !offer.has(operation));
-                catalog.withheld.extend(withheld.map(|operation| operation.label()));
+                catalog
+                    .withheld
+                    .extend(withheld.map(|operation| operation.label()));
                 let place = (Kind::Tool, tool.name);
                 catalog.tools.put(place, contract, tool, listed_tool(tool))?;
             }

@@ -30,11 +30,18 @@ pub(super) async fn call(
     };
     let arguments = params.arguments.unwrap_or_default();
     // Arguments that choose no operation are the runtime's to refuse.
-    let (contract, tool) = (&route.contract, route.spec.operation_of(&arguments).unwrap_or(route.spec));
+    let (contract, tool) = (
+        &route.contract,
+        route.spec.operation_of(&arguments).unwrap_or(route.spec),
+    );
     if shared.catalog.withholds(tool.label()) {
         return Err(render::withheld_tool(tool.label()));
     }
-    request_origin::allow(&cx.extensions, contract.spec(), Access::of(route.spec, Some(&arguments)))?;
+    request_origin::allow(
+        &cx.extensions,
+        contract.spec(),
+        Access::of(route.spec, Some(&arguments)),
+    )?;
     let arguments = Value::Object(arguments);
     let approvals = &shared.approvals;
     let approval_arguments = approvals.are_needed_for(tool).then(|| arguments.clone());

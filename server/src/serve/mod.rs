@@ -230,7 +230,10 @@ fn no_document(error: PathError) -> String {
 fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPolicy, String> {
     let tools = contracts.iter().flat_map(|contract| contract.tools);
     let operations = tools.flat_map(|tool| std::iter::once(tool).chain(tool.operations()));
-    let mut mutating: Vec<_> = operations.filter(|tool| tool.mutating).map(|tool| tool.label()).collect();
+    let mut mutating: Vec<_> = operations
+        .filter(|tool| tool.mutating)
+        .map(|tool| tool.label())
+        .collect();
     mutating.dedup();
     if let Some(name) = options
         .approve

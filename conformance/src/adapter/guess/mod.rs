@@ -70,7 +70,7 @@ pub fn draft(subject: &Subject, identity: Option<&Identity>) -> Result<String, S
     let reading = reading::reading(subject, &offer, &scene, &mut client)?;
     let path = reading.as_ref().map_or("{path}", |reading| reading.path);
     let mut toml = complaint + &head(subject, identity, &own(&before, &scene.view()?));
-    for tool in subject.contract.tools {
+    for tool in subject.contract.operations() {
         let section = section(subject, tool, &offer, path, reading.as_ref());
         toml.push_str(&section);
     }
@@ -181,7 +181,7 @@ fn section(
             content: effect.content.unwrap_or_default(),
             target: effect.target,
             path: &path,
-            previews: does.name != tool.name,
+            previews: does.label() != tool.label(),
         };
         let both = wanted.entries_by_state(offer);
         by_state = by_state.take().or(both);
@@ -192,7 +192,7 @@ fn section(
         let response = response(subject, tool, reading);
         return format!(
             "\n[tools.{0}]\n{response}\n[tools.{0}.new]\n{1}\n[tools.{0}.existing]\n{2}",
-            tool.name,
+            tool.label(),
             new.lines(),
             existing.lines()
         );
@@ -200,7 +200,8 @@ fn section(
     let Some(first) = guesses.iter().find_map(|(_, entry)| entry.as_ref()) else {
         return nothing(tool, offer);
     };
-    let mut lines = format!("\n[tools.{}]\n", tool.name);
+    let key = key(tool.label());
+    let mut lines = format!("\n[tools.{key}]\n");
     let response = response(subject, tool, reading);
     if guesses.iter().all(|(_, entry)| entry.as_ref() == Some(first)) {
         return lines + &first.lines() + &response;
@@ -209,7 +210,7 @@ fn section(
     for (name, entry) in &guesses {
         match entry {
             Some(entry) => {
-                let _ = write!(lines, "\n[tools.{}.{name}]\n{}", tool.name, entry.lines());
+                let _ = write!(lines, "\n[tools.{key}.{name}]\n{}", entry.lines());
             }
             None => {
                 let _ = write!(lines, "\n# Nothing is guessed for `{name}`.\n");
@@ -237,13 +238,13 @@ fn same(tool: &ToolSpec) -> String {
     });
     format!(
         "\n[tools.{0}]\nname = \"{0}\"\narguments = {{ {arguments} }}\nresponse = {{ {response} }}\n",
-        tool.name
+        tool.label()
     )
 }
 
 /// Returns the comment for a tool for which nothing is guessed.
 fn nothing(tool: &ToolSpec, offer: &Offer) -> String {
-    let wanted = words(tool.name);
+    let wanted = words(tool.label());
     let wanted: Vec<_> = wanted
         .iter()
         .filter(|word| !NOUNS.contains(&word.as_str()) && *word != "get")
@@ -259,7 +260,8 @@ fn nothing(tool: &ToolSpec, offer: &Offer) -> String {
     };
     format!(
         "\n# Nothing is guessed for `{0}`: {1}\n# [tools.{0}]\n# name = \"{close}\"\n# arguments = {{}}\n# response = {{}}\n",
-        tool.name, tool.description
+        tool.label(),
+        tool.description
     )
 }
 
@@ -275,7 +277,7 @@ fn response(subject: &Subject, tool: &ToolSpec, reading: Option<&ReadProbe>) -> 
         let source =
             if effects.any(|effect| effect.kind == EffectKind::Read && effect.content == Some(&pointer)) {
                 reading.map_or("{ text = true }", |reading| &reading.source)
-            } else if previews.any(|pair| pair.preview == tool.name && pair.diff == pointer) {
+            } else if previews.any(|pair| pair.preview == tool.label() && pair.diff == pointer) {
                 "{ text = true }"
             } else if schema["properties"][name]["type"] == "boolean" {
                 "{ is = true }"

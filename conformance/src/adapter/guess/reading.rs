@@ -28,7 +28,7 @@ pub(super) fn reading(
     scene: &Scene<'_>,
     client: &mut Client<'_>,
 ) -> Result<Option<ReadProbe>, Stop> {
-    let mut tools = subject.contract.tools.iter();
+    let mut tools = subject.contract.operations();
     let read = tools
         .clone()
         .flat_map(|tool| tool.effects)

@@ -102,7 +102,7 @@ impl AppendEffect {
 /// Returns the appending effects that the server supports, with their tools.
 fn effects(subject: &Subject) -> Vec<(&'static ToolSpec, &'static Effect)> {
     let appends = |kind| matches!(kind, EffectKind::Append | EffectKind::AppendLine);
-    let tools = subject.tools();
+    let tools = subject.operations();
     let all = tools.flat_map(|tool| tool.effects.iter().map(move |effect| (tool, effect)));
     let supported =
         all.filter(|(tool, effect)| appends(effect.kind) && subject.adapter.has(tool, Some(effect)));

@@ -117,8 +117,8 @@ pub(super) fn previewed(subject: &Subject) -> Vec<Kind> {
         let mut pairs = subject.contract.previews.iter();
         subject.tool_with(kind.effect()).is_some_and(|(applies, effect)| {
             pairs.any(|pair| {
-                let preview = subject.contract.tool(pair.preview);
-                pair.applies == applies.name
+                let preview = subject.contract.operation(pair.preview);
+                pair.applies == applies.label()
                     && preview.is_some_and(|tool| subject.adapter.has(tool, Some(effect)))
             })
         })
@@ -132,10 +132,12 @@ fn invalid(subject: &Subject) -> Vec<(&'static str, &'static str)> {
     if !subject.is_native() {
         return Vec::new();
     }
-    let tools = subject.tools().filter(|tool| tool.mutating);
+    let tools = subject.operations().filter(|tool| tool.mutating);
     let examples = tools.flat_map(|tool| tool.examples.iter().map(move |it| (tool, it)));
     let invalid = examples.filter(|(tool, it)| !it.valid && it.at != tool.path);
-    invalid.map(|(tool, example)| (tool.name, example.name)).collect()
+    invalid
+        .map(|(tool, example)| (tool.label(), example.name))
+        .collect()
 }
 
 /// Returns the paths of documents. For other endings than `.md`, mapped tools may have rules of their own.

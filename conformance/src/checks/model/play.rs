@@ -252,10 +252,10 @@ impl Play<'_> {
         let call = request(self.bench, edit)?;
         let contract = self.bench.subject.contract;
         let mut pairs = contract.previews.iter();
-        let Some(pair) = pairs.find(|pair| pair.applies == call.tool.name) else {
+        let Some(pair) = pairs.find(|pair| pair.applies == call.tool.label()) else {
             return Ok(None);
         };
-        let Some(tool) = contract.tool(pair.preview) else {
+        let Some(tool) = contract.operation(pair.preview) else {
             return Ok(None);
         };
         let arguments = call.arguments.clone();
@@ -335,7 +335,7 @@ impl Play<'_> {
         if !self.bench.subject.is_native() {
             return Ok(());
         }
-        let Some(tool) = self.bench.subject.contract.tool(tool) else {
+        let Some(tool) = self.bench.subject.contract.operation(tool) else {
             return Ok(());
         };
         let mut invalid = tool.examples.iter().filter(|it| !it.valid);
@@ -391,7 +391,7 @@ impl Play<'_> {
             .contract
             .log
             .filter(|_| self.coverage == Coverage::Everything);
-        let tool = log.and_then(|log| Some((log, subject.contract.tool(log.tool)?)));
+        let tool = log.and_then(|log| Some((log, subject.contract.operation(log.tool)?)));
         let Some((log, tool)) = tool.filter(|(_, tool)| subject.adapter.has(tool, None)) else {
             return Ok(None);
         };

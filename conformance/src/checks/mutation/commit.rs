@@ -90,11 +90,14 @@ fn cases(bench: &Bench<'_>, fits: fn(&ToolSpec) -> bool) -> Result<Vec<Case>, St
     }
     // An adapter maps effects; what else an example says, it does not know.
     let is_native = matches!(bench.subject.adapter, Adapter::Native);
-    let mutating = bench.subject.tools().filter(|tool| tool.mutating && fits(tool));
+    let mutating = bench
+        .subject
+        .operations()
+        .filter(|tool| tool.mutating && fits(tool));
     for tool in mutating.filter(|_| is_native) {
         for example in tool.examples.iter().filter(|example| example.valid) {
-            let name = format!("{}: {}", tool.name, example.name);
-            let (tool, example) = (tool.name.to_owned(), example.name.to_owned());
+            let name = format!("{}: {}", tool.label(), example.name);
+            let (tool, example) = (tool.label().to_owned(), example.name.to_owned());
             cases.push(Case::new(name, Mutation::Example { tool, example }));
         }
     }
@@ -165,7 +168,7 @@ fn make<'a>(
 
 /// Makes a valid example, on the first library on which the server accepts it.
 fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<AcceptedMutation<'a>, Stop> {
-    let found = bench.subject.tools().find(|it| it.name == tool);
+    let found = bench.subject.operations().find(|it| it.name == tool);
     let found = found.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool `{tool}`")))?;
     let mut examples = found.examples.iter().filter(|it| it.valid && it.name == example);
     let arguments = examples.next().and_then(|it| serde_json::from_str(it.json).ok());
@@ -175,7 +178,7 @@ fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<
         tool: found,
         arguments,
     };
-    let mutating = || bench.subject.tools().filter(|tool| tool.mutating);
+    let mutating = || bench.subject.operations().filter(|tool| tool.mutating);
     let all = || mutating().flat_map(|tool| examples_of(tool).map(move |arguments| Call { tool, arguments }));
     let named: Vec<_> = all()
         .map(|call| call.path())
@@ -191,7 +194,7 @@ fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<
     for (documents, others_first) in [(&full[..], false), (&empty, false), (&full, true)] {
         let scene = bench.scene(documents)?;
         let mut client = scene.start()?;
-        let others = all().filter(|other| others_first && other.tool.name != tool);
+        let others = all().filter(|other| others_first && other.tool.label() != tool);
         for other in others {
             client.make(&other)?;
         }

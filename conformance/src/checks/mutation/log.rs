@@ -49,7 +49,7 @@ const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
 pub(super) fn entries(bench: &Bench<'_>, client: &mut Client<'_>) -> Result<Vec<(String, String)>, Stop> {
     let none = || Stop::NotApplicable("the server has no log".into());
     let log = bench.subject.contract.log.ok_or_else(none)?;
-    let tool = bench.subject.contract.tool(log.tool).ok_or_else(none)?;
+    let tool = bench.subject.contract.operation(log.tool).ok_or_else(none)?;
     if !bench.subject.adapter.has(tool, None) {
         return Err(none());
     }
@@ -183,7 +183,7 @@ fn judge_refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
             )));
         }
     }
-    for tool in bench.subject.tools().filter(|tool| tool.mutating) {
+    for tool in bench.subject.operations().filter(|tool| tool.mutating) {
         for arguments in request::invalid_examples(tool) {
             client.call(tool, &arguments)?;
         }

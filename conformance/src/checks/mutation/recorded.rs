@@ -95,10 +95,10 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
         }
         let commits = scene.view()?.library.commits_since(&before.view.library).len();
         ensure(commits == 1, || {
-            format!("`{}` made {commits} commits instead of one", call.tool.name)
+            format!("`{}` made {commits} commits instead of one", call.tool.label())
         })?;
         match log {
-            Some(log) => ensure_one_more(&mut expected, entries(&mut client, log)?, call.tool.name)?,
+            Some(log) => ensure_one_more(&mut expected, entries(&mut client, log)?, call.tool.label())?,
             None => {
                 let message = scene.git(&["log", "--max-count=1", "--format=%B"])?;
                 ensure(message.contains(&call.path()), || {

@@ -73,8 +73,8 @@ impl MemberNames {
             let found = members.find(|(_, member)| member["items"]["properties"].get(&id).is_some());
             found.map(|(entries, _)| entries.clone())
         };
-        let mut tools = subject.tools().filter(|tool| !tool.mutating);
-        let (list, entries) = tools.find_map(|tool| Some((tool.name, entries(&tool)?)))?;
+        let mut tools = subject.operations().filter(|tool| !tool.mutating);
+        let (list, entries) = tools.find_map(|tool| Some((tool.label(), entries(&tool)?)))?;
         Some(Self {
             heading: name(insert.target)?,
             position: name(insert.position)?,
@@ -107,7 +107,7 @@ impl<'a> Editor<'a> {
     /// # Errors
     /// The server lists no sections, or a section with a wrong position.
     pub(in crate::checks) fn list(&mut self) -> Result<Vec<Entry>, Stop> {
-        let tool = self.subject.contract.tool(self.names.list);
+        let tool = self.subject.contract.operation(self.names.list);
         let tool = tool.ok_or_else(|| Stop::Harness("the contract has lost its listing tool".into()))?;
         let response = match self.client.call(tool, &json!({}))? {
             Reply::Done(done) => done.response,

@@ -182,9 +182,9 @@ fn attack_calls(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_
     };
     let contract = bench.subject.contract;
     let mut calls: Vec<AttackCall> = Vec::new();
-    for tool in bench.subject.tools().filter(|tool| tool.path.is_some()) {
-        let pair = contract.previews.iter().find(|pair| pair.preview == tool.name);
-        if let Some(applies) = pair.and_then(|pair| contract.tool(pair.applies)) {
+    for tool in bench.subject.operations().filter(|tool| tool.path.is_some()) {
+        let pair = contract.previews.iter().find(|pair| pair.preview == tool.label());
+        if let Some(applies) = pair.and_then(|pair| contract.operation(pair.applies)) {
             calls.extend(effects(applies, tool));
         } else if !tool.effects.is_empty() {
             calls.extend(effects(tool, tool));
@@ -381,7 +381,7 @@ fn judge_ordinary(
 fn describe(call: &Call) -> String {
     let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
     let what = kind.map_or("a call", |kind| semantics::words(Some(kind)));
-    format!("{what} with `{}`", call.tool.name)
+    format!("{what} with `{}`", call.tool.label())
 }
 
 /// Returns true if the lists and strings of a response are empty.

@@ -91,7 +91,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 // Such a request may be one that the server never takes.
                 let is_taken = matches!(client.make_if_possible(&above)?, Some(Reply::Done(_)));
                 ensure(!is_taken, || {
-                    let (folder, name, why) = (folder.escape_debug(), call.tool.name, refusal.message);
+                    let (folder, name, why) = (folder.escape_debug(), call.tool.label(), refusal.message);
                     format!("the folder `{folder}` exists, but `{name}` refuses it: {why}")
                 })?;
             }
@@ -117,11 +117,11 @@ fn is_permitted(call: &Call) -> bool {
 /// Returns requests of the tools that take a folder: without effects, and no previews.
 fn listings(bench: &Bench<'_>, folder: &str) -> Vec<Call> {
     let contract = bench.subject.contract;
-    let is_preview = |tool: &ToolSpec| contract.previews.iter().any(|pair| pair.preview == tool.name);
+    let is_preview = |tool: &ToolSpec| contract.previews.iter().any(|pair| pair.preview == tool.label());
     let mut calls = Vec::new();
     for tool in bench
         .subject
-        .tools()
+        .operations()
         .filter(|tool| tool.effects.is_empty() && !is_preview(tool))
     {
         let Some(at) = tool.path else { continue };
@@ -153,7 +153,7 @@ fn check_listed(tool: &ToolSpec, response: &Value, path: &str) -> Judgement {
             || {
                 format!(
                     "`{}` has `{text}`, but not `{}` beside it",
-                    tool.name,
+                    tool.label(),
                     expected.escape_debug()
                 )
             },
@@ -191,7 +191,7 @@ fn was_served(
                 "the document `{}` exists, but {} with `{}` was refused: {}",
                 path.escape_debug(),
                 semantics::words(Some(kind)),
-                call.tool.name,
+                call.tool.label(),
                 refusal.message
             );
             return Err(fail(what));

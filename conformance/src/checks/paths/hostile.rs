@@ -59,7 +59,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         };
         for call in bench.subject.requests(with) {
             if path == "notes/dirty.md" || scene.read(path).is_none() {
-                scene.put(path, format!("{DOCUMENT}\nA person's, for {}.\n", call.tool.name))?;
+                scene.put(
+                    path,
+                    format!("{DOCUMENT}\nA person's, for {}.\n", call.tool.label()),
+                )?;
             }
             client.attempt(call.tool, &call.arguments)?;
         }

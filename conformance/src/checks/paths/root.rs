@@ -96,7 +96,7 @@ fn judge_swapped_folder(bench: &Bench<'_>, _: &Case) -> Judgement {
                         continue;
                     };
                     ensure(!message.to_string().contains(SECRET.trim_end()), || {
-                        let tool = call.tool.name;
+                        let tool = call.tool.label();
                         format!("`{tool}` revealed a file outside the library")
                     })?;
                 }

@@ -64,15 +64,15 @@ fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, S
         return Err(Stop::NotApplicable(why.into()));
     }
     let mut cases = Vec::new();
-    for tool in bench.subject.tools() {
-        let inputs = of(Inputs::of(tool));
+    for tool in bench.subject.operations() {
+        let inputs = of(Inputs::of(bench.subject.contract, tool));
         for (number, inputs) in inputs.chunks(INPUTS_PER_SESSION).enumerate() {
             let name = format!(
                 "inputs of {} from number {}",
-                tool.name,
+                tool.label(),
                 number * INPUTS_PER_SESSION + 1
             );
-            let (tool, inputs) = (tool.name.to_owned(), inputs.to_vec());
+            let (tool, inputs) = (tool.label().to_owned(), inputs.to_vec());
             cases.push(Case::new(name, InputBatch { tool, inputs }));
         }
     }
@@ -112,7 +112,7 @@ fn judge_invalid(bench: &Bench<'_>, case: &Case) -> Judgement {
             Reply::Done(_) => {
                 return Err(fail(format!(
                     "invalid arguments ({what}) were accepted by {}",
-                    tool.name
+                    tool.label()
                 )));
             }
             Reply::Refused(refusal) => {
@@ -141,7 +141,7 @@ fn is_beyond(tool: &ToolSpec, arguments: &Value) -> bool {
 }
 
 fn tool(bench: &Bench<'_>, batch: &InputBatch) -> Result<&'static ToolSpec, Stop> {
-    let tool = bench.subject.contract.tool(&batch.tool);
+    let tool = bench.subject.contract.operation(&batch.tool);
     tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool `{}`", batch.tool)))
 }
 

@@ -76,11 +76,11 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     ];
     let params: Vec<_> = params.into_iter().map(BadParams::Params).collect();
     let mut cases = vec![Case::new("parameters without a known tool", params)];
-    for tool in bench.subject.tools() {
+    for tool in bench.subject.operations() {
         let arguments = [json!([]), json!("{}"), json!(7), json!([{}])];
-        let bad = arguments.map(|arguments| BadParams::Arguments(tool.name.into(), arguments));
+        let bad = arguments.map(|arguments| BadParams::Arguments(tool.label().into(), arguments));
         cases.push(Case::new(
-            format!("arguments of {} that are not an object", tool.name),
+            format!("arguments of {} that are not an object", tool.label()),
             bad,
         ));
     }

@@ -70,7 +70,7 @@ fn valid_calls(bench: &Bench<'_>, tool: &'static ToolSpec) -> Vec<Call> {
         target: "## Scope",
     };
     let about = bench.subject.requests(with).into_iter();
-    let mut calls: Vec<_> = about.filter(|call| call.tool.name == tool.name).collect();
+    let mut calls: Vec<_> = about.filter(|call| call.tool.label() == tool.label()).collect();
     calls.extend(request::examples(tool).map(|arguments| Call { tool, arguments }));
     calls
 }
@@ -87,7 +87,7 @@ fn read_call(bench: &Bench<'_>) -> Result<Call, Stop> {
 
 /// Returns the tool called `name`.
 fn tool(bench: &Bench<'_>, name: &str) -> Result<&'static ToolSpec, Stop> {
-    let tool = bench.subject.contract.tool(name);
+    let tool = bench.subject.contract.operation(name);
     tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool `{name}`")))
 }
 

@@ -39,16 +39,16 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         "requests other than calls",
         other_requests(bench.subject.era),
     )];
-    for tool in bench.subject.tools() {
+    for tool in bench.subject.operations() {
         let mut requests: Vec<_> = valid_calls(bench, tool)
             .into_iter()
-            .map(|call| ValidatedRequest::Call(tool.name.into(), call.arguments))
+            .map(|call| ValidatedRequest::Call(tool.label().into(), call.arguments))
             .collect();
-        let invalid = Inputs::of(tool).invalid.into_iter();
+        let invalid = Inputs::of(bench.subject.contract, tool).invalid.into_iter();
         let some = invalid.take(bench.pick(30, usize::MAX));
-        requests.extend(some.map(|input| ValidatedRequest::Call(tool.name.into(), input.arguments)));
+        requests.extend(some.map(|input| ValidatedRequest::Call(tool.label().into(), input.arguments)));
         cases.push(Case::new(
-            format!("valid and invalid calls of {}", tool.name),
+            format!("valid and invalid calls of {}", tool.label()),
             requests,
         ));
     }

@@ -51,11 +51,14 @@ struct Calls {
 }
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let cases = bench.subject.tools().map(|tool| {
+    let cases = bench.subject.operations().map(|tool| {
         let valid = valid_calls(bench, tool).into_iter().map(|call| call.arguments);
-        let invalid = Inputs::of(tool).invalid.into_iter().take(bench.pick(10, 100));
+        let invalid = Inputs::of(bench.subject.contract, tool)
+            .invalid
+            .into_iter()
+            .take(bench.pick(10, 100));
         let calls = valid.chain(invalid.map(|input| input.arguments)).collect();
-        let tool = tool.name.to_owned();
+        let tool = tool.label().to_owned();
         Case::new(format!("calls of {tool}"), Calls { tool, calls })
     });
     Ok(cases.collect())

@@ -29,9 +29,12 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     let mut number = 0;
-    for tool in bench.subject.tools() {
+    for tool in bench.subject.operations() {
         let valid = valid_calls(bench, tool).into_iter().map(|call| call.arguments);
-        let invalid = Inputs::of(tool).invalid.into_iter().take(8);
+        let invalid = Inputs::of(bench.subject.contract, tool)
+            .invalid
+            .into_iter()
+            .take(8);
         for arguments in valid.chain(invalid.map(|input| input.arguments)) {
             let Ok(params) = talk.params(&scene, tool, &arguments) else {
                 continue;

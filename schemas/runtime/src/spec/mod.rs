@@ -94,8 +94,19 @@ impl ContractSpec {
     }
 
     /// Returns every operation, in the order of the tools.
-    pub fn operations(&self) -> impl Iterator<Item = &'static ToolSpec> + use<> {
+    pub fn operations(&self) -> impl Iterator<Item = &'static ToolSpec> + Clone + use<> {
         self.tools.iter().flat_map(ToolSpec::operations)
+    }
+
+    /// Returns the operation with this label.
+    pub fn operation(&self, label: &str) -> Option<&'static ToolSpec> {
+        self.operations().find(|operation| operation.label() == label)
+    }
+
+    /// Returns the operation that takes this request of a tool, if one does.
+    pub fn taker(&self, tool: &str, request: &Value) -> Option<&'static ToolSpec> {
+        let operation = self.tool(tool)?.operation_of(request.as_object()?)?;
+        operation.input.check(request).is_ok().then_some(operation)
     }
 
     /// Returns the resource of that name.

@@ -47,7 +47,11 @@ impl Operation {
     }
 
     fn is_of(&self, values: &[&str], arguments: &Map<String, Value>) -> bool {
-        self.is == values && self.has.iter().all(|member| arguments.contains_key(&name(member)))
+        self.is == values
+            && self
+                .has
+                .iter()
+                .all(|member| arguments.contains_key(&name(member)))
     }
 }
 
@@ -87,7 +91,10 @@ impl Operations {
         } else {
             near
         };
-        format!("{text}; there is {}", words.into_iter().collect::<Vec<_>>().join(", "))
+        format!(
+            "{text}; there is {}",
+            words.into_iter().collect::<Vec<_>>().join(", ")
+        )
     }
 }
 
