@@ -18,6 +18,11 @@ pub struct Call {
 }
 
 impl Call {
+    /// Returns true if the contract accepts the arguments.
+    pub fn is_valid(&self) -> bool {
+        self.tool.input.check(&self.arguments).is_ok()
+    }
+
     /// Returns the path of the document, relative to the library's root; empty if the call names no document.
     pub fn path(&self) -> String {
         let Self { tool, arguments } = self;

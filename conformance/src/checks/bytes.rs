@@ -14,7 +14,7 @@ use crate::{
     layout::DOCUMENT,
     moment::Moment,
     reply::Reply,
-    request::With,
+    request::{Call, With},
     semantics,
 };
 
@@ -194,7 +194,8 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
                 content: &text,
                 target: "",
             };
-            let Some(call) = bench.subject.request(EffectKind::Write, with) else {
+            let call = bench.subject.request(EffectKind::Write, with);
+            let Some(call) = call.filter(Call::is_valid) else {
                 continue;
             };
             written = true;

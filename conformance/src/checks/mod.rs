@@ -12,6 +12,7 @@ mod concurrent;
 pub(crate) mod http;
 mod model;
 mod mutation;
+mod operations;
 mod outline;
 mod patch;
 mod paths;
@@ -36,6 +37,7 @@ pub const FAMILIES: &[&[Check]] = &[
     wire::CHECKS,
     http::CHECKS,
     schema::CHECKS,
+    operations::CHECKS,
     paths::CHECKS,
     pure::CHECKS,
     preview::CHECKS,
@@ -112,6 +114,7 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
     let any = |has: fn(&ToolSpec) -> bool| contract.operations().any(has);
     match check.family() {
         "wire" | "http" | "schema" | "pure" => true,
+        "operations" => contract.tools.iter().any(|tool| tool.operations.is_some()),
         "preview" => !contract.previews.is_empty(),
         "bytes" => any(|tool| !tool.effects.is_empty()),
         "approval" => any(|tool| tool.approval.is_some()),

@@ -8,7 +8,11 @@ use fastrand::Rng;
 use tabellion_runtime::spec::EffectKind;
 
 use super::program::{Edit, Kind, Program, Step};
-use crate::{Bytes, Subject, markdown, semantics};
+use crate::{
+    Bytes, Subject, markdown,
+    request::{about, may_name},
+    semantics,
+};
 
 /// Relative frequencies of the kinds of steps.
 #[derive(Debug, Clone, Copy, Default)]
@@ -140,19 +144,38 @@ fn invalid(subject: &Subject) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// Returns the paths of documents. For other endings than `.md`, mapped tools may have rules of their own.
-fn paths(subject: &Subject) -> Vec<&'static str> {
-    let paths = PATHS.iter().copied();
+/// Returns the paths of documents, which the contract lets every operation name. For other endings than `.md`, mapped tools may have
+/// rules of their own.
+fn paths(subject: &Subject) -> Vec<String> {
+    let operations: Vec<_> = subject
+        .operations()
+        .filter(|tool| !tool.effects.is_empty())
+        .collect();
+    let may_be_named = |path: &str| {
+        let calls = operations.iter().filter_map(|tool| about(tool, path));
+        calls
+            .into_iter()
+            .all(|call| call.path() == path && may_name(&call))
+    };
+    let known = PATHS
+        .iter()
+        .copied()
+        .filter(|path| subject.is_native() || path.ends_with(".md"));
+    let paths: Vec<_> = known
+        .filter(|path| may_be_named(path))
+        .map(String::from)
+        .collect();
+    if paths.is_empty() {
+        return vec![subject.place(EffectKind::Write, PATHS[0])];
+    }
     paths
-        .filter(|path| subject.is_native() || path.ends_with(".md"))
-        .collect()
 }
 
 struct Generator<'a> {
     subject: &'a Subject,
     kinds: Vec<Kind>,
     invalid: Vec<(&'static str, &'static str)>,
-    paths: Vec<&'static str>,
+    paths: Vec<String>,
     /// The approximate library after the steps generated so far.
     sketch: BTreeMap<String, Bytes>,
     dice: &'a mut Rng,
@@ -273,7 +296,7 @@ impl Generator<'_> {
 
     /// Returns a random path.
     fn path(&mut self) -> String {
-        self.paths[self.dice.usize(..self.paths.len())].to_owned()
+        self.paths[self.dice.usize(..self.paths.len())].clone()
     }
 
     /// Returns a path, mostly of an existing document.

@@ -17,7 +17,7 @@ use crate::{
     ledger::{self, git},
     markdown,
     reply::{Reply, Success},
-    request::{Call, about, examples, set},
+    request::{Call, about, examples, may_name, set},
     scene::{Scene, View},
     semantics,
 };
@@ -302,7 +302,7 @@ impl Play<'_> {
         let Some((tool, effect)) = self.bench.subject.tool_with(EffectKind::Read) else {
             return Ok(());
         };
-        let Some(call) = about(tool, path) else {
+        let Some(call) = about(tool, path).filter(may_name) else {
             return Ok(());
         };
         let Some(reply) = self.call(&call)? else {
@@ -349,7 +349,12 @@ impl Play<'_> {
                 set(&mut arguments, at, path);
             }
         }
-        let Some(reply) = self.call(&Call { tool, arguments })? else {
+        let call = Call { tool, arguments };
+        // With another path it may be valid.
+        if call.is_valid() {
+            return Ok(());
+        }
+        let Some(reply) = self.call(&call)? else {
             return Ok(());
         };
         self.unchanged()?;

@@ -1,5 +1,7 @@
 //! The server's tools and guarantees agree with the source document.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
 use tabellion_contracts::{braindrive_markdown::CONTRACT, learning_os, safe_markdown_editor};
@@ -106,6 +108,13 @@ fn the_server_keeps_every_guarantee() {
         "{library}",
     ];
     tabellion_conformance::check(CONTRACT.id, serve);
+}
+
+/// A contract with operations, over both transports.
+#[test]
+fn the_desk_keeps_its_contract() {
+    let contract = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../codegen/examples/desk/schemas/desk");
+    tabellion_conformance::check(&*contract, [env!("CARGO_BIN_EXE_desk"), "{library}"]);
 }
 
 #[test]
