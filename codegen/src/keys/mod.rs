@@ -32,7 +32,7 @@ use tabellion_runtime::{
     spec::{self, Annotations, Approval, ErrorChannel},
 };
 
-pub(crate) use self::operations::unite;
+pub(crate) use self::operations::{lint_selectors, unite};
 pub use self::{
     about::{RustNames, Source},
     effects::{Effect, When},

@@ -129,7 +129,8 @@ pub(crate) fn unite(tool: &mut Tool) {
 fn narrowed(wire: &Value, operation: &Operation, request: &Value) -> Value {
     let property = |name: &str| wire["properties"].get(name).and_then(Value::as_object);
     let mut properties = Map::new();
-    let mut required = vec![];
+    // Those of the file come first, where problems point at them.
+    let mut required = request["required"].as_array().cloned().unwrap_or_default();
     for (name, is) in names(&operation.select).zip(&operation.is) {
         let mut selector = property(&name).cloned().unwrap_or_default();
         selector.retain(|key, _| matches!(key.as_str(), "type" | "description" | "title"));
@@ -148,7 +149,6 @@ fn narrowed(wire: &Value, operation: &Operation, request: &Value) -> Value {
         }
         properties.insert(name.clone(), whole.into());
     }
-    required.extend(request["required"].as_array().into_iter().flatten().cloned());
     let mut schema = Map::new();
     schema.insert("type".into(), "object".into());
     schema.insert("required".into(), required.into());
@@ -191,26 +191,6 @@ fn names(pointers: &[String]) -> impl Iterator<Item = String> {
 pub(super) struct Operations;
 
 impl Key for Operations {
-    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
-        for tool in contract.tools.iter().filter(|tool| !tool.spec.select.is_empty()) {
-            let Some(values) = values(tool, problems) else {
-                continue;
-            };
-            if tool.parts.is_empty() {
-                problems.push(tool.document.problem(
-                    "/select",
-                    "the tool has no operation",
-                    format!("add `operations/{}/<name>.json` for each", tool.spec.name),
-                ));
-            }
-            for part in &tool.parts {
-                self::part(tool, part, &values, problems);
-            }
-            told_apart(tool, problems);
-            refused(tool, &values, problems);
-        }
-    }
-
     /// What an operation takes, the tool's schema must let in.
     fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
         for tool in &contract.tools {
@@ -271,6 +251,27 @@ impl Key for Operations {
             })),
             all: list(tool.parts.iter().map(tools::entry)),
         });
+    }
+}
+
+/// Checks which requests are whose operation's. All else that is said of an operation depends on it, so it is checked first.
+pub(crate) fn lint_selectors(contract: &Contract, problems: &mut Vec<Problem>) {
+    for tool in contract.tools.iter().filter(|tool| !tool.spec.select.is_empty()) {
+        let Some(values) = values(tool, problems) else {
+            continue;
+        };
+        if tool.parts.is_empty() {
+            problems.push(tool.document.problem(
+                "/select",
+                "the tool has no operation",
+                format!("add `operations/{}/<name>.json` for each", tool.spec.name),
+            ));
+        }
+        for part in &tool.parts {
+            self::part(tool, part, &values, problems);
+        }
+        told_apart(tool, problems);
+        refused(tool, &values, problems);
     }
 }
 
@@ -396,7 +397,7 @@ fn part(tool: &Tool, part: &Tool, values: &[Vec<String>], problems: &mut Vec<Pro
     }
 }
 
-/// Of two operations with the same values, one must have all that the other has, and more.
+/// Checks that of two operations with the same values, one has all that the other has, and more.
 fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
     for (i, part) in tool.parts.iter().enumerate() {
         for other in &tool.parts[..i] {
