@@ -69,6 +69,9 @@ pub trait HasView<G: Ground>: Send + Sync {
     fn view(&self) -> G::View<'_>;
 }
 
+/// A state that is read for one call.
+pub type State<'a, G> = Box<dyn HasView<G> + 'a>;
+
 /// Documents at paths.
 #[derive(Debug)]
 pub enum Documents {}

@@ -9,7 +9,7 @@ use crate::{
     context::CallContext,
     failure::Failure,
     future::BoxFuture,
-    ground::{Documents, Ground, HasView},
+    ground::{Documents, Ground, HasView, State},
     ids::{CommitId, ContentId, IdempotencyKey},
 };
 
@@ -27,7 +27,7 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
     ///
     /// # Errors
     /// If the store can't be read.
-    fn snapshot<'a>(&'a self) -> BoxFuture<'a, Result<Option<Box<dyn HasView<G> + 'a>>, Failure>> {
+    fn snapshot<'a>(&'a self) -> BoxFuture<'a, Result<Option<State<'a, G>>, Failure>> {
         Box::pin(async { Ok(None) })
     }
 
