@@ -6,8 +6,8 @@ use std::{
 };
 
 use tabellion_runtime::{
-    BoxFuture, Change, CommitId, Content, ContentId, Document, Entry, Failure, IdempotencyKey, Prepared,
-    Replay, Session, Snapshot, Store, StoreError,
+    BoxFuture, CallContext, Change, CommitId, Content, ContentId, Document, Entry, Failure, IdempotencyKey,
+    Prepared, Replay, Session, Snapshot, Store, StoreError,
 };
 
 /// Documents by path, and how many commits there were.
@@ -74,18 +74,29 @@ impl Snapshot for Turn<'_> {
 }
 
 impl Session for Turn<'_> {
-    fn replay(&self, _: &IdempotencyKey, _: &str) -> Result<Option<Replay>, StoreError> {
-        Ok(None)
+    fn replay<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: &'a IdempotencyKey,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Replay>, StoreError>> {
+        Box::pin(async { Ok(None) })
     }
 
-    fn prepare(&mut self, change: &Change, _: &Entry<'_>) -> Result<Prepared, StoreError> {
-        let state = self.memory.state();
-        self.change = Some(change.clone());
-        let first = &change.edits()[0];
-        Ok(Prepared {
-            commit: CommitId::new(format!("c{}", state.commits + 1)),
-            base: state.document(&first.path).map(|document| document.id),
-            content: first.content.bytes().map(id),
+    fn prepare<'a>(
+        &'a mut self,
+        change: &'a Change,
+        _: &'a Entry<'a>,
+    ) -> BoxFuture<'a, Result<Prepared, StoreError>> {
+        Box::pin(async {
+            let state = self.memory.state();
+            self.change = Some(change.clone());
+            let first = &change.edits()[0];
+            Ok(Prepared {
+                commit: CommitId::new(format!("c{}", state.commits + 1)),
+                base: state.document(&first.path).map(|document| document.id),
+                content: first.content.bytes().map(id),
+            })
         })
     }
 

@@ -58,10 +58,11 @@ pub(crate) fn digest<G: Ground>(
     before: &G::Before,
     change: &G::Change,
 ) -> Result<String, String> {
-    let mut parts = vec![Some(tool.label().as_bytes())];
+    let mut parts = vec![Some(tool.label().as_bytes().into())];
     parts.extend(G::approved(before, change, shows)?);
     let mut digest = Sha256::new();
     for part in parts {
+        let part = part.as_deref();
         // Absent differs from empty.
         digest.update(part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
         digest.update(part.unwrap_or_default());

@@ -22,6 +22,8 @@ pub const BASE: &str = "tabellion/base";
 pub const PATH: &str = "tabellion/path";
 /// `_meta` key of a response: the commit that was made, where the response itself has no place for it.
 pub const COMMIT: &str = "tabellion/commit";
+/// `_meta` key of a response: the change of rows that was made.
+pub const CHANGE: &str = "tabellion/change";
 /// `_meta` key of a response: the call with this idempotency key had been made before and was not made again.
 pub const REPLAYED: &str = "tabellion/replayed";
 
@@ -43,6 +45,8 @@ pub struct Author {
 pub struct CallContext {
     /// The authenticated caller, recorded as the author of commits; without one, the store decides (git's configuration).
     pub author: Option<Author>,
+    /// The org that the caller is bound to, if any.
+    pub org: Option<Arc<str>>,
     /// Id of the caller for rate limits. Calls without one share a limit.
     pub counted_as: Option<Arc<str>>,
     /// The client's name and version, as it sent them.

@@ -57,7 +57,12 @@ where
     }
     let request = decode::<Request, Error>(tool, arguments)?;
     let notes = Notes::default();
-    let response = method(service, &ReadCx::new(call, store.view(), &notes), request).await;
+    let snapshot = store.snapshot().await;
+    let snapshot = snapshot.map_err(|failure| failed::<Error>(tool, failure))?;
+    let view = snapshot
+        .as_deref()
+        .map_or_else(|| store.view(), |snapshot| snapshot.view());
+    let response = method(service, &ReadCx::new(call, view, &notes), request).await;
     let response = response.map_err(|error| declared(tool, error.answer()))?;
     Ok(Answer {
         response: encode(tool, response)?,

@@ -1,12 +1,14 @@
 //! What a contract reads and changes. Contexts, staged changes and stores are generic over it, so that a method of one
 //! ground can't stage a change of another.
 
-use std::fmt::Debug;
+use std::{borrow::Cow, fmt::Debug};
 
 use crate::{
     approver::ProposedEffect,
     change::{Change, Content, Edit},
+    context::COMMIT,
     failure::Failure,
+    future::BoxFuture,
     ids::ContentId,
     snapshot::{Document, Snapshot},
     spec::Shows,
@@ -20,6 +22,8 @@ pub trait Ground: Sized + 'static {
     type Change: Debug + Send + Sync;
     /// The state that a change replaces.
     type Before: Send + Sync;
+    /// `_meta` key of a response: the id of the commit, where the response itself has no place for it.
+    const RECEIPT: &'static str;
 
     /// Returns the names of what a change edits, for messages. `tabellion/ifBase` is compared with the first.
     fn names(change: &Self::Change) -> Vec<&str>;
@@ -28,7 +32,10 @@ pub trait Ground: Sized + 'static {
     ///
     /// # Errors
     /// If it can't be read.
-    fn before(view: Self::View<'_>, change: &Self::Change) -> Result<Self::Before, Failure>;
+    fn before<'a>(
+        view: Self::View<'a>,
+        change: &'a Self::Change,
+    ) -> BoxFuture<'a, Result<Self::Before, Failure>>;
 
     /// Returns the content id that `tabellion/ifBase` is compared with; `None` if there is none yet.
     fn base(before: &Self::Before) -> Option<&ContentId>;
@@ -53,7 +60,7 @@ pub trait Ground: Sized + 'static {
         before: &'c Self::Before,
         change: &'c Self::Change,
         shows: Shows,
-    ) -> Result<Vec<Option<&'c [u8]>>, String>;
+    ) -> Result<Vec<Option<Cow<'c, [u8]>>>, String>;
 }
 
 /// A state of a ground that can be read.
@@ -61,6 +68,9 @@ pub trait HasView<G: Ground>: Send + Sync {
     /// Returns a view of it.
     fn view(&self) -> G::View<'_>;
 }
+
+/// A state that is read for one call.
+pub type State<'a, G> = Box<dyn HasView<G> + 'a>;
 
 /// Documents at paths.
 #[derive(Debug)]
@@ -71,13 +81,17 @@ impl Ground for Documents {
     type Change = Change;
     /// The edited documents, in the order of the edits.
     type Before = Vec<Option<Document>>;
+    const RECEIPT: &'static str = COMMIT;
 
     fn names(change: &Change) -> Vec<&str> {
         change.edits().iter().map(|edit| edit.path.as_str()).collect()
     }
 
-    fn before(view: &dyn Snapshot, change: &Change) -> Result<Self::Before, Failure> {
-        change.edits().iter().map(|edit| view.read(&edit.path)).collect()
+    fn before<'a>(
+        view: &'a dyn Snapshot,
+        change: &'a Change,
+    ) -> BoxFuture<'a, Result<Self::Before, Failure>> {
+        Box::pin(async { change.edits().iter().map(|edit| view.read(&edit.path)).collect() })
     }
 
     fn base(before: &Self::Before) -> Option<&ContentId> {
@@ -108,13 +122,13 @@ impl Ground for Documents {
         before: &'c Self::Before,
         change: &'c Change,
         shows: Shows,
-    ) -> Result<Vec<Option<&'c [u8]>>, String> {
+    ) -> Result<Vec<Option<Cow<'c, [u8]>>>, String> {
         let mut parts = vec![];
         for (old, Edit { path, content }) in before.iter().zip(change.edits()) {
-            parts.push(Some(path.as_bytes()));
+            parts.push(Some(path.as_bytes().into()));
             match shows {
-                Shows::Appended => parts.push(Some(appended(bytes(old), content)?)),
-                Shows::Diff => parts.extend([bytes(old), content.bytes()]),
+                Shows::Appended => parts.push(Some(appended(bytes(old), content)?.into())),
+                Shows::Diff => parts.extend([bytes(old), content.bytes()].map(|bytes| bytes.map(Cow::from))),
             }
         }
         Ok(parts)

@@ -26,6 +26,7 @@ pub mod pointer;
 pub mod policy;
 pub mod rates;
 pub mod resources_and_prompts;
+pub mod rows;
 pub mod schema;
 pub mod snapshot;
 pub mod spec;
@@ -48,6 +49,7 @@ pub use ground::{Documents, Ground, HasView};
 pub use ids::{CommitId, ContentId, IdempotencyKey, IdempotencyKeyError, Precondition};
 pub use policy::PathPolicy;
 pub use rates::RateLimits;
+pub use rows::{Row, RowChange, RowEdit, RowView, Rows, RowsChange};
 pub use schema::{Rule, Schema, Violation};
 pub use snapshot::{Document, DocumentHistory, Snapshot, Version, VersionEntry};
 pub use spec::{

@@ -1,7 +1,7 @@
 //! One call of a mutating tool, from its request to the published commit.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     answer::{Answer, Rejection},
@@ -9,7 +9,7 @@ use crate::{
     approver::{Decision, Proposal},
     boundary::{declared, encode, failed},
     call::{MutatingMethod, Notes, Receipt, Staged, WriteCx},
-    context::{BASE, COMMIT, CallContext, REPLAYED},
+    context::{BASE, CallContext, REPLAYED},
     failure::{ContractError, Failure, FailureKind},
     ground::{Ground, HasView},
     ids::{ContentId, Precondition},
@@ -94,15 +94,21 @@ where
 
     async fn attempt(&self, attempt: u32, approved: Option<&Proposal>) -> Result<Answer, AttemptError> {
         let mut session = self.begin(attempt).await?;
-        if let Some(replay) = self.replay(&*session)? {
+        if let Some(replay) = self.replay(&*session).await? {
             return Ok(self.answer_again(replay).await?);
         }
         let notes = Notes::default();
         let staged = self.stage(&*session, &notes).await?;
-        self.check_approved(&*session, &staged, approved)?;
-        let prepared = self.prepare(&mut *session, &staged)?;
+        self.check_approved(&*session, &staged.change, approved).await?;
+        let prepared = self
+            .prepare(&mut *session, &staged.change, &staged.details)
+            .await?;
         let receipt = Receipt::new(prepared.commit);
         let response = self.respond(staged, &receipt, &notes)?;
+        if self.normal.is_some() {
+            let kept = session.keep(&response).await;
+            kept.map_err(|error| self.store_error(error))?;
+        }
         self.publish(session).await?;
         notes.put(BASE, prepared.content.into());
         Ok(Answer {
@@ -135,13 +141,13 @@ where
             .begin(0)
             .await
             .map_err(|failure| self.failed(failure))?;
-        match self.replay(&*session) {
+        match self.replay(&*session).await {
             Ok(None) | Err(AttemptError::Conflict) => {}
             Ok(Some(_)) => return Ok(None),
             Err(AttemptError::Rejection(rejection)) => return Err(rejection),
         }
         let Staged { change, .. } = self.stage(&*session, &Notes::default()).await?;
-        let before = self.before(&*session, &change)?;
+        let before = self.before(&*session, &change).await?;
         self.check_base(&change, G::base(&before))?;
         let proposal = approval::proposal(self.tool, shows, self.store, &before, &change);
         proposal.map(Some).map_err(|detail| self.breach(detail))
@@ -155,25 +161,30 @@ where
     }
 
     /// Looks for an earlier call with the same idempotency key.
-    fn replay(&self, session: &dyn Session<G>) -> Result<Option<Replay<G>>, AttemptError> {
+    async fn replay(&self, session: &dyn Session<G>) -> Result<Option<Replay<G>>, AttemptError> {
         let (Some(key), Some(normal)) = (&self.call.idempotency_key, &self.normal) else {
             return Ok(None);
         };
-        session
-            .replay(key, normal)
-            .map_err(|error| self.store_error(error))
+        let replay = session.replay(self.call, key, normal).await;
+        replay.map_err(|error| self.store_error(error))
     }
 
-    /// Answers a repeated call like the first one, on the documents that the first one found.
+    /// Answers a repeated call like the first one: on the state that the first one found, or as that was answered.
     async fn answer_again(&self, replay: Replay<G>) -> Result<Answer, Rejection> {
         let notes = Notes::default();
-        let staged = self.stage(&*replay.before, &notes).await?;
-        let receipt = Receipt::new(replay.commit);
-        let response = (staged.respond)(&receipt);
+        let (receipt, response) = match replay {
+            Replay::Before { commit, before } => {
+                let staged = self.stage(&*before, &notes).await?;
+                let receipt = Receipt::new(commit);
+                let response = encode(self.tool, (staged.respond)(&receipt))?;
+                (receipt, response)
+            }
+            Replay::Answered { commit, response } => (Receipt::new(commit), encode(self.tool, response)?),
+        };
         self.note_commit(&notes, &receipt);
         notes.put(REPLAYED, true.into());
         Ok(Answer {
-            response: encode(self.tool, response)?,
+            response,
             meta: notes.take(),
         })
     }
@@ -186,37 +197,38 @@ where
     }
 
     /// Checks that the change is the one that was approved.
-    fn check_approved(
+    async fn check_approved(
         &self,
         session: &dyn Session<G>,
-        staged: &Staged<Response, G>,
+        change: &G::Change,
         approved: Option<&Proposal>,
     ) -> Result<(), Rejection> {
         let Some(shows) = self.shows else { return Ok(()) };
-        let before = self.before(session, &staged.change)?;
-        let digest = approval::digest::<G>(self.tool, shows, &before, &staged.change);
+        let before = self.before(session, change).await?;
+        let digest = approval::digest::<G>(self.tool, shows, &before, change);
         let digest = digest.map_err(|detail| self.breach(detail))?;
         if approved.is_some_and(|approved| approved.digest == digest) {
             return Ok(());
         }
-        Err(self.failed(approval::outdated(&G::names(&staged.change).join(", "))))
+        Err(self.failed(approval::outdated(&G::names(change).join(", "))))
     }
 
     /// Prepares the commit, and checks the precondition.
-    fn prepare(
+    async fn prepare(
         &self,
         session: &mut dyn Session<G>,
-        staged: &Staged<Response, G>,
+        change: &G::Change,
+        details: &Map<String, Value>,
     ) -> Result<Prepared, AttemptError> {
         let entry = Entry {
             tool: self.tool.label(),
             call: self.call,
             request: self.normal.as_deref(),
-            details: &staged.details,
+            details,
         };
-        let prepared = session.prepare(&staged.change, &entry);
+        let prepared = session.prepare(change, &entry).await;
         let prepared = prepared.map_err(|error| self.store_error(error))?;
-        self.check_base(&staged.change, prepared.base.as_ref())?;
+        self.check_base(change, prepared.base.as_ref())?;
         Ok(prepared)
     }
 
@@ -247,7 +259,7 @@ where
     /// Names the commit in `_meta` if the response has no field for it.
     fn note_commit(&self, notes: &Notes, receipt: &Receipt) {
         if self.tool.commit.is_none() {
-            notes.put(COMMIT, receipt.commit().clone().into());
+            notes.put(G::RECEIPT, receipt.commit().clone().into());
         }
     }
 
@@ -262,8 +274,9 @@ where
         }
     }
 
-    fn before(&self, session: &dyn Session<G>, change: &G::Change) -> Result<G::Before, Rejection> {
-        G::before(session.view(), change).map_err(|failure| self.failed(failure))
+    async fn before(&self, session: &dyn Session<G>, change: &G::Change) -> Result<G::Before, Rejection> {
+        let before = G::before(session.view(), change).await;
+        before.map_err(|failure| self.failed(failure))
     }
 
     fn check_cancelled(&self) -> Result<(), Rejection> {

@@ -9,7 +9,7 @@ use crate::{
     context::CallContext,
     failure::Failure,
     future::BoxFuture,
-    ground::{Documents, Ground, HasView},
+    ground::{Documents, Ground, HasView, State},
     ids::{CommitId, ContentId, IdempotencyKey},
 };
 
@@ -23,6 +23,14 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
     /// If the store can't be changed now: it is busy, damaged, or in a state that forbids it.
     fn begin<'a>(&'a self, attempt: u32) -> BoxFuture<'a, Result<Box<dyn Session<G> + 'a>, Failure>>;
 
+    /// Returns one state for all reads of a call that changes nothing; `None` if the store's own view does for that.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    fn snapshot<'a>(&'a self) -> BoxFuture<'a, Result<Option<State<'a, G>>, Failure>> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// Renders `change` of `before` for a person who is asked to approve.
     fn difference(&self, before: &G::Before, change: &G::Change) -> String;
 }
@@ -31,18 +39,37 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
 ///
 /// Until [`publish`](Self::publish), no reader sees a change, and dropping it leaves no trace.
 pub trait Session<G: Ground = Documents>: HasView<G> {
-    /// Looks for an earlier call with this idempotency key.
+    /// Looks for an earlier call of `call`'s org with this idempotency key.
     ///
     /// # Errors
     /// [`Conflict`](crate::FailureKind::Conflict) if the key was used for a different `request`; [`StoreError::Conflict`] while
     /// that is not known yet.
-    fn replay(&self, key: &IdempotencyKey, request: &str) -> Result<Option<Replay<G>>, StoreError>;
+    fn replay<'a>(
+        &'a self,
+        call: &'a CallContext,
+        key: &'a IdempotencyKey,
+        request: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Replay<G>>, StoreError>>;
 
     /// Prepares the commit of `change`, so that its id is known.
     ///
     /// # Errors
     /// If the change can't be made.
-    fn prepare(&mut self, change: &G::Change, entry: &Entry<'_>) -> Result<Prepared, StoreError>;
+    fn prepare<'a>(
+        &'a mut self,
+        change: &'a G::Change,
+        entry: &'a Entry<'a>,
+    ) -> BoxFuture<'a, Result<Prepared, StoreError>>;
+
+    /// Keeps the answer of a call with an idempotency key, if the store answers a repeated call with it. It is published with the
+    /// change.
+    ///
+    /// # Errors
+    /// If it can't be kept.
+    fn keep<'a>(&'a mut self, response: &'a Value) -> BoxFuture<'a, Result<(), StoreError>> {
+        let _ = response;
+        Box::pin(async { Ok(()) })
+    }
 
     /// Publishes the prepared change, possibly in a batch with those of other callers. When the future returns `Ok`, the change
     /// is durable and visible to all readers.
@@ -90,9 +117,19 @@ pub struct Prepared {
 }
 
 /// An earlier call with the same idempotency key.
-pub struct Replay<G: Ground = Documents> {
-    /// The commit that it made.
-    pub commit: CommitId,
-    /// The state that it was applied to.
-    pub before: Box<dyn HasView<G>>,
+pub enum Replay<G: Ground = Documents> {
+    /// It is answered by the method, called on the state that the first call found.
+    Before {
+        /// The commit that it made.
+        commit: CommitId,
+        /// The state that it was applied to.
+        before: Box<dyn HasView<G>>,
+    },
+    /// It is answered with the first call's answer.
+    Answered {
+        /// The commit that it made.
+        commit: CommitId,
+        /// The answer, without its secrets.
+        response: Value,
+    },
 }

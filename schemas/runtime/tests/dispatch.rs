@@ -221,43 +221,21 @@ impl Snapshot for Past {
 }
 
 impl Session for Turn<'_> {
-    fn replay(&self, key: &IdempotencyKey, request: &str) -> Result<Option<Replay>, StoreError> {
-        let commits = &self.before.commits;
-        let Some(at) = commits.iter().position(|commit| commit.key.as_ref() == Some(key)) else {
-            return Ok(None);
-        };
-        if commits[at].request.as_deref() != Some(request) {
-            return Err(Failure::new(FailureKind::Conflict, "the key is taken").into());
-        }
-        let before = Box::new(Past(commits[at].before.clone()));
-        Ok(Some(Replay {
-            commit: CommitId::new(format!("c{at}")),
-            before,
-        }))
+    fn replay<'a>(
+        &'a self,
+        _: &'a CallContext,
+        key: &'a IdempotencyKey,
+        request: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Replay>, StoreError>> {
+        Box::pin(async { self.earlier(key, request) })
     }
 
-    fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, StoreError> {
-        let mut next = self.before.clone();
-        next.commits.push(Commit {
-            key: entry.call.idempotency_key.clone(),
-            request: entry.request.map(String::from),
-            before: self.before.documents.clone(),
-        });
-        for edit in change.edits() {
-            match &edit.content {
-                Content::Write(bytes) => next.documents.insert(edit.path.clone(), bytes.clone()),
-                Content::Delete => next.documents.remove(&edit.path),
-            };
-        }
-        let first = &change.edits()[0];
-        let content = first.content.bytes().map(id);
-        let base = self.before.documents.get(&first.path).map(|bytes| id(bytes));
-        self.next = Some(next);
-        Ok(Prepared {
-            commit: CommitId::new(format!("c{}", self.before.commits.len())),
-            base,
-            content,
-        })
+    fn prepare<'a>(
+        &'a mut self,
+        change: &'a Change,
+        entry: &'a Entry<'a>,
+    ) -> BoxFuture<'a, Result<Prepared, StoreError>> {
+        Box::pin(async { Ok(self.plan(change, entry)) })
     }
 
     fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), StoreError>>
@@ -274,6 +252,47 @@ impl Session for Turn<'_> {
             *state = self.next.expect("prepared");
             Ok(())
         })
+    }
+}
+
+impl Turn<'_> {
+    fn earlier(&self, key: &IdempotencyKey, request: &str) -> Result<Option<Replay>, StoreError> {
+        let commits = &self.before.commits;
+        let Some(at) = commits.iter().position(|commit| commit.key.as_ref() == Some(key)) else {
+            return Ok(None);
+        };
+        if commits[at].request.as_deref() != Some(request) {
+            return Err(Failure::new(FailureKind::Conflict, "the key is taken").into());
+        }
+        let before = Box::new(Past(commits[at].before.clone()));
+        Ok(Some(Replay::Before {
+            commit: CommitId::new(format!("c{at}")),
+            before,
+        }))
+    }
+
+    fn plan(&mut self, change: &Change, entry: &Entry<'_>) -> Prepared {
+        let mut next = self.before.clone();
+        next.commits.push(Commit {
+            key: entry.call.idempotency_key.clone(),
+            request: entry.request.map(String::from),
+            before: self.before.documents.clone(),
+        });
+        for edit in change.edits() {
+            match &edit.content {
+                Content::Write(bytes) => next.documents.insert(edit.path.clone(), bytes.clone()),
+                Content::Delete => next.documents.remove(&edit.path),
+            };
+        }
+        let first = &change.edits()[0];
+        let content = first.content.bytes().map(id);
+        let base = self.before.documents.get(&first.path).map(|bytes| id(bytes));
+        self.next = Some(next);
+        Prepared {
+            commit: CommitId::new(format!("c{}", self.before.commits.len())),
+            base,
+            content,
+        }
     }
 }
 

@@ -14,8 +14,8 @@ use std::{
 use gix::{ObjectId, ThreadSafeRepository};
 use parking_lot::{Mutex, MutexGuard};
 use tabellion_runtime::{
-    BoxFuture, Change, CommitId, ContentId, Document, DocumentHistory, Edit, Entry, Failure, FailureKind,
-    IdempotencyKey, Prepared, Replay, Session, Snapshot, StoreError,
+    BoxFuture, CallContext, Change, CommitId, ContentId, Document, DocumentHistory, Edit, Entry, Failure,
+    FailureKind, IdempotencyKey, Prepared, Replay, Session, Snapshot, StoreError,
 };
 
 use super::{
@@ -156,6 +156,51 @@ impl<'a> Turn<'a> {
         self.handed_out().insert(path.clone(), before.clone());
         Ok(before)
     }
+
+    /// Looks for an earlier call with this idempotency key.
+    fn earlier(&self, key: &IdempotencyKey, request: &str) -> Result<Option<Replay>, StoreError> {
+        if self.pending().is_some_and(|pending| pending.has_key(key)) {
+            return Err(StoreError::Conflict);
+        }
+        let Some(entry) = blocking(|| self.library.entry_with_key(key))? else {
+            return Ok(None);
+        };
+        if entry.request.as_deref() != Some(&*plan::request_digest(request)) {
+            let message = format!(
+                "the idempotency key `{}` was used for another request; use a new key for a new request",
+                key.escape_debug()
+            );
+            return Err(Failure::new(FailureKind::Conflict, message)
+                .with("commit", entry.commit.clone())
+                .into());
+        }
+        let commit = ObjectId::from_hex(entry.commit.as_bytes()).reading("the log")?;
+        let before = CommitSnapshot::before(self.library, commit)?;
+        Ok(Some(Replay::Before {
+            commit: CommitId::new(entry.commit.as_str()),
+            before: Box::new(before),
+        }))
+    }
+
+    /// Plans the commit of `change`.
+    fn plan(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, StoreError> {
+        let planned = |edit| self.planned(edit);
+        let edits = change.edits().iter().map(planned).collect::<Result<_, _>>()?;
+        let library = self.library;
+        let batch = self.batch.as_mut().ok_or_else(over)?;
+        let pending = match &mut batch.pending {
+            Some(pending) => pending,
+            none => none.insert(Pending::begin(&library.working_tree)?),
+        };
+        let plan = plan::plan(&library.working_tree, pending, edits, change, entry)?;
+        let prepared = Prepared {
+            commit: CommitId::new(plan.logged.commit.to_string()),
+            base: plan.documents[0].old.map(|id| ContentId::new(id.to_string())),
+            content: plan.documents[0].new.map(|id| ContentId::new(id.to_string())),
+        };
+        self.plan = Some(plan);
+        Ok(prepared)
+    }
 }
 
 impl Drop for Turn<'_> {
@@ -215,47 +260,21 @@ impl Snapshot for Turn<'_> {
 }
 
 impl Session for Turn<'_> {
-    fn replay(&self, key: &IdempotencyKey, request: &str) -> Result<Option<Replay>, StoreError> {
-        if self.pending().is_some_and(|pending| pending.has_key(key)) {
-            return Err(StoreError::Conflict);
-        }
-        let Some(entry) = blocking(|| self.library.entry_with_key(key))? else {
-            return Ok(None);
-        };
-        if entry.request.as_deref() != Some(&*plan::request_digest(request)) {
-            let message = format!(
-                "the idempotency key `{}` was used for another request; use a new key for a new request",
-                key.escape_debug()
-            );
-            return Err(Failure::new(FailureKind::Conflict, message)
-                .with("commit", entry.commit.clone())
-                .into());
-        }
-        let commit = ObjectId::from_hex(entry.commit.as_bytes()).reading("the log")?;
-        let before = CommitSnapshot::before(self.library, commit)?;
-        Ok(Some(Replay {
-            commit: CommitId::new(entry.commit.as_str()),
-            before: Box::new(before),
-        }))
+    fn replay<'a>(
+        &'a self,
+        _: &'a CallContext,
+        key: &'a IdempotencyKey,
+        request: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Replay>, StoreError>> {
+        Box::pin(async { self.earlier(key, request) })
     }
 
-    fn prepare(&mut self, change: &Change, entry: &Entry<'_>) -> Result<Prepared, StoreError> {
-        let planned = |edit| self.planned(edit);
-        let edits = change.edits().iter().map(planned).collect::<Result<_, _>>()?;
-        let library = self.library;
-        let batch = self.batch.as_mut().ok_or_else(over)?;
-        let pending = match &mut batch.pending {
-            Some(pending) => pending,
-            none => none.insert(Pending::begin(&library.working_tree)?),
-        };
-        let plan = plan::plan(&library.working_tree, pending, edits, change, entry)?;
-        let prepared = Prepared {
-            commit: CommitId::new(plan.logged.commit.to_string()),
-            base: plan.documents[0].old.map(|id| ContentId::new(id.to_string())),
-            content: plan.documents[0].new.map(|id| ContentId::new(id.to_string())),
-        };
-        self.plan = Some(plan);
-        Ok(prepared)
+    fn prepare<'a>(
+        &'a mut self,
+        change: &'a Change,
+        entry: &'a Entry<'a>,
+    ) -> BoxFuture<'a, Result<Prepared, StoreError>> {
+        Box::pin(async { self.plan(change, entry) })
     }
 
     fn publish<'a>(mut self: Box<Self>) -> BoxFuture<'a, Result<(), StoreError>>

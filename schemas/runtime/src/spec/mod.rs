@@ -7,6 +7,7 @@
 mod annotations;
 mod approval;
 mod effect;
+mod entity;
 mod errors;
 mod example;
 mod guarantee;
@@ -23,6 +24,10 @@ pub use self::{
     annotations::Annotations,
     approval::{Approval, Shows},
     effect::{Effect, EffectKind, When},
+    entity::{
+        Action, Also, Assigned, Assignment, Edges, EntitySpec, FieldSpec, FieldType, Hook, Moment, Next,
+        OnDelete, OrgSpec, Reference, RowOperation, RowsSpec, Scope, Seed, Unique,
+    },
     errors::{ErrorChannel, ErrorSpec},
     example::Example,
     guarantee::{Guarantee, GuaranteeKind},

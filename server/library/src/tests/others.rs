@@ -8,9 +8,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tabellion_runtime::{CallContext, Entry, IdempotencyKey, Store, StoreError};
+use tabellion_runtime::{CallContext, Entry, IdempotencyKey, Replay, Store, StoreError};
 
-use super::support::{Bench, begin, change, make, path, prepare, wait};
+use super::support::{Bench, begin, change, make, path, prepare, ready, wait};
 use crate::{
     Library,
     checkpoint::{Checkpoint, Watch},
@@ -178,8 +178,9 @@ fn two_servers_and_forty_callers_lose_nothing() {
 fn a_key_answers_with_the_first_commit_also_after_a_restart() {
     let bench = Bench::new();
     bench.write("notes/a.md", "dirty\n");
+    let key = IdempotencyKey::parse("k-1").unwrap();
     let call = CallContext {
-        idempotency_key: Some(IdempotencyKey::parse("k-1").unwrap()),
+        idempotency_key: Some(key.clone()),
         ..CallContext::default()
     };
     let entry = Entry {
@@ -191,16 +192,10 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
     let commit = {
         let library = bench.library();
         let mut session = begin(&library);
-        assert!(
-            session
-                .replay(&IdempotencyKey::parse("k-1").unwrap(), "{\"a\":1}")
-                .unwrap()
-                .is_none()
-        );
-        let commit = session
-            .prepare(&change("notes/a.md", Some("new\n")), &entry)
-            .unwrap()
-            .commit;
+        let replay = ready(session.replay(&call, &key, "{\"a\":1}"));
+        assert!(replay.unwrap().is_none());
+        let change = change("notes/a.md", Some("new\n"));
+        let commit = ready(session.prepare(&change, &entry)).unwrap().commit;
         wait(session.publish()).unwrap();
         commit
     };
@@ -209,21 +204,21 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
     let library = bench.library();
     make(&library, &change("notes/a.md", Some("newer\n"))).unwrap();
     let session = begin(&library);
-    let replay = session
-        .replay(&IdempotencyKey::parse("k-1").unwrap(), "{\"a\":1}")
-        .unwrap()
-        .unwrap();
-    assert_eq!(replay.commit, commit);
+    let replay = ready(session.replay(&call, &key, "{\"a\":1}")).unwrap();
+    let Some(Replay::Before {
+        commit: replayed,
+        before,
+    }) = replay
+    else {
+        panic!("a library answers on what the first call found")
+    };
+    assert_eq!(replayed, commit);
     assert_eq!(
-        replay.before.view().read("notes/a.md").unwrap().unwrap().bytes,
+        before.view().read("notes/a.md").unwrap().unwrap().bytes,
         b"dirty\n"
     );
-    assert_eq!(replay.before.view().read("nothing.md").unwrap(), None);
-    match session
-        .replay(&IdempotencyKey::parse("k-1").unwrap(), "{\"a\":2}")
-        .err()
-        .unwrap()
-    {
+    assert_eq!(before.view().read("nothing.md").unwrap(), None);
+    match ready(session.replay(&call, &key, "{\"a\":2}")).err().unwrap() {
         StoreError::Failure(failure) => assert_eq!(failure.kind, tabellion_runtime::FailureKind::Conflict),
         StoreError::Conflict => panic!("it can be told"),
     }

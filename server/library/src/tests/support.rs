@@ -4,10 +4,11 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    task::{Context, Poll, Waker},
 };
 
 use tabellion_runtime::{
-    CallContext, Change, Content, Edit, Entry, Failure, Prepared, Session, Store, StoreError,
+    BoxFuture, CallContext, Change, Content, Edit, Entry, Failure, Prepared, Session, Store, StoreError,
 };
 use tempfile::TempDir;
 
@@ -231,15 +232,22 @@ pub(crate) fn prepare(session: &mut dyn Session, change: &Change) -> Result<Prep
         client: Some("test/1".into()),
         ..CallContext::default()
     };
-    session.prepare(
-        change,
-        &Entry {
-            tool: "a_tool",
-            call: &call,
-            request: None,
-            details: &serde_json::Map::new(),
-        },
-    )
+    let details = serde_json::Map::new();
+    let entry = Entry {
+        tool: "a_tool",
+        call: &call,
+        request: None,
+        details: &details,
+    };
+    ready(session.prepare(change, &entry))
+}
+
+/// Returns what a future of a session comes to, which waits for nothing.
+pub(crate) fn ready<T>(mut future: BoxFuture<'_, T>) -> T {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => outcome,
+        Poll::Pending => panic!("a library's session waited"),
+    }
 }
 
 /// Makes a change as the runtime does, once.

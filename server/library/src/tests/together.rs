@@ -213,7 +213,7 @@ fn dropped_callers_do_not_block_others() {
 
 #[test]
 fn a_key_that_waits_is_not_used_twice() {
-    use tabellion_runtime::{CallContext, Entry, IdempotencyKey};
+    use tabellion_runtime::{CallContext, Entry, IdempotencyKey, Replay};
     let bench = Bench::new();
     let library = bench.library();
     let keyed = CallContext {
@@ -234,10 +234,13 @@ fn a_key_that_waits_is_not_used_twice() {
                 let (library, made) = (&library, &made);
                 Box::pin(async move {
                     let mut session = library.begin(0).await.map_err(StoreError::Failure)?;
-                    if let Some(replay) = session.replay(&IdempotencyKey::parse("k").unwrap(), "{}")? {
-                        return Ok(replay.commit.into());
+                    let key = IdempotencyKey::parse("k").unwrap();
+                    if let Some(Replay::Before { commit, .. }) =
+                        session.replay(entry.call, &key, "{}").await?
+                    {
+                        return Ok(commit.into());
                     }
-                    let prepared = session.prepare(made, &entry)?;
+                    let prepared = session.prepare(made, &entry).await?;
                     session.publish().await?;
                     Ok(prepared.commit.into())
                 }) as Call<'_>

@@ -1,0 +1,214 @@
+//! Why a change of rows is refused.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    failure::{Failure, FailureKind},
+    pointer,
+    schema::Violation,
+};
+
+/// Maximum number of characters that a message quotes of a value.
+const MAX_SHOWN: usize = 128;
+
+/// Why an operation on rows is refused. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RowError {
+    /// The row is not there, or in another org.
+    #[error("there is no {entity} {key}; list those that there are")]
+    NotFound {
+        /// Name of the entity.
+        entity: &'static str,
+        /// The key, for people.
+        key: String,
+    },
+    /// A row that a field refers to is not there, or in another org.
+    #[error("`{field}` names no {entity}: there is no {key}")]
+    NoSuch {
+        /// Name of the field.
+        field: &'static str,
+        /// Name of the entity that it refers to.
+        entity: &'static str,
+        /// The value, for people.
+        key: String,
+    },
+    /// A row that a field refers to belongs elsewhere.
+    #[error("`{field}` must name a row with the same `{same}`")]
+    Elsewhere {
+        /// Name of the field.
+        field: &'static str,
+        /// Name of the field that differs.
+        same: &'static str,
+    },
+    /// A unique value is taken.
+    #[error("there is {article} {entity} with this {} already; choose another value", fields.join(" and "))]
+    Taken {
+        /// `a` or `an`.
+        article: &'static str,
+        /// Name of the entity.
+        entity: &'static str,
+        /// Names of the fields.
+        fields: Vec<&'static str>,
+    },
+    /// Other rows refer to it.
+    #[error("{entity} {key} is in use by {}; delete or change those first", counted(by))]
+    InUse {
+        /// Name of the entity.
+        entity: &'static str,
+        /// The key, for people.
+        key: String,
+        /// How many rows of which entities refer to it.
+        by: Vec<(&'static str, u64)>,
+    },
+    /// A field that can't change is given with another value, or the server sets it.
+    #[error("`{field}` {}; leave it out", if *.on_create { "is set by the server" } else { "can't be changed" })]
+    Immutable {
+        /// Name of the field.
+        field: &'static str,
+        /// Whether a row was to be created with it.
+        on_create: bool,
+    },
+    /// A number is not the next one.
+    #[error("`{field}` must be {next}, which is the next one; leave it out")]
+    NotNext {
+        /// Name of the field.
+        field: &'static str,
+        /// The next number.
+        next: i64,
+    },
+    /// A chain of references would lead back to its beginning.
+    #[error("`{field}` would make a circle")]
+    Circle {
+        /// Name of the field.
+        field: &'static str,
+    },
+    /// An argument and the data name different values.
+    #[error("conflicting {field} between args and data")]
+    Conflicting {
+        /// Name of the field.
+        field: &'static str,
+    },
+    /// The entity has no such field.
+    #[error("there is no field `{}` of {entity}; there are {}", shown_text(field), fields.join(", "))]
+    Unknown {
+        /// The name that was given.
+        field: String,
+        /// Name of the entity.
+        entity: &'static str,
+        /// The fields that can be given.
+        fields: Vec<&'static str>,
+    },
+    /// A required field is missing.
+    #[error("`{field}` is missing")]
+    Missing {
+        /// Name of the field.
+        field: &'static str,
+    },
+    /// A value is not one of the field's.
+    #[error("`{field}` {problem}")]
+    Value {
+        /// Name of the field.
+        field: String,
+        /// What is wrong with it, as the rest of a sentence.
+        problem: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] Failure),
+}
+
+impl RowError {
+    /// Returns the stable name of the error, for programs.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "not_found",
+            Self::NoSuch { .. } | Self::Elsewhere { .. } => "no_such",
+            Self::Taken { .. } => "taken",
+            Self::InUse { .. } => "in_use",
+            Self::Immutable { .. } => "immutable",
+            Self::NotNext { .. } => "stale",
+            Self::Circle { .. } => "circle",
+            Self::Conflicting { .. } => "conflicting",
+            Self::Unknown { .. } => "unknown_field",
+            Self::Missing { .. } => "missing",
+            Self::Value { .. } => "value",
+            Self::Store(_) => "store",
+        }
+    }
+
+    /// Returns the name of the field that is wrong, if it is one.
+    pub fn field(&self) -> Option<&str> {
+        match self {
+            Self::NoSuch { field, .. }
+            | Self::Elsewhere { field, .. }
+            | Self::Immutable { field, .. }
+            | Self::NotNext { field, .. }
+            | Self::Circle { field }
+            | Self::Conflicting { field }
+            | Self::Missing { field } => Some(field),
+            Self::Unknown { field, .. } | Self::Value { field, .. } => Some(field),
+            Self::Taken { fields, .. } => fields.first().copied(),
+            Self::NotFound { .. } | Self::InUse { .. } | Self::Store(_) => None,
+        }
+    }
+
+    fn kind(&self) -> FailureKind {
+        match self {
+            Self::NotFound { .. } => FailureKind::NotFound,
+            Self::Taken { .. } | Self::InUse { .. } | Self::NotNext { .. } => FailureKind::Conflict,
+            Self::Store(failure) => failure.kind,
+            _ => FailureKind::Invalid,
+        }
+    }
+
+    /// Returns the failure. `within` is the JSON pointer to the member of the request that has the fields.
+    pub fn into_failure(self, within: &str) -> Failure {
+        let Self::Store(failure) = self else {
+            let mut failure = Failure::new(self.kind(), self.to_string()).with("rule", self.rule());
+            if let Some(field) = self.field() {
+                let violation = Violation {
+                    rule: self.rule().into(),
+                    pointer: pointer::push(within, field),
+                    message: self.to_string(),
+                };
+                failure = failure
+                    .with("field", shown_text(field))
+                    .with("violations", serde_json::json!([violation]));
+            }
+            if let Self::InUse { by, .. } = self {
+                let by: Map<_, _> = by
+                    .into_iter()
+                    .map(|(name, count)| (name.into(), count.into()))
+                    .collect();
+                failure = failure.with("by", by);
+            }
+            return failure;
+        };
+        failure
+    }
+}
+
+fn counted(by: &[(&'static str, u64)]) -> String {
+    let counted = by.iter().map(|(name, count)| format!("{count} {name}"));
+    counted.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns a key for people: quoted, without control characters, and not longer than a line.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("`{}`", shown_text(text)),
+        other => shown_text(&other.to_string()),
+    }
+}
+
+fn shown_text(text: &str) -> String {
+    let mut shown: String = text
+        .chars()
+        .take(MAX_SHOWN)
+        .flat_map(char::escape_debug)
+        .collect();
+    if text.chars().nth(MAX_SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
+}

@@ -1,0 +1,128 @@
+//! Values of fields: whether a field can have a value, and its only form in the store.
+
+use serde_json::{Number, Value};
+
+use super::error::RowError;
+use crate::spec::{FieldSpec, FieldType};
+
+/// The largest integer that all JSON implementations agree on.
+const MAX_INTEGER: i64 = (1 << 53) - 1;
+const MAX_ID_CHARS: usize = 128;
+
+/// Returns `value` in the form in which `field` keeps it.
+///
+/// # Errors
+/// If the field can't have the value.
+pub(super) fn checked(field: &FieldSpec, value: Value) -> Result<Value, RowError> {
+    let problem = match judged(field, value) {
+        Ok(value) => return Ok(value),
+        Err(problem) => problem,
+    };
+    Err(RowError::Value {
+        field: field.name.into(),
+        problem,
+    })
+}
+
+fn judged(field: &FieldSpec, value: Value) -> Result<Value, String> {
+    if value.is_null() {
+        return if field.optional {
+            Ok(value)
+        } else {
+            Err("can't be null".into())
+        };
+    }
+    if has_nul(&value) {
+        return Err("contains the character U+0000, which no text can have".into());
+    }
+    match field.kind {
+        FieldType::Id | FieldType::Ref(_) => id(value),
+        FieldType::Text { min, max } => text(value, min, max),
+        FieldType::Integer { min, max } => integer(&value, min.max(-MAX_INTEGER), max.min(MAX_INTEGER)),
+        FieldType::Time | FieldType::Now(_) => integer(&value, -MAX_INTEGER, MAX_INTEGER),
+        FieldType::Next(_) | FieldType::Seq => integer(&value, 0, MAX_INTEGER),
+        FieldType::Number => number(&value),
+        FieldType::Boolean if value.is_boolean() => Ok(value),
+        FieldType::Boolean => Err("must be true or false".into()),
+        FieldType::Enum(words) => match value.as_str() {
+            Some(word) if words.contains(&word) => Ok(value),
+            _ => Err(format!("must be one of {}", words.join(", "))),
+        },
+        FieldType::Json => Ok(value),
+        FieldType::List { max, max_chars } => list(value, max, max_chars),
+        FieldType::Secret { .. } => Err("is made by the server".into()),
+    }
+}
+
+fn id(value: Value) -> Result<Value, String> {
+    let is_id = value.as_str().is_some_and(|id| {
+        let is_of_id = |byte: u8| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte);
+        (1..=MAX_ID_CHARS).contains(&id.len()) && id.bytes().all(is_of_id)
+    });
+    if is_id {
+        Ok(value)
+    } else {
+        Err("must be an id: 1 to 128 of the characters A-Z a-z 0-9 . _ : -".into())
+    }
+}
+
+fn text(value: Value, min: usize, max: usize) -> Result<Value, String> {
+    let Some(text) = value.as_str() else {
+        return Err("must be a text".into());
+    };
+    // A character has at most four bytes, so that a much too long text is not counted through.
+    let count = if text.len() / 4 > max {
+        text.len() / 4
+    } else {
+        text.chars().count()
+    };
+    if (min..=max).contains(&count) {
+        return Ok(value);
+    }
+    Err(format!("must have {min} to {max} characters"))
+}
+
+fn integer(value: &Value, min: i64, max: i64) -> Result<Value, String> {
+    let whole = value.as_f64().filter(|number| number.fract() == 0.0);
+    let whole = whole.filter(|number| number.abs() <= MAX_INTEGER as f64);
+    let number = value.as_i64().or(whole.map(|number| number as i64));
+    match number.filter(|number| (min..=max).contains(number)) {
+        Some(number) => Ok(number.into()),
+        None => Err(format!("must be an integer from {min} to {max}")),
+    }
+}
+
+fn number(value: &Value) -> Result<Value, String> {
+    let is_exact = value.is_f64() || value.as_i64().is_some_and(|whole| whole.abs() <= MAX_INTEGER);
+    let exact = |number: &f64| is_exact && number.is_finite();
+    let number = value.as_f64().filter(exact).ok_or("must be a number")?;
+    // Negative zero has no form of its own in the store.
+    let number = if number == 0.0 { 0.0 } else { number };
+    Number::from_f64(number)
+        .map(Value::Number)
+        .ok_or_else(|| "must be a number".into())
+}
+
+fn list(value: Value, max: usize, max_chars: usize) -> Result<Value, String> {
+    let Some(items) = value.as_array() else {
+        return Err("must be a list of texts".into());
+    };
+    if items.len() > max {
+        return Err(format!("must have at most {max} texts"));
+    }
+    for item in items {
+        text(item.clone(), 0, max_chars).map_err(|problem| format!("has an item that {problem}"))?;
+    }
+    Ok(value)
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(has_nul),
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, value)| name.contains('\0') || has_nul(value)),
+        _ => false,
+    }
+}
