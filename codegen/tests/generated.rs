@@ -7,6 +7,8 @@ mod golden;
 #[path = "../examples/notes/generated/mod.rs"]
 mod notes_module;
 mod support;
+#[path = "../examples/tracker/generated/mod.rs"]
+mod tracker_module;
 
 use std::{collections::BTreeMap, fs};
 
@@ -23,6 +25,10 @@ fn the_checked_in_modules_are_what_the_contracts_say() {
     for (schemas, folder) in [
         (notes(), "examples/notes/generated"),
         (desk(), "examples/desk/generated"),
+        (
+            root().join("examples/tracker/schemas"),
+            "examples/tracker/generated",
+        ),
         (root().join("tests/contracts"), "tests/golden"),
     ] {
         let generated = generate(&schemas, BY).unwrap_or_else(|problems| panic!("{problems}"));
@@ -56,6 +62,10 @@ fn the_table_at_run_time_is_the_generated_one() {
         ("tests/contracts/kitchen-sink", &CONTRACT),
         ("examples/notes/schemas/notes", &notes_module::notes::CONTRACT),
         ("examples/desk/schemas/desk", &desk_module::desk::CONTRACT),
+        (
+            "examples/tracker/schemas/tracker",
+            &tracker_module::tracker::CONTRACT,
+        ),
     ] {
         let table = table(&root().join(folder)).unwrap_or_else(|problems| panic!("{problems}"));
         let [table, generated] = [table, generated].map(|table| format!("{table:#?}"));

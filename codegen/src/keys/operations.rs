@@ -113,6 +113,7 @@ impl OperationSpec {
             spec,
             operation: Some(operation),
             parts: vec![],
+            rows: None,
         }
     }
 }
@@ -451,13 +452,17 @@ fn refused(tool: &Tool, values: &[Vec<String>], problems: &mut Vec<Problem>) {
 /// Returns the problem of an operation that takes what the tool's schema refuses.
 fn lets_in(tool: &Tool, part: &Tool) -> Option<Problem> {
     let [wire, narrow] = [tool, part].map(|tool| views::enforced(tool.schema(Side::Input)));
-    if algebra::covers(&wire, &narrow) == Some(true) {
+    let member = |name: &str| Some(covers(wire["properties"].get(name)?, &narrow["properties"][name]));
+    let members = narrow["properties"].as_object().into_iter().flatten();
+    let members: Vec<_> = members.map(|(name, _)| (name, member(name).flatten())).collect();
+    let is_by_member =
+        has_only_members(&wire, &narrow) && members.iter().all(|(_, covered)| *covered == Some(true));
+    if is_by_member || algebra::covers(&wire, &narrow) == Some(true) {
         return None;
     }
-    let members = narrow["properties"].as_object().into_iter().flatten();
     let wider = members
-        .filter_map(|(name, narrow)| Some((name, algebra::covers(wire["properties"].get(name)?, narrow)?)))
-        .find_map(|(name, is_covered)| (!is_covered).then_some(name));
+        .into_iter()
+        .find_map(|(name, covered)| (covered == Some(false)).then_some(name));
     let (at, message) = match wider {
         Some(name) => (
             pointer::push("/request/properties", name),
@@ -472,4 +477,28 @@ fn lets_in(tool: &Tool, part: &Tool) -> Option<Problem> {
         part.document
             .problem(at, message, "only narrow what the tool's `inputSchema` says"),
     )
+}
+
+/// Returns whether `wire` takes all that `narrow` does. It does if its keywords are among those of `narrow`, which can be told
+/// where sets of values can't be compared.
+fn covers(wire: &Value, narrow: &Value) -> Option<bool> {
+    let depends_on_others = |key: &str| matches!(key, "additionalProperties" | "properties" | "required");
+    let keywords = wire.as_object()?;
+    let is_among =
+        |(key, value): (&String, &Value)| !depends_on_others(key) && narrow.get(key) == Some(value);
+    if keywords.iter().all(is_among) {
+        return Some(true);
+    }
+    algebra::covers(wire, narrow)
+}
+
+/// Returns whether `wire` takes each object of `narrow` whose members it takes.
+fn has_only_members(wire: &Value, narrow: &Value) -> bool {
+    let required = |schema: &Value| schema["required"].as_array().cloned().unwrap_or_default();
+    let needed = required(narrow);
+    let keywords = wire.as_object().into_iter().flatten();
+    required(wire).iter().all(|name| needed.contains(name))
+        && keywords
+            .map(|(key, _)| key.as_str())
+            .all(|key| matches!(key, "type" | "properties" | "required" | "additionalProperties"))
 }

@@ -64,8 +64,8 @@ pub(super) fn schema(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
     let schema = match authored.kind {
         SchemaKind::Authored | SchemaKind::WireOnly => document.value.pointer(at),
         SchemaKind::Narrowed(_) => Some(authored.schema),
-        // Its parts are checked where they stand.
-        SchemaKind::Union => None,
+        // What they are made of is checked where it stands.
+        SchemaKind::Union | SchemaKind::Derived => None,
     };
     let Some(schema) = schema else { return };
     let mut check = Check::new(document, problems);

@@ -53,13 +53,18 @@ pub(crate) fn files(schemas: &Path) -> BTreeMap<String, String> {
 
 /// The contract `notes`, or the one that `change` names as `contract`, after `change`, which says in this order: `replace` (file → [text, other text]), `remove` and
 /// `set` (parts by file and JSON pointer), `copy` (file → other file), `then_set` (once more), `delete` (files).
-/// A file that begins with `$/` lies in the contract's `tools`, one with `@/` in its `operations`.
+/// A file that begins with `$/` lies in the contract's `tools`, one with `@/` in its `operations`, one with `#/` in its `entities`.
 pub(crate) fn changed(change: &Value) -> Sources {
     let contract = change["contract"].as_str().unwrap_or("notes");
     let mut files = files(&root().join(format!("examples/{contract}/schemas")));
     let name = |name: &str| {
         let name = name.replacen("$/", &format!("{contract}/tools/"), 1);
-        name.replacen("@/", &format!("{contract}/operations/"), 1)
+        let name = name.replacen("@/", &format!("{contract}/operations/"), 1);
+        name.replacen(
+            "#/",
+            &format!("{contract}/entities/"),
+            usize::from(name.starts_with('#')),
+        )
     };
     for (file, texts) in members(change, "replace") {
         let (from, to) = (texts[0].as_str().unwrap(), texts[1].as_str().unwrap());
