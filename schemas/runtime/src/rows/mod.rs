@@ -133,6 +133,11 @@ impl RowsChange {
         &self.rows
     }
 
+    /// Takes the changes of rows out.
+    pub fn into_rows(self) -> Vec<RowChange> {
+        self.rows
+    }
+
     /// Returns the ids that the store made.
     fn made_ids(&self) -> Vec<&Value> {
         let made = self.rows.iter().flat_map(|change| {

@@ -123,6 +123,15 @@ impl<'a> Plan<'a> {
             .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()).into())
     }
 
+    /// Adds the changes of an earlier plan, which this one sees, where they are new rows.
+    pub fn adopt(&mut self, changes: Vec<RowChange>) {
+        for change in changes {
+            if let RowEdit::Insert(row) = change.edit {
+                self.put(change.entity, change.key, None, Some(row), change.made);
+            }
+        }
+    }
+
     /// Returns the secrets that were made, with the names of their fields.
     pub fn secrets(&self) -> &[(&'static str, String)] {
         &self.secrets

@@ -1,0 +1,13 @@
+//! Blocking calls in an asynchronous runtime.
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+/// Runs blocking `work` without delaying other tasks, where the runtime has threads for that.
+pub(crate) fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current() {
+        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
+            tokio::task::block_in_place(work)
+        }
+        _ => work(),
+    }
+}

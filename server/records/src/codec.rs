@@ -1,0 +1,59 @@
+//! Rows as SQLite keeps them.
+
+use rusqlite::types::{Type, Value as Sql, ValueRef};
+use serde_json::{Number, Value};
+use tabellion_runtime::{
+    Failure, Row,
+    spec::{EntitySpec, FieldSpec, FieldType},
+};
+
+use crate::failures::damaged;
+
+/// Returns a field's value as SQLite keeps it.
+pub(crate) fn to_sql(field: &FieldSpec, value: &Value) -> Sql {
+    match (field.kind, value) {
+        (_, Value::Null) => Sql::Null,
+        (FieldType::Json | FieldType::List { .. }, value) => Sql::Text(value.to_string()),
+        (FieldType::Number, Value::Number(number)) => number.as_f64().map_or(Sql::Null, Sql::Real),
+        (_, Value::Bool(value)) => Sql::Integer((*value).into()),
+        (_, Value::Number(number)) => match number.as_i64() {
+            Some(number) => Sql::Integer(number),
+            None => number.as_f64().map_or(Sql::Null, Sql::Real),
+        },
+        (_, Value::String(text)) => Sql::Text(text.clone()),
+        (_, value) => Sql::Text(value.to_string()),
+    }
+}
+
+/// Reads a row whose columns are the entity's fields in their order.
+///
+/// # Errors
+/// If a column has no value of its field.
+pub(crate) fn read_row(entity: &EntitySpec, row: &rusqlite::Row<'_>) -> Result<Row, Failure> {
+    let mut read = Row::new();
+    for (at, field) in entity.fields.iter().enumerate() {
+        let value = row.get_ref(at).map_err(damaged)?;
+        let value = from_sql(field, value).ok_or_else(|| {
+            damaged(format!(
+                "`{}` of `{}` has no value of its type",
+                field.name, entity.table
+            ))
+        })?;
+        read.insert(field.name.into(), value);
+    }
+    Ok(read)
+}
+
+fn from_sql(field: &FieldSpec, value: ValueRef<'_>) -> Option<Value> {
+    if value.data_type() == Type::Null {
+        return Some(Value::Null);
+    }
+    match field.kind {
+        FieldType::Json | FieldType::List { .. } => serde_json::from_slice(value.as_bytes().ok()?).ok(),
+        FieldType::Boolean => Some((value.as_i64().ok()? != 0).into()),
+        FieldType::Number => Some(Value::Number(Number::from_f64(value.as_f64().ok()?)?)),
+        FieldType::Integer { .. } | FieldType::Time | FieldType::Now(_) => Some(value.as_i64().ok()?.into()),
+        FieldType::Next(_) | FieldType::Seq => Some(value.as_i64().ok()?.into()),
+        _ => Some(value.as_str().ok()?.into()),
+    }
+}

@@ -1,0 +1,77 @@
+//! SQLite's and the system's errors as failures that say what to do.
+
+use std::{io, path::Path};
+
+use rusqlite::{Error, ErrorCode};
+use tabellion_runtime::{Failure, FailureKind};
+
+/// Adds to an error of SQLite what was done.
+pub(crate) trait Doing<T> {
+    /// Returns the failure; `what` is a verb and its object.
+    fn doing(self, what: &str) -> Result<T, Failure>;
+}
+
+impl<T> Doing<T> for Result<T, Error> {
+    fn doing(self, what: &str) -> Result<T, Failure> {
+        self.map_err(|error| failure(what, error))
+    }
+}
+
+fn failure(what: &str, error: Error) -> Failure {
+    let (kind, message) = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
+            FailureKind::Busy,
+            "another process is changing the data; try again".to_owned(),
+        ),
+        Some(ErrorCode::ConstraintViolation) => (
+            FailureKind::Conflict,
+            "the change breaks a rule of its table; nothing has changed".to_owned(),
+        ),
+        Some(ErrorCode::TooBig) => (
+            FailureKind::TooLarge,
+            "a value is too large to be kept".to_owned(),
+        ),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => (
+            FailureKind::Io,
+            format!(
+                "can't {what}: the data file is damaged; stop the server, then run `tabellion data recover`, which makes \
+                 the tables anew from the log, or put a backup in its place"
+            ),
+        ),
+        Some(ErrorCode::DiskFull) => (
+            FailureKind::Io,
+            format!("can't {what}: the disk is full; nothing has changed"),
+        ),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => (
+            FailureKind::Io,
+            format!("can't {what}: the data folder can't be written; give the server's user permission to"),
+        ),
+        _ => (FailureKind::Io, format!("can't {what}: {error}")),
+    };
+    let rule = (kind == FailureKind::Conflict).then_some("constraint");
+    let failure = Failure::new(kind, message).with_source(error);
+    match rule {
+        Some(rule) => failure.with("rule", rule),
+        None => failure,
+    }
+}
+
+/// Returns the failure of an access to a file.
+pub(crate) fn at<'p>(what: &'p str, path: &'p Path) -> impl FnOnce(io::Error) -> Failure + 'p {
+    move |error| {
+        let message = format!("can't {what} `{}`: {error}", path.display());
+        Failure::new(FailureKind::Io, message).with_source(error)
+    }
+}
+
+/// Returns the failure of data that must not be used or changed.
+pub(crate) fn refused(message: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Refused, message)
+}
+
+/// Returns the failure of data that is not what the program writes.
+pub(crate) fn damaged(what: impl std::fmt::Display) -> Failure {
+    let message =
+        format!("the data is damaged: {what}; `tabellion data recover` makes the tables anew from the log");
+    Failure::new(FailureKind::Io, message)
+}

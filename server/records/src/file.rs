@@ -1,0 +1,275 @@
+//! The data file: found, created, compared with the contract, and migrated.
+
+use std::{
+    fs::{self, DirBuilder, OpenOptions},
+    io,
+    path::{Path, PathBuf},
+};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+use tabellion_platform::{self as platform, for_owner_alone, lock_file};
+use tabellion_runtime::{Failure, FailureKind, spec::RowsSpec};
+
+use crate::{
+    BUSY_TIMEOUT,
+    failures::{Doing, at, damaged, refused},
+    layout::{self, Layout},
+    log,
+};
+
+/// SQLite application id of a data file.
+const APPLICATION: i32 = i32::from_be_bytes(*b"Tblr");
+/// Version of the store's own tables and of the log's form.
+const FORMAT: i32 = 1;
+/// Number of prepared statements that a connection keeps.
+const STATEMENT_CAPACITY: usize = 256;
+
+/// What opening may do to a data folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// Creates what is missing, and applies what only adds to the tables.
+    Serve,
+    /// Also applies what drops entities and fields.
+    Migrate,
+    /// Changes nothing, and needs a file of this version.
+    Existing,
+}
+
+/// Returns the path of a contract's data file.
+pub(crate) fn path(folder: &Path, spec: &RowsSpec) -> PathBuf {
+    folder.join(format!("{}.db", spec.contract))
+}
+
+/// Opens the data file, with its tables as `spec` has them.
+pub(crate) fn open(
+    folder: &Path,
+    spec: &'static RowsSpec,
+    start: Start,
+) -> Result<(PathBuf, Connection), Failure> {
+    layout::check_names(spec).map_err(refused)?;
+    let path = path(folder, spec);
+    if start == Start::Existing {
+        if !path.exists() {
+            return Err(Failure::new(
+                FailureKind::NotFound,
+                format!("there is no data file `{}`", path.display()),
+            ));
+        }
+        let connection = connect(&path)?;
+        compare(&connection, spec, start)?;
+        return Ok((path, connection));
+    }
+    create_folder(folder).map_err(at("create", folder))?;
+    // Processes that start at the same time set the file up one after another.
+    let lock = path.with_extension("lock");
+    let lock = lock_file(&lock).map_err(at("lock", &lock))?;
+    create_file(&path).map_err(at("create", &path))?;
+    let connection = connect(&path)?;
+    set_up(&connection, spec, start)?;
+    platform::open_to_sync(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(at("write", folder))?;
+    drop(lock);
+    Ok((path, connection))
+}
+
+/// Creates a folder that only its owner can enter.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        fs::create_dir_all(parent)?;
+    }
+    builder.create(folder)
+}
+
+/// Creates the file if it is missing. SQLite gives its other files the same permissions.
+pub(crate) fn create_file(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    for_owner_alone(&mut options);
+    options.open(path).map(drop)
+}
+
+/// Opens a connection to the file.
+pub(crate) fn connect(path: &Path) -> Result<Connection, Failure> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).doing("open the data file")?;
+    configure(&connection)?;
+    Ok(connection)
+}
+
+fn configure(connection: &Connection) -> Result<(), Failure> {
+    connection
+        .busy_timeout(BUSY_TIMEOUT)
+        .doing("open the data file")?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CAPACITY);
+    connection
+        .execute_batch(
+            "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
+             PRAGMA temp_store = MEMORY",
+        )
+        .doing("open the data file")
+}
+
+/// Creates the tables, or compares them with the contract's.
+fn set_up(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Result<(), Failure> {
+    let mode: String = connection
+        .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+        .doing("open the data file")?;
+    if mode != "wal" {
+        return Err(refused(format!(
+            "the data folder's file system lacks what SQLite's WAL needs ({mode})"
+        )));
+    }
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .doing("open the data file")?;
+    if tables > 0 {
+        return compare(connection, spec, start);
+    }
+    in_transaction(connection, || {
+        create_tables(connection, spec)?;
+        connection
+            .execute_batch(&format!(
+                "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}"
+            ))
+            .doing("create the tables")
+    })
+}
+
+/// Creates the store's own tables and those of the entities.
+pub(crate) fn create_tables(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
+    let own = ["CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID"];
+    let entities = spec
+        .entities
+        .iter()
+        .flat_map(|entity| layout::create(spec, entity));
+    for sql in own
+        .iter()
+        .chain(&log::CREATE)
+        .map(|sql| (*sql).to_owned())
+        .chain(entities)
+    {
+        connection.execute_batch(&sql).doing("create the tables")?;
+    }
+    set_meta(connection, "contract", spec.contract)?;
+    set_meta(connection, "undone", "0")?;
+    set_version(connection, spec)
+}
+
+fn set_version(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
+    let layout = serde_json::to_string(&Layout::of(spec)).map_err(damaged)?;
+    set_meta(connection, "version", spec.version)?;
+    set_meta(connection, "layout", &layout)
+}
+
+fn set_meta(connection: &Connection, name: &str, value: &str) -> Result<(), Failure> {
+    let sql = "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value";
+    connection
+        .execute(sql, params![name, value])
+        .doing("create the tables")
+        .map(drop)
+}
+
+fn meta(connection: &Connection, name: &str) -> Result<Option<String>, Failure> {
+    let sql = "SELECT value FROM meta WHERE name = ?";
+    let value = connection.query_row(sql, [name], |row| row.get(0));
+    value.optional().doing("read the data file")
+}
+
+/// Compares the file with the contract, and applies the differences that `start` permits.
+fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Result<(), Failure> {
+    let number = |pragma: &str| -> Result<i32, Failure> {
+        let sql = format!("PRAGMA {pragma}");
+        connection
+            .query_row(&sql, [], |row| row.get(0))
+            .doing("read the data file")
+    };
+    if number("application_id")? != APPLICATION {
+        return Err(refused(
+            "the data file is of another program; choose another folder with `--data`",
+        ));
+    }
+    let (format, contract) = (number("user_version")?, meta(connection, "contract")?);
+    if contract.as_deref() != Some(spec.contract) {
+        return Err(refused(format!(
+            "the data file is not of the contract `{}`",
+            spec.contract
+        )));
+    }
+    let version = meta(connection, "version")?.unwrap_or_default();
+    if format > FORMAT || parts(&version) > parts(spec.version) {
+        return Err(refused(format!(
+            "the data is of version {version} of `{}`, and this program has version {}; update the program",
+            spec.contract, spec.version
+        )));
+    }
+    let found = meta(connection, "layout")?.unwrap_or_default();
+    let found: Layout = serde_json::from_str(&found).map_err(damaged)?;
+    if found == Layout::of(spec) {
+        if version == spec.version || start == Start::Existing {
+            return Ok(());
+        }
+        return set_version(connection, spec);
+    }
+    let steps = found.to(spec);
+    if !steps.impossible.is_empty() {
+        return Err(refused(format!(
+            "the data can't be migrated from version {version}: {}",
+            steps.impossible.join("; ")
+        )));
+    }
+    if start == Start::Existing || (start == Start::Serve && !steps.lossy.is_empty()) {
+        return Err(refused(format!(
+            "the data is of version {version} and must be migrated: {}; run `tabellion data migrate`, which makes a backup first",
+            if steps.lossy.is_empty() {
+                "tables are added to".into()
+            } else {
+                steps.lossy.join("; ")
+            }
+        )));
+    }
+    // Tables that are dropped may be referred to by others that are dropped later.
+    connection
+        .execute_batch("PRAGMA foreign_keys = OFF")
+        .doing("migrate the tables")?;
+    in_transaction(connection, || {
+        for sql in steps.sql.iter().chain(&steps.lossy_sql) {
+            connection.execute_batch(sql).doing("migrate the tables")?;
+        }
+        set_version(connection, spec)
+    })?;
+    connection
+        .execute_batch("PRAGMA foreign_keys = ON")
+        .doing("migrate the tables")
+}
+
+/// Returns the numbers of a semantic version.
+fn parts(version: &str) -> Vec<u64> {
+    let numbers = version.split(['-', '+']).next().unwrap_or_default().split('.');
+    numbers.map(|number| number.parse().unwrap_or(0)).collect()
+}
+
+/// Does `work` in a transaction, which is undone if it fails.
+pub(crate) fn in_transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    connection
+        .execute_batch("BEGIN IMMEDIATE")
+        .doing("begin a change")?;
+    let outcome = work().and_then(|outcome| {
+        connection.execute_batch("COMMIT").doing("write a change")?;
+        Ok(outcome)
+    });
+    if outcome.is_err() && !connection.is_autocommit() {
+        // The failure says more than that of undoing.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    outcome
+}

@@ -1,0 +1,140 @@
+//! Reading: a pool of connections, and one snapshot for each call.
+
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use serde_json::Value;
+use tabellion_runtime::{
+    BoxFuture, Failure, Row, RowView,
+    rows::{Fresh, Select},
+    spec::EntitySpec,
+};
+
+use crate::{Records, blocking::blocking, failures::Doing, fresh::Clock, query};
+
+/// Number of connections that are kept for later calls.
+const MAX_IDLE: usize = 8;
+
+/// Connections that wait for the next call that reads.
+#[derive(Debug, Default)]
+pub(crate) struct Pool(Mutex<Vec<Connection>>);
+
+impl Pool {
+    fn take(&self) -> Option<Connection> {
+        self.0.lock().pop()
+    }
+
+    fn put(&self, connection: Connection) {
+        let mut idle = self.0.lock();
+        if idle.len() < MAX_IDLE {
+            idle.push(connection);
+        }
+    }
+}
+
+/// One state of the tables, from the first read on.
+pub(crate) struct Reader<'a> {
+    records: &'a Records,
+    connection: Mutex<Option<Connection>>,
+    clock: Clock,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn begin(records: &'a Records) -> Result<Self, Failure> {
+        let connection = match records.pool.take() {
+            Some(connection) => connection,
+            None => records.connect()?,
+        };
+        connection.execute_batch("BEGIN").doing("read the data")?;
+        Ok(Self {
+            records,
+            connection: Mutex::new(Some(connection)),
+            clock: Clock::now(),
+        })
+    }
+
+    pub(crate) fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+        let connection = self.connection.lock();
+        blocking(|| match &*connection {
+            Some(connection) => read(connection),
+            None => read(&self.records.connect()?),
+        })
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.get_mut().take()
+            && connection.execute_batch("ROLLBACK").is_ok()
+        {
+            self.records.pool.put(connection);
+        }
+    }
+}
+
+impl RowView for Reader<'_> {
+    fn get<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
+        Box::pin(async move { self.with(|connection| query::get(connection, entity, key)) })
+    }
+
+    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
+        Box::pin(async move { self.with(|connection| query::select_rows(connection, select)) })
+    }
+
+    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
+        Box::pin(async move { self.with(|connection| query::count(connection, select)) })
+    }
+
+    fn fresh(&self) -> &dyn Fresh {
+        &self.clock
+    }
+}
+
+/// Each read is of the newest state.
+impl RowView for Records {
+    fn get<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
+        Box::pin(async move { Reader::begin(self)?.with(|connection| query::get(connection, entity, key)) })
+    }
+
+    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
+        Box::pin(
+            async move { Reader::begin(self)?.with(|connection| query::select_rows(connection, select)) },
+        )
+    }
+
+    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
+        Box::pin(async move { Reader::begin(self)?.with(|connection| query::count(connection, select)) })
+    }
+
+    fn fresh(&self) -> &dyn Fresh {
+        &NewestClock
+    }
+}
+
+/// The time of each question.
+struct NewestClock;
+
+impl Fresh for NewestClock {
+    fn now(&self) -> i64 {
+        Clock::now().now()
+    }
+
+    fn id(&self) -> String {
+        Clock::now().id()
+    }
+
+    fn secret(&self, prefix: &str) -> Result<String, Failure> {
+        Clock::now().secret(prefix)
+    }
+
+    fn seq(&self) -> Result<i64, Failure> {
+        Clock::now().seq()
+    }
+}

@@ -1,0 +1,305 @@
+//! The exclusive right to change the data: one transaction of SQLite.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use data_encoding::HEXLOWER;
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use tabellion_runtime::{
+    BoxFuture, CallContext, CommitId, ContentId, Entry, Failure, FailureKind, IdempotencyKey, Prepared,
+    Replay, Row, RowEdit, RowView, Rows, RowsChange, Session, StoreError,
+    rows::{Fresh, Select, content_id},
+    spec::EntitySpec,
+};
+
+use crate::{
+    Records,
+    blocking::blocking,
+    failures::{Doing, refused},
+    fresh::{self, Clock},
+    log::{self, End, LogEntry},
+    query,
+    write::{Written, write},
+};
+
+/// The connection that changes the data. Other threads of this process wait for it here, other processes in `BEGIN IMMEDIATE`.
+pub(crate) type Writer = tokio::sync::Mutex<Mutex<Connection>>;
+
+/// A turn at changing the data.
+pub(crate) struct Turn<'a> {
+    writer: tokio::sync::MutexGuard<'a, Mutex<Connection>>,
+    /// Whether the transaction must still be ended.
+    is_open: bool,
+    clock: Clock,
+    /// The end of the log, when the turn began.
+    end: End,
+    /// The largest `seq` of a row that was handed out.
+    last: AtomicI64,
+    /// The secrets that were made.
+    secrets: Mutex<Vec<String>>,
+    entry: Option<LogEntry>,
+}
+
+impl<'a> Turn<'a> {
+    /// Waits for a turn.
+    pub(crate) async fn begin(records: &'a Records) -> Result<Self, Failure> {
+        let writer = records.writer.lock().await;
+        let end = {
+            let connection = writer.lock();
+            blocking(|| {
+                connection
+                    .execute_batch("BEGIN IMMEDIATE")
+                    .doing("begin a change")?;
+                log::end(&connection).inspect_err(|_| {
+                    // The failure of reading says more than that of ending.
+                    let _ = connection.execute_batch("ROLLBACK");
+                })
+            })?
+        };
+        Ok(Self {
+            writer,
+            is_open: true,
+            clock: Clock::now(),
+            end,
+            last: AtomicI64::new(end.last),
+            secrets: Mutex::default(),
+            entry: None,
+        })
+    }
+
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+        let connection = self.writer.lock();
+        blocking(|| work(&connection))
+    }
+
+    fn earlier(
+        &self,
+        org: &str,
+        key: &IdempotencyKey,
+        request: &str,
+    ) -> Result<Option<Replay<Rows>>, Failure> {
+        let Some(entry) = self.with(|connection| log::with_key(connection, org, key))? else {
+            return Ok(None);
+        };
+        if entry.request.as_deref() != Some(&*digest(request)) {
+            let message = format!(
+                "the idempotency key `{}` was used for another request; use a new key for a new request",
+                key.escape_debug()
+            );
+            let failure = Failure::new(FailureKind::Conflict, message);
+            return Err(failure.with("rule", "key_reused").with("change", entry.id));
+        }
+        Ok(Some(Replay::Answered {
+            commit: CommitId::new(entry.id),
+            response: entry.response.unwrap_or_default(),
+        }))
+    }
+
+    /// Makes the change in the transaction, and the entry that [`Session::publish`] adds to the log.
+    pub(crate) fn make(&mut self, change: &RowsChange, entry: &Entry<'_>) -> Result<Prepared, Failure> {
+        if self.entry.is_some() {
+            return Err(refused("a change was prepared already"));
+        }
+        if change.rows().iter().any(|row| self.has_secret(&row.edit)) {
+            return Err(refused("a secret must not be kept in a row"));
+        }
+        let written = self.with(|connection| write(connection, change))?;
+        let id = fresh::id();
+        let content = |row: Option<&Row>| {
+            let entity = change.rows().first()?.entity;
+            row.map(|row| content_id(entity, row))
+        };
+        let first = written.first();
+        let (base, content) = (
+            content(first.and_then(|row| row.before.as_ref())),
+            content(first.and_then(|row| row.after.as_ref())),
+        );
+        self.entry = Some(self.entry_of(id.clone(), change, entry, written));
+        Ok(Prepared {
+            commit: CommitId::new(id),
+            base,
+            content: content as Option<ContentId>,
+        })
+    }
+
+    fn entry_of(
+        &self,
+        id: String,
+        change: &RowsChange,
+        entry: &Entry<'_>,
+        written: Vec<Written>,
+    ) -> LogEntry {
+        let call = entry.call;
+        let author = call.author.as_ref();
+        let key = call.idempotency_key.as_ref().filter(|_| entry.request.is_some());
+        LogEntry {
+            seq: self.end.seq + 1,
+            id,
+            at: self.clock.now(),
+            tool: entry.tool.into(),
+            operation: change.operation.into(),
+            rows: written.into_iter().map(|row| row.logged).collect(),
+            last: self.last.load(Ordering::SeqCst),
+            org: call.org.as_deref().unwrap_or_default().into(),
+            caller: author.map(|author| format!("{} <{}>", author.name, author.email)),
+            client: call.client.clone(),
+            key: key.map(String::from),
+            request: entry.request.map(digest),
+            response: None,
+            details: match self.without_secrets(&Value::Object(entry.details.clone())) {
+                Value::Object(details) => details,
+                _ => Map::new(),
+            },
+        }
+    }
+
+    /// Adds the entry to the log, and ends the transaction. Durable when it returns `Ok`.
+    pub(crate) fn commit(mut self) -> Result<(), Failure> {
+        let entry = self.entry.take();
+        let entry = entry.ok_or_else(|| refused("nothing was prepared"))?;
+        self.with(|connection| {
+            entry.insert(connection)?;
+            connection.execute_batch("COMMIT").doing("write a change")
+        })
+        .inspect_err(|_| self.undo())?;
+        self.is_open = false;
+        Ok(())
+    }
+
+    /// Undoes a change whose commit failed: also what of it may have reached the disk, which a restart would otherwise take for
+    /// committed.
+    fn undo(&self) {
+        let connection = self.writer.lock();
+        blocking(|| {
+            if !connection.is_autocommit() {
+                let _ = connection.execute_batch("ROLLBACK");
+            }
+            // A new transaction is written over the frames of the failed one.
+            let sql = "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'undone'";
+            let _ = connection.execute_batch(sql);
+        });
+    }
+
+    fn has_secret(&self, edit: &RowEdit) -> bool {
+        match edit {
+            RowEdit::Insert(row) | RowEdit::Patch(row) => {
+                let row = Value::Object(row.clone());
+                self.without_secrets(&row) != row
+            }
+            RowEdit::Remove => false,
+        }
+    }
+
+    /// Returns the value without the secrets that were made.
+    fn without_secrets(&self, value: &Value) -> Value {
+        let secrets = self.secrets.lock();
+        redacted(value, &secrets)
+    }
+}
+
+fn redacted(value: &Value, secrets: &[String]) -> Value {
+    let has_secret = |text: &str| secrets.iter().any(|secret| text.contains(secret.as_str()));
+    match value {
+        Value::String(text) if has_secret(text) => Value::Null,
+        Value::Array(items) => items.iter().map(|item| redacted(item, secrets)).collect(),
+        Value::Object(members) => {
+            let kept = members.iter().filter(|(name, _)| !has_secret(name));
+            kept.map(|(name, value)| (name.clone(), redacted(value, secrets)))
+                .collect()
+        }
+        other => other.clone(),
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            let connection = self.writer.lock();
+            // Fails only if the transaction has ended already.
+            let _ = blocking(|| connection.execute_batch("ROLLBACK"));
+        }
+    }
+}
+
+impl Session<Rows> for Turn<'_> {
+    fn replay<'a>(
+        &'a self,
+        call: &'a CallContext,
+        key: &'a IdempotencyKey,
+        request: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Replay<Rows>>, StoreError>> {
+        Box::pin(async move { Ok(self.earlier(call.org.as_deref().unwrap_or_default(), key, request)?) })
+    }
+
+    fn prepare<'a>(
+        &'a mut self,
+        change: &'a RowsChange,
+        entry: &'a Entry<'a>,
+    ) -> BoxFuture<'a, Result<Prepared, StoreError>> {
+        Box::pin(async move { Ok(self.make(change, entry)?) })
+    }
+
+    fn keep<'a>(&'a mut self, response: &'a Value) -> BoxFuture<'a, Result<(), StoreError>> {
+        let response = self.without_secrets(response);
+        if let Some(entry) = &mut self.entry {
+            entry.response = Some(response);
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), StoreError>>
+    where
+        Self: 'a,
+    {
+        Box::pin(async move { Ok(self.commit()?) })
+    }
+}
+
+impl RowView for Turn<'_> {
+    fn get<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
+        Box::pin(async move { self.with(|connection| query::get(connection, entity, key)) })
+    }
+
+    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
+        Box::pin(async move { self.with(|connection| query::select_rows(connection, select)) })
+    }
+
+    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
+        Box::pin(async move { self.with(|connection| query::count(connection, select)) })
+    }
+
+    fn fresh(&self) -> &dyn Fresh {
+        self
+    }
+}
+
+impl Fresh for Turn<'_> {
+    fn now(&self) -> i64 {
+        self.clock.now()
+    }
+
+    fn id(&self) -> String {
+        fresh::id()
+    }
+
+    fn secret(&self, prefix: &str) -> Result<String, Failure> {
+        let secret = fresh::secret(prefix)?;
+        self.secrets.lock().push(secret.clone());
+        Ok(secret)
+    }
+
+    fn seq(&self) -> Result<i64, Failure> {
+        Ok(self.last.fetch_add(1, Ordering::SeqCst) + 1)
+    }
+}
+
+/// Returns the digest of a request, by which requests are compared.
+fn digest(request: &str) -> String {
+    HEXLOWER.encode(&Sha256::digest(request))
+}

@@ -1,0 +1,391 @@
+//! A contract with orgs, projects, issues, comments and access keys, and calls of its operations.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tabellion_runtime::{
+    Answer, CallContext, ContractError, ErrorAnswer, Failure, IdempotencyKey, Rejection, Schema, Store,
+    ToolSpec, dispatch,
+    rows::{Rows, Table, table},
+    spec::{
+        Action, Also, Assigned, Assignment, EntitySpec, FieldSpec, FieldType, Hook, Moment, Next, OnDelete,
+        OrgSpec, Reference, RowOperation, RowsSpec, Scope, Seed, Unique,
+    },
+};
+use tempfile::TempDir;
+
+use crate::{Records, Start};
+
+const ID: FieldSpec = FieldSpec::new("id", FieldType::Id);
+const SEQ: FieldSpec = FieldSpec::new("seq", FieldType::Seq);
+const ORG: FieldSpec = FieldSpec {
+    hidden: true,
+    ..reference("org_id", "org", OnDelete::Restrict, &[])
+};
+const CREATED: FieldSpec = FieldSpec::new("created_at", FieldType::Now(Moment::Create));
+const UPDATED: FieldSpec = FieldSpec::new("updated_at", FieldType::Now(Moment::Change));
+
+const fn reference(
+    name: &'static str,
+    to: &'static str,
+    on_delete: OnDelete,
+    same: &'static [&'static str],
+) -> FieldSpec {
+    let kind = FieldType::Ref(Reference {
+        to,
+        on_delete,
+        same,
+        acyclic: false,
+    });
+    FieldSpec::new(name, kind)
+}
+
+const fn text(name: &'static str, min: usize, max: usize) -> FieldSpec {
+    FieldSpec::new(name, FieldType::Text { min, max })
+}
+
+const ORGS: EntitySpec = EntitySpec {
+    name: "org",
+    table: "orgs",
+    scope: Scope::Root,
+    fields: &[ID, text("name", 1, 50)],
+    ..EntitySpec::EMPTY
+};
+const PROJECTS: EntitySpec = EntitySpec {
+    name: "project",
+    table: "projects",
+    scope: Scope::Org("org_id"),
+    fields: &[
+        ID,
+        ORG,
+        text("name", 1, 50),
+        FieldSpec {
+            default: Some("false"),
+            one_true_in: &[],
+            ..FieldSpec::new("archived", FieldType::Boolean)
+        },
+        FieldSpec {
+            default: Some("0"),
+            ..FieldSpec::new("open", FieldType::Integer { min: 0, max: 1 << 40 })
+        },
+        SEQ,
+        CREATED,
+    ],
+    uniques: &[Unique {
+        fields: &["name"],
+        folded: &["name"],
+        while_null: None,
+    }],
+    order: &["seq"],
+    ..EntitySpec::EMPTY
+};
+const ISSUES: EntitySpec = EntitySpec {
+    name: "issue",
+    table: "issues",
+    scope: Scope::Org("org_id"),
+    fields: &[
+        ID,
+        ORG,
+        FieldSpec {
+            fixed: true,
+            ..reference("project_id", "project", OnDelete::Restrict, &[])
+        },
+        FieldSpec {
+            fixed: true,
+            ..FieldSpec::new(
+                "number",
+                FieldType::Next(Next {
+                    within: &["project_id"],
+                    strict: true,
+                }),
+            )
+        },
+        text("title", 1, 9_000_000),
+        FieldSpec {
+            default: Some("\"open\""),
+            ..FieldSpec::new("status", FieldType::Enum(&["open", "closed"]))
+        },
+        FieldSpec {
+            optional: true,
+            kind: FieldType::Ref(Reference {
+                to: "issue",
+                on_delete: OnDelete::Clear,
+                same: &["project_id"],
+                acyclic: true,
+            }),
+            ..FieldSpec::new("parent_id", FieldType::Boolean)
+        },
+        FieldSpec {
+            default: Some("false"),
+            one_true_in: &["project_id"],
+            ..FieldSpec::new("pinned", FieldType::Boolean)
+        },
+        FieldSpec {
+            optional: true,
+            ..FieldSpec::new("estimate", FieldType::Number)
+        },
+        FieldSpec {
+            default: Some("0"),
+            ..FieldSpec::new(
+                "priority",
+                FieldType::Integer {
+                    min: i64::MIN,
+                    max: i64::MAX,
+                },
+            )
+        },
+        FieldSpec {
+            default: Some("[]"),
+            ..FieldSpec::new(
+                "labels",
+                FieldType::List {
+                    max: 5,
+                    max_chars: 20,
+                },
+            )
+        },
+        FieldSpec {
+            optional: true,
+            ..FieldSpec::new("extra", FieldType::Json)
+        },
+        FieldSpec {
+            optional: true,
+            of_store: true,
+            ..FieldSpec::new("closed_at", FieldType::Time)
+        },
+        SEQ,
+        CREATED,
+        UPDATED,
+    ],
+    uniques: &[Unique {
+        fields: &["project_id", "number"],
+        folded: &[],
+        while_null: None,
+    }],
+    order: &["seq"],
+    on: &[Hook {
+        field: "status",
+        is: "\"closed\"",
+        set: &[Assignment {
+            field: "closed_at",
+            value: Assigned::Now,
+            if_null: false,
+        }],
+        otherwise: &[Assignment {
+            field: "closed_at",
+            value: Assigned::Json("null"),
+            if_null: false,
+        }],
+    }],
+    ..EntitySpec::EMPTY
+};
+const COMMENTS: EntitySpec = EntitySpec {
+    name: "comment",
+    table: "comments",
+    scope: Scope::Org("org_id"),
+    fields: &[
+        ID,
+        ORG,
+        FieldSpec {
+            fixed: true,
+            ..reference("issue_id", "issue", OnDelete::Cascade, &[])
+        },
+        text("body", 1, 1_000),
+        SEQ,
+        CREATED,
+    ],
+    order: &["seq"],
+    also: &[Also {
+        on: Action::Create,
+        when: &[("body", "\"close it\"")],
+        entity: "issue",
+        key: "issue_id",
+        set: &[Assignment {
+            field: "status",
+            value: Assigned::Json("\"closed\""),
+            if_null: false,
+        }],
+    }],
+    ..EntitySpec::EMPTY
+};
+const KEYS: EntitySpec = EntitySpec {
+    name: "access_key",
+    table: "access_keys",
+    scope: Scope::Org("org_id"),
+    fields: &[
+        ID,
+        ORG,
+        text("name", 1, 50),
+        FieldSpec::new("secret", FieldType::Secret { prefix: "trk_" }),
+        CREATED,
+    ],
+    ..EntitySpec::EMPTY
+};
+
+/// The contract's rows.
+pub(crate) static TRACKER: RowsSpec = RowsSpec {
+    contract: "tracker",
+    version: "1.0.0",
+    org: Some(OrgSpec {
+        entity: "org",
+        argument: Some("org"),
+        default: "org_default",
+    }),
+    entities: &[ORGS, PROJECTS, ISSUES, COMMENTS, KEYS],
+    seeds: &[
+        Seed {
+            entity: "org",
+            org: None,
+            row: r#"{"id":"org_default","name":"Default"}"#,
+        },
+        Seed {
+            entity: "org",
+            org: None,
+            row: r#"{"id":"org_b","name":"B"}"#,
+        },
+    ],
+};
+
+/// The operation on an entity.
+pub(crate) fn operation(entity: &'static str, action: Action) -> &'static RowOperation {
+    let arguments: &[(&str, &str)] = match (entity, action) {
+        (_, Action::Create) => &[],
+        ("issue", Action::List) => &[("project_id", "project_id")],
+        ("comment", Action::List) => &[("issue_id", "issue_id")],
+        (_, Action::List) => &[],
+        _ => &[("id", "id")],
+    };
+    Box::leak(Box::new(RowOperation {
+        entity,
+        action,
+        data: Some("data"),
+        arguments,
+        limit: Some("limit"),
+        after: Some("after"),
+        limits: (10, 100),
+        ..RowOperation::EMPTY
+    }))
+}
+
+static ANY: Schema = Schema::new("{}", "{}", &[]);
+static TOOL: ToolSpec = ToolSpec {
+    name: "entity",
+    mutating: true,
+    errors: &["FAILED"],
+    ..ToolSpec::new(&ANY, &ANY)
+};
+
+/// The contract's only error.
+pub(crate) struct Failed(Failure);
+
+impl From<Failure> for Failed {
+    fn from(failure: Failure) -> Self {
+        Self(failure)
+    }
+}
+
+impl ContractError for Failed {
+    fn answer(self) -> ErrorAnswer {
+        let failure = self.0.clone().with("kind", self.0.kind.to_string());
+        ErrorAnswer {
+            name: "FAILED",
+            code: -1,
+            message: failure.message,
+            data: failure.data,
+        }
+    }
+}
+
+/// A data folder, and the tracker in it.
+pub(crate) struct Bench {
+    pub(crate) folder: TempDir,
+    pub(crate) records: Records,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let records = open(folder.path());
+        Self { folder, records }
+    }
+
+    /// Calls an operation as a caller that is bound to no org.
+    #[track_caller]
+    pub(crate) fn call(&self, entity: &'static str, action: Action, request: Value) -> Result<Value, Value> {
+        let answer = call(&self.records, &CallContext::default(), entity, action, request);
+        answer.map(|answer| answer.response)
+    }
+
+    #[track_caller]
+    pub(crate) fn create(&self, entity: &'static str, data: Value) -> Value {
+        self.call(entity, Action::Create, json!({ "data": data }))
+            .unwrap()
+    }
+
+    /// Returns the rule of an error.
+    #[track_caller]
+    pub(crate) fn refusal(&self, entity: &'static str, action: Action, request: Value) -> String {
+        let error = self.call(entity, action, request).unwrap_err();
+        error["rule"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{error}"))
+            .to_owned()
+    }
+
+    /// Returns the export, which has all that the store keeps.
+    pub(crate) fn export(&self) -> String {
+        let mut text = vec![];
+        self.records.export(&mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+}
+
+/// Opens the tracker in a folder.
+pub(crate) fn open(folder: &Path) -> Records {
+    Records::open(&folder.join("data"), &TRACKER, Start::Serve).unwrap()
+}
+
+/// A call with an idempotency key.
+pub(crate) fn keyed(key: &str) -> CallContext {
+    CallContext {
+        idempotency_key: Some(IdempotencyKey::parse(key).unwrap()),
+        ..CallContext::default()
+    }
+}
+
+/// Calls an operation; errors are the data of the contract's error, with its message.
+#[track_caller]
+pub(crate) fn call(
+    records: &Records,
+    call: &CallContext,
+    entity: &'static str,
+    action: Action,
+    request: Value,
+) -> Result<Answer, Value> {
+    let table = Table::new(&TRACKER, operation(entity, action));
+    let store: &dyn Store<Rows> = records;
+    let outcome = wait(async {
+        match action {
+            Action::Get | Action::List => {
+                dispatch::read(&TOOL, &table, store, call, request, table::read::<Failed>).await
+            }
+            _ => dispatch::mutate(&TOOL, &table, store, call, request, table::mutate::<Failed>).await,
+        }
+    });
+    outcome.map_err(|rejection| match rejection {
+        Rejection::Declared(error) => {
+            let mut data = Value::Object(error.data);
+            data["message"] = error.message.into();
+            data
+        }
+        other => panic!("{other:?}"),
+    })
+}
+
+/// Runs a future to its end.
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
