@@ -1451,13 +1451,13 @@ mod schema {
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "project_id": {
       "anyOf": [
-        { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$", "enum": null },
+        { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
         { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
       ]
     },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "secret": { "type": "string" },
-    "expires_at": { "type": ["integer", "null"], "enum": null },
+    "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "text": { "type": "string", "minLength": 1 },
@@ -1465,16 +1465,12 @@ mod schema {
     "seq": { "type": "integer", "minimum": 0 },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "enum": null },
+    "body": { "type": ["string", "null"] },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-    "parent_id": {
-      "type": ["string", "null"],
-      "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-      "enum": null
-    },
-    "closed_at": { "type": ["integer", "null"], "enum": null },
+    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "closed_at": { "type": ["integer", "null"] },
     "updated_at": { "type": "integer" },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
@@ -1492,13 +1488,9 @@ mod schema {
             "properties": {
               "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": {
-                "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-                "enum": null
-              },
+              "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-              "expires_at": { "type": ["integer", "null"], "enum": null },
+              "expires_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" }
             }
           }
@@ -1544,21 +1536,12 @@ mod schema {
               "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "number": { "type": "integer", "minimum": 0 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "body": { "type": ["string", "null"], "enum": null },
+              "body": { "type": ["string", "null"] },
               "state": { "type": "string", "enum": ["open", "started", "closed"] },
               "pinned": { "type": "boolean" },
-              "weight": {
-                "type": ["integer", "null"],
-                "minimum": 0,
-                "maximum": 1000,
-                "enum": null
-              },
-              "parent_id": {
-                "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-                "enum": null
-              },
-              "closed_at": { "type": ["integer", "null"], "enum": null },
+              "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+              "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "closed_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" }
             }
@@ -1613,7 +1596,7 @@ mod schema {
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "project_id": {
       "anyOf": [
-        { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$", "enum": null },
+        { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
         { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
       ]
     },
@@ -1621,7 +1604,6 @@ mod schema {
     "secret": { "type": "string" },
     "expires_at": {
       "type": ["integer", "null"],
-      "enum": null,
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
@@ -1632,18 +1614,13 @@ mod schema {
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "enum": null },
+    "body": { "type": ["string", "null"] },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-    "parent_id": {
-      "type": ["string", "null"],
-      "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-      "enum": null
-    },
+    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "closed_at": {
       "type": ["integer", "null"],
-      "enum": null,
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
@@ -1664,13 +1641,9 @@ mod schema {
             "properties": {
               "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": {
-                "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-                "enum": null
-              },
+              "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-              "expires_at": { "type": ["integer", "null"], "enum": null },
+              "expires_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" }
             }
           }
@@ -1716,21 +1689,12 @@ mod schema {
               "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "number": { "type": "integer", "minimum": 0 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "body": { "type": ["string", "null"], "enum": null },
+              "body": { "type": ["string", "null"] },
               "state": { "type": "string", "enum": ["open", "started", "closed"] },
               "pinned": { "type": "boolean" },
-              "weight": {
-                "type": ["integer", "null"],
-                "minimum": 0,
-                "maximum": 1000,
-                "enum": null
-              },
-              "parent_id": {
-                "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-                "enum": null
-              },
-              "closed_at": { "type": ["integer", "null"], "enum": null },
+              "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+              "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "closed_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" }
             }
@@ -1794,13 +1758,9 @@ mod schema {
       "required": ["label"],
       "properties": {
         "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": {
-          "type": ["string", "null"],
-          "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-          "enum": null
-        },
+        "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
         "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-        "expires_at": { "type": ["integer", "null"], "enum": null }
+        "expires_at": { "type": ["integer", "null"] }
       },
       "additionalProperties": false
     },
@@ -1819,15 +1779,10 @@ mod schema {
       "required": ["label"],
       "properties": {
         "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": {
-          "type": ["string", "null"],
-          "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-          "enum": null
-        },
+        "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
         "label": { "type": "string", "minLength": 1, "maxLength": 100 },
         "expires_at": {
           "type": ["integer", "null"],
-          "enum": null,
           "minimum": -9007199254740991,
           "maximum": 9007199254740991
         }
@@ -1848,14 +1803,10 @@ mod schema {
   "properties": {
     "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": {
-      "type": ["string", "null"],
-      "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-      "enum": null
-    },
+    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "secret": { "type": "string" },
-    "expires_at": { "type": ["integer", "null"], "enum": null },
+    "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" }
   }
 }"#,
@@ -1865,16 +1816,11 @@ mod schema {
   "properties": {
     "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": {
-      "type": ["string", "null"],
-      "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-      "enum": null
-    },
+    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "secret": { "type": "string" },
     "expires_at": {
       "type": ["integer", "null"],
-      "enum": null,
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
@@ -1955,15 +1901,11 @@ mod schema {
         "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
         "number": { "type": "integer", "minimum": 0 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "body": { "type": ["string", "null"], "enum": null },
+        "body": { "type": ["string", "null"] },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
-        "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-        "parent_id": {
-          "type": ["string", "null"],
-          "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-          "enum": null
-        }
+        "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
       },
       "additionalProperties": false
     },
@@ -1985,15 +1927,11 @@ mod schema {
         "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
         "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "body": { "type": ["string", "null"], "enum": null },
+        "body": { "type": ["string", "null"] },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
-        "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-        "parent_id": {
-          "type": ["string", "null"],
-          "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-          "enum": null
-        }
+        "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
       },
       "additionalProperties": false
     },
@@ -2028,16 +1966,12 @@ mod schema {
     "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "enum": null },
+    "body": { "type": ["string", "null"] },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-    "parent_id": {
-      "type": ["string", "null"],
-      "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-      "enum": null
-    },
-    "closed_at": { "type": ["integer", "null"], "enum": null },
+    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "closed_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
   }
@@ -2065,18 +1999,13 @@ mod schema {
     "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "enum": null },
+    "body": { "type": ["string", "null"] },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-    "parent_id": {
-      "type": ["string", "null"],
-      "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-      "enum": null
-    },
+    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "closed_at": {
       "type": ["integer", "null"],
-      "enum": null,
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
@@ -2265,13 +2194,9 @@ mod schema {
   "properties": {
     "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": {
-      "type": ["string", "null"],
-      "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-      "enum": null
-    },
+    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "expires_at": { "type": ["integer", "null"], "enum": null },
+    "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" }
   }
 }"#,
@@ -2281,15 +2206,10 @@ mod schema {
   "properties": {
     "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": {
-      "type": ["string", "null"],
-      "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-      "enum": null
-    },
+    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "expires_at": {
       "type": ["integer", "null"],
-      "enum": null,
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
@@ -2381,16 +2301,12 @@ mod schema {
     "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "enum": null },
+    "body": { "type": ["string", "null"] },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-    "parent_id": {
-      "type": ["string", "null"],
-      "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-      "enum": null
-    },
-    "closed_at": { "type": ["integer", "null"], "enum": null },
+    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "closed_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
   }
@@ -2418,18 +2334,13 @@ mod schema {
     "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "enum": null },
+    "body": { "type": ["string", "null"] },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-    "parent_id": {
-      "type": ["string", "null"],
-      "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-      "enum": null
-    },
+    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "closed_at": {
       "type": ["integer", "null"],
-      "enum": null,
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
@@ -2556,13 +2467,9 @@ mod schema {
         "properties": {
           "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": {
-            "type": ["string", "null"],
-            "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-            "enum": null
-          },
+          "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "expires_at": { "type": ["integer", "null"], "enum": null },
+          "expires_at": { "type": ["integer", "null"] },
           "created_at": { "type": "integer" }
         }
       }
@@ -2583,15 +2490,10 @@ mod schema {
         "properties": {
           "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": {
-            "type": ["string", "null"],
-            "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-            "enum": null
-          },
+          "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "label": { "type": "string", "minLength": 1, "maxLength": 100 },
           "expires_at": {
             "type": ["integer", "null"],
-            "enum": null,
             "minimum": -9007199254740991,
             "maximum": 9007199254740991
           },
@@ -2738,16 +2640,12 @@ mod schema {
           "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "number": { "type": "integer", "minimum": 0 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "body": { "type": ["string", "null"], "enum": null },
+          "body": { "type": ["string", "null"] },
           "state": { "type": "string", "enum": ["open", "started", "closed"] },
           "pinned": { "type": "boolean" },
-          "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-          "parent_id": {
-            "type": ["string", "null"],
-            "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-            "enum": null
-          },
-          "closed_at": { "type": ["integer", "null"], "enum": null },
+          "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+          "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "closed_at": { "type": ["integer", "null"] },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" }
         }
@@ -2786,18 +2684,13 @@ mod schema {
           "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "body": { "type": ["string", "null"], "enum": null },
+          "body": { "type": ["string", "null"] },
           "state": { "type": "string", "enum": ["open", "started", "closed"] },
           "pinned": { "type": "boolean" },
-          "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-          "parent_id": {
-            "type": ["string", "null"],
-            "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-            "enum": null
-          },
+          "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+          "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "closed_at": {
             "type": ["integer", "null"],
-            "enum": null,
             "minimum": -9007199254740991,
             "maximum": 9007199254740991
           },
@@ -3055,15 +2948,11 @@ mod schema {
       "required": [],
       "properties": {
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "body": { "type": ["string", "null"], "enum": null },
+        "body": { "type": ["string", "null"] },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
-        "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-        "parent_id": {
-          "type": ["string", "null"],
-          "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-          "enum": null
-        }
+        "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
       },
       "additionalProperties": false,
       "minProperties": 1
@@ -3098,16 +2987,12 @@ mod schema {
     "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "enum": null },
+    "body": { "type": ["string", "null"] },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-    "parent_id": {
-      "type": ["string", "null"],
-      "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-      "enum": null
-    },
-    "closed_at": { "type": ["integer", "null"], "enum": null },
+    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "closed_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
   }
@@ -3135,18 +3020,13 @@ mod schema {
     "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "enum": null },
+    "body": { "type": ["string", "null"] },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000, "enum": null },
-    "parent_id": {
-      "type": ["string", "null"],
-      "pattern": "^[A-Za-z0-9._:-]{1,128}$",
-      "enum": null
-    },
+    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "closed_at": {
       "type": ["integer", "null"],
-      "enum": null,
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },

@@ -344,7 +344,7 @@ pub(super) fn value(field: &Field) -> Value {
     }
     if field.optional && !schema["type"].is_null() {
         schema["type"] = json!([schema["type"], "null"]);
-        if let Some(values) = schema["enum"].as_array_mut() {
+        if let Some(Value::Array(values)) = schema.get_mut("enum") {
             values.push(Value::Null);
         }
     }
