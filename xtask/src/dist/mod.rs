@@ -5,6 +5,8 @@
 
 mod archive;
 mod bundle;
+#[cfg(test)]
+mod crates;
 mod npm;
 mod product;
 mod program;
