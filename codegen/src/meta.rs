@@ -9,14 +9,13 @@ use tabellion_runtime::schema::{compile, explain};
 use crate::{document::Document, pointer, problem::Problem};
 
 static CONTRACT: LazyLock<Validator> =
-    LazyLock::new(|| meta_schema(include_str!("../../schemas/meta/contract.schema.json")));
+    LazyLock::new(|| meta_schema(include_str!("meta/contract.schema.json")));
 static TOOL: LazyLock<Validator> = LazyLock::new(|| meta_schema(TOOL_TEXT));
 static OPERATION: LazyLock<Validator> =
-    LazyLock::new(|| meta_schema(include_str!("../../schemas/meta/operation.schema.json")));
-static ENTITY: LazyLock<Validator> =
-    LazyLock::new(|| meta_schema(include_str!("../../schemas/meta/entity.schema.json")));
+    LazyLock::new(|| meta_schema(include_str!("meta/operation.schema.json")));
+static ENTITY: LazyLock<Validator> = LazyLock::new(|| meta_schema(include_str!("meta/entity.schema.json")));
 
-const TOOL_TEXT: &str = include_str!("../../schemas/meta/tool.schema.json");
+const TOOL_TEXT: &str = include_str!("meta/tool.schema.json");
 
 /// Compiles a meta-schema, with `tool.schema.json` at hand for references to it.
 fn meta_schema(text: &str) -> Validator {
@@ -83,8 +82,7 @@ mod tests {
 
     #[test]
     fn the_meta_schemas_list_the_words_of_the_closed_vocabularies() {
-        let contract: Value =
-            serde_json::from_str(include_str!("../../schemas/meta/contract.schema.json")).unwrap();
+        let contract: Value = serde_json::from_str(include_str!("meta/contract.schema.json")).unwrap();
         let tool: Value = serde_json::from_str(TOOL_TEXT).unwrap();
         for (meta, pointer, words) in [
             (

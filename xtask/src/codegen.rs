@@ -90,7 +90,18 @@ fn expected() -> Outcome<BTreeMap<PathBuf, String>> {
         let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", shown(&path)))?;
         files.insert(path, readme::with_tables(&contract, &text)?);
     }
+    files.extend(meta_schemas()?);
     Ok(files)
+}
+
+/// Returns copies of the meta schemas for `codegen`, whose package can't hold files of another folder.
+fn meta_schemas() -> io::Result<Vec<(PathBuf, String)>> {
+    let copies = root().join("codegen/src/meta");
+    let copy = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry?;
+        Ok((copies.join(entry.file_name()), fs::read_to_string(entry.path())?))
+    };
+    fs::read_dir(schemas().join("meta"))?.map(copy).collect()
 }
 
 /// Returns the folders of contracts and of generated code: of the served contracts, and of the fixtures.

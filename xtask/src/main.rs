@@ -4,6 +4,7 @@ mod bench;
 mod codegen;
 mod compat;
 mod deny;
+mod dist;
 mod foreign;
 mod headings;
 mod interop;
@@ -75,6 +76,8 @@ enum Task {
     McpConformance,
     /// Check for Windows and macOS on Linux: types, and with Wine the Windows program
     Platforms,
+    /// Build the programs that are released, and the packages that install them
+    Dist(dist::Options),
     /// Run foreign clients against the server, over both transports and in both eras
     Interop,
     /// Compare the sections that the conformance suite and the server find in real documents
@@ -103,6 +106,7 @@ fn main() -> ExitCode {
         Task::Zoo(options) => zoo::keep(&options),
         Task::McpConformance => official::suite(),
         Task::Platforms => platforms::check(),
+        Task::Dist(options) => dist::make(&options),
         Task::Interop => interop::all(),
         Task::Headings { paths } => headings::compare(&paths),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),

@@ -193,7 +193,7 @@ exec {python} -m ziglang cc -target {architecture}-macos "$@"
 }
 
 /// A compiler for a target, and what it must be told.
-struct Toolchain {
+pub(crate) struct Toolchain {
     target: String,
     compiler: PathBuf,
     cargo: PathBuf,
@@ -204,7 +204,7 @@ struct Toolchain {
 impl Toolchain {
     /// Returns the usual toolchain if it has the target's standard library, otherwise one that has its source: the usual one,
     /// or the distribution's.
-    fn find(target: &str) -> Outcome<Self> {
+    pub(crate) fn find(target: &str) -> Outcome<Self> {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let usual = (PathBuf::from("rustc"), PathBuf::from(cargo));
         let distributed = (PathBuf::from("/usr/bin/rustc"), PathBuf::from("/usr/bin/cargo"));
@@ -229,7 +229,8 @@ impl Toolchain {
         )))
     }
 
-    fn cargo(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
+    /// Runs cargo for the target, in [`folder`].
+    pub(crate) fn cargo(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
         let mut cargo = Command::new(&self.cargo);
         cargo.args(arguments).args(["--quiet", "--target", &self.target]);
         if self.builds_library {
@@ -305,7 +306,7 @@ impl Wine {
 }
 
 /// Fails with [`Missing`] if the C compiler `name`, from Debian's `package`, can't be run.
-fn compiler(name: &str, package: &str) -> Outcome {
+pub(crate) fn compiler(name: &str, package: &str) -> Outcome {
     match Command::new(name).arg("--version").output() {
         Ok(_) => Ok(()),
         Err(error) => Err(Missing::boxed(format!(
@@ -330,7 +331,7 @@ fn script(path: &Path, text: &str) -> Outcome {
 }
 
 /// Returns the folder of these builds.
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     root().join("target/platforms")
 }
 

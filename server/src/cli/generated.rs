@@ -1,5 +1,7 @@
 //! Shell completions and manual pages, made from the command line's own definition.
 
+use std::{fs, path::PathBuf};
+
 use clap::{Args, Command, CommandFactory as _};
 use clap_complete::Shell;
 use clap_mangen::Man as Page;
@@ -20,6 +22,9 @@ pub(super) struct Completions {
 pub(super) struct Man {
     /// The command whose page to print, as in `call learning-os`; without one, the program's
     command: Vec<String>,
+    /// Write the pages of all commands into this folder instead
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    out: Option<PathBuf>,
 }
 
 /// Prints the completion script.
@@ -29,8 +34,12 @@ pub(super) fn completions(asked: &Completions) -> Result<(), TerminalError> {
     Ok(console::answer(&script)?)
 }
 
-/// Prints the manual page.
+/// Prints the manual page, or writes all.
 pub(super) fn man(asked: &Man) -> Result<(), TerminalError> {
+    if let Some(folder) = &asked.out {
+        fs::create_dir_all(folder)?;
+        return Ok(clap_mangen::generate_to(Cli::command(), folder)?);
+    }
     let mut all = Cli::command();
     all.build();
     let mut command: &Command = &all;

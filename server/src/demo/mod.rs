@@ -1,6 +1,6 @@
 //! `tabellion demo`: a guided tour on a temporary library, by a client of a server of its own.
 //!
-//! The documents are Tabellion's own: this project's READMEs and the source document of the first contract.
+//! The documents are Tabellion's own.
 
 use std::{
     env,
@@ -22,15 +22,13 @@ use tabellion_markdown::diff;
 
 /// Path in the library, and text, of each document.
 const DOCUMENTS: [(&str, &str); 3] = [
-    ("tabellion.md", include_str!("../../../README.md")),
-    ("crates/server.md", include_str!("../../README.md")),
-    (
-        CONTRACT,
-        include_str!("../../../schemas/braindrive-markdown/source.md"),
-    ),
+    (CALLS, include_str!("../../docs/calls.md")),
+    (STATES, include_str!("../../docs/states.md")),
+    ("docs/transactions.md", include_str!("../../docs/transactions.md")),
 ];
-const CONTRACT: &str = "contracts/braindrive-markdown.md";
-const SECTION: &str = "## 7. Hard Guarantees (Contractual)";
+const CALLS: &str = "docs/calls.md";
+const STATES: &str = "docs/states.md";
+const SECTION: &str = "## Conditions";
 
 const HEADING: Style = AnsiColor::Cyan.on_default().bold();
 const ADDED: Style = AnsiColor::Green.on_default();
@@ -52,32 +50,29 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     demo.step("Write three documents: one call, one commit, one log entry each");
     demo.write_documents()?;
     demo.step("Read one");
-    let before = demo.read(CONTRACT)?;
+    let before = demo.read(CALLS)?;
     demo.step("Search all");
-    demo.search("guarantee")?;
+    demo.search("preview")?;
     demo.step("A misspelt heading is refused, with a suggestion");
-    demo.refused(
-        tool::EDIT_MARKDOWN,
-        edit("replace_section", "## 7. Hard Garantees (Contractual)", ""),
-    )?;
+    demo.refused(tool::EDIT_MARKDOWN, edit("replace_section", "## Condtions", ""))?;
     demo.step("Preview a change: nothing is written");
     let request = edit(
         "insert_after",
         SECTION,
-        "## 8. How it is checked\n\nBy the bytes on the disk and by git's objects, never by the server's own answers.\n",
+        "## How it is checked\n\nBy the bytes on the disk and by git's objects, never by the server's own answers.\n",
     );
     let (shown, base) = demo.preview(request.clone())?;
     demo.step("Apply it, on condition that the file has not changed since the preview");
     demo.edit(request.clone(), &base)?;
-    let after = demo.read_text(CONTRACT)?;
-    if diff::unified(CONTRACT, &before, &after) != shown {
+    let after = demo.read_text(CALLS)?;
+    if diff::unified(CALLS, &before, &after) != shown {
         return Err("the file differs from the preview".into());
     }
     println!("   the file equals the preview, byte for byte");
     demo.step("The same call again is refused: the file has changed");
     demo.stale(request, &base)?;
     demo.step("Delete a document, with confirmation");
-    demo.delete("crates/server.md")?;
+    demo.delete(STATES)?;
     demo.step("The activity log, which is the git history");
     demo.log()?;
     demo.client.close()?;
@@ -248,7 +243,7 @@ impl Demo {
 }
 
 fn edit(operation: &str, target: &str, content: &str) -> Value {
-    json!({ "path": CONTRACT, "operation": { "type": operation, "target": target, "content": content } })
+    json!({ "path": CALLS, "operation": { "type": operation, "target": target, "content": content } })
 }
 
 fn new_folder() -> Result<PathBuf, Box<dyn Error>> {
