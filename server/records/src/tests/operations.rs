@@ -382,6 +382,42 @@ fn conditions_and_keys_hold() {
     );
 }
 
+/// Grants what it is shown, and keeps it.
+#[derive(Debug, Default)]
+struct Granting(std::sync::Mutex<Vec<String>>);
+
+impl tabellion_runtime::Approver for Granting {
+    fn insists_on(&self, _: &tabellion_runtime::ToolSpec) -> bool {
+        true
+    }
+
+    fn decide<'a>(
+        &'a self,
+        proposal: &'a tabellion_runtime::Proposal,
+    ) -> tabellion_runtime::BoxFuture<'a, tabellion_runtime::Decision> {
+        self.0.lock().unwrap().push(proposal.shown.clone());
+        Box::pin(async { tabellion_runtime::Decision::Granted })
+    }
+}
+
+#[test]
+fn an_approval_holds_although_ids_times_and_secrets_are_made_anew() {
+    let bench = Bench::new();
+    let approver = std::sync::Arc::new(Granting::default());
+    let context = || CallContext::default().with_approver(approver.clone());
+    for (entity, action, request) in [
+        ("project", Create, json!({"data": {"name": "One"}})),
+        ("access_key", Create, json!({"data": {"id": "k", "name": "ci"}})),
+        ("access_key", Update, json!({"id": "k", "data": {"name": "cd"}})),
+        ("access_key", Delete, json!({"id": "k"})),
+    ] {
+        call(&bench.records, &context(), entity, action, request).unwrap();
+    }
+    let shown = approver.0.lock().unwrap().join("");
+    assert!(shown.contains("- name: \"ci\"\n+ name: \"cd\""), "{shown}");
+    assert!(!shown.contains("secret"), "{shown}");
+}
+
 #[test]
 fn a_dropped_session_leaves_no_trace_and_readers_keep_their_snapshot() {
     use tabellion_runtime::{
