@@ -19,6 +19,8 @@ pub struct Contract {
     pub spec: ContractSpec,
     /// The tools in the order that `contract.json` gives.
     pub tools: Vec<Tool>,
+    /// The entities in the order that `contract.json` gives.
+    pub entities: Vec<Entity>,
     /// SHA-256 over the texts of all files, in hexadecimal digits.
     pub digest: String,
 }
@@ -27,6 +29,16 @@ impl Contract {
     /// Returns the tool of that name.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         self.tools.iter().find(|tool| tool.spec.name == name)
+    }
+
+    /// Returns the operations that are methods of the implementation: all that do not follow from an entity.
+    pub(crate) fn methods(&self) -> impl Iterator<Item = &Tool> {
+        self.operations().filter(|operation| operation.rows.is_none())
+    }
+
+    /// Returns the entity of that name.
+    pub fn entity(&self, name: &str) -> Option<&Entity> {
+        self.entities.iter().find(|entity| entity.file.name == name)
     }
 
     /// Returns every operation, in wire order: what each call comes to. A tool without `select` is one.
@@ -97,6 +109,8 @@ pub struct Tool {
     pub operation: Option<Operation>,
     /// The operations of a tool with `select`, in the order of their names.
     pub parts: Vec<Self>,
+    /// Set for an operation that follows from an entity and so has no method.
+    pub rows: Option<RowsOperation>,
 }
 
 impl Tool {
@@ -138,9 +152,12 @@ impl Tool {
             at: self.pointer(side).into(),
             schema: self.schema(side),
             kind: match (side, &self.operation) {
-                (Side::Input, Some(operation)) => SchemaKind::Narrowed(&operation.select),
+                (Side::Input, Some(operation)) if self.rows.is_none() => {
+                    SchemaKind::Narrowed(&operation.select)
+                }
                 (Side::Input, None) if !self.spec.select.is_empty() => SchemaKind::WireOnly,
                 (Side::Output, None) if !self.spec.select.is_empty() => SchemaKind::Union,
+                (_, Some(_)) if self.rows.is_some() => SchemaKind::Derived,
                 _ => SchemaKind::Authored,
             },
             usual_name: names::root(&base, side),
@@ -188,6 +205,8 @@ pub enum SchemaKind<'a> {
     WireOnly,
     /// The response of a tool with operations, made of theirs. Only clients see it.
     Union,
+    /// The request or response of an operation that follows from an entity. It has no Rust type.
+    Derived,
 }
 
 impl SchemaKind<'_> {

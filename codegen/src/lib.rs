@@ -31,7 +31,7 @@ pub mod views;
 
 use std::{collections::BTreeMap, path::Path};
 
-pub use contract::Contract;
+pub use contract::{Contract, Tool};
 pub use files::{Stale, build, stale, write};
 pub use problem::{Place, Problem, Problems};
 pub use sources::Sources;

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     contract::{Contract, ContractSpec, NamedRule, OperationSpec, Tool, ToolSpec},
     document::Document,
-    keys::unite,
+    keys::{Entity, EntityFile, row_operations, unite},
     meta::Meta,
     pointer,
     problem::Problem,
@@ -74,15 +74,31 @@ fn contract(sources: &Sources, folder: &str) -> Result<Contract, Vec<Problem>> {
             "add its name at the position where clients should see it, or remove the file",
         ));
     }
+    let entities = entities(sources, folder, &spec, &document, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
-    let digest = digest(sources, folder, &tools);
+    for tool in tools.iter_mut().filter(|tool| !tool.spec.select.is_empty()) {
+        for entity in &entities {
+            if entity
+                .file
+                .operations
+                .as_ref()
+                .is_some_and(|operations| operations.tool == tool.spec.name)
+            {
+                tool.parts.extend(row_operations(&spec, entity, &tool.spec));
+            }
+        }
+        tool.parts.sort_by(|a, b| a.label().cmp(&b.label()));
+        unite(tool);
+    }
+    let digest = digest(sources, folder, &tools, &entities);
     Ok(Contract {
         folder: folder.into(),
         document,
         spec,
         tools,
+        entities,
         digest,
     })
 }
@@ -114,6 +130,7 @@ fn tool(
         spec,
         operation: None,
         parts: vec![],
+        rows: None,
     };
     for (_, name) in sources.operations(folder).filter(|(of, _)| *of == tool.spec.name) {
         match operation(sources, folder, &tool, name, rules) {
@@ -121,13 +138,51 @@ fn tool(
             Err(found) => problems.extend(found),
         }
     }
-    if !problems.is_empty() {
-        return Err(problems);
+    if problems.is_empty() {
+        Ok(tool)
+    } else {
+        Err(problems)
     }
-    if !tool.spec.select.is_empty() {
-        unite(&mut tool);
+}
+
+/// Returns the entities that `rows` lists.
+fn entities(
+    sources: &Sources,
+    folder: &str,
+    spec: &ContractSpec,
+    document: &Document,
+    problems: &mut Vec<Problem>,
+) -> Vec<Entity> {
+    let mut unlisted: BTreeSet<&str> = sources.entities(folder).collect();
+    let mut entities = vec![];
+    let listed = spec.rows.iter().flat_map(|rows| &rows.entities).enumerate();
+    for (i, name) in listed {
+        if !unlisted.remove(name.as_str()) {
+            problems.push(document.problem(
+                format!("/rows/entities/{i}"),
+                format!("there is no `entities/{name}.json`"),
+                "create that file, or remove the name from the list",
+            ));
+            continue;
+        }
+        match read::<EntityFile>(sources, &format!("{folder}/entities/{name}.json"), Meta::Entity) {
+            Ok((document, file)) if file.name != *name => problems.push(document.problem(
+                "/name",
+                format!("the entity is `{}`, but the file is `{name}.json`", file.name),
+                "give both the same name",
+            )),
+            Ok((document, file)) => entities.push(Entity { document, file }),
+            Err(found) => problems.extend(found),
+        }
     }
-    Ok(tool)
+    for name in unlisted {
+        problems.push(document.problem(
+            "/rows",
+            format!("`entities/{name}.json` is not listed"),
+            "add its name to `rows.entities`, or remove the file",
+        ));
+    }
+    entities
 }
 
 fn operation(
@@ -225,7 +280,7 @@ fn use_rules(
 }
 
 /// Hashes the texts, not the values, so that the head line of a module identifies its exact sources.
-fn digest(sources: &Sources, folder: &str, tools: &[Tool]) -> String {
+fn digest(sources: &Sources, folder: &str, tools: &[Tool], entities: &[Entity]) -> String {
     let mut hash = Sha256::new();
     hash.update(
         sources
@@ -234,11 +289,16 @@ fn digest(sources: &Sources, folder: &str, tools: &[Tool]) -> String {
     );
     for Tool { spec, parts, .. } in tools {
         let name = &spec.name;
-        let operations = parts.iter().filter_map(|part| part.operation.as_ref());
+        let of_file = parts.iter().filter(|part| part.rows.is_none());
+        let operations = of_file.filter_map(|part| part.operation.as_ref());
         let operations = operations.map(|part| format!("{folder}/operations/{name}/{}.json", part.name));
         for file in std::iter::once(format!("{folder}/tools/{name}.json")).chain(operations) {
             hash.update(sources.text(&file).unwrap_or_default());
         }
+    }
+    for Entity { file, .. } in entities {
+        let file = format!("{folder}/entities/{}.json", file.name);
+        hash.update(sources.text(&file).unwrap_or_default());
     }
     HEXLOWER.encode(&hash.finalize())
 }

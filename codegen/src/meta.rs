@@ -13,6 +13,8 @@ static CONTRACT: LazyLock<Validator> =
 static TOOL: LazyLock<Validator> = LazyLock::new(|| meta_schema(TOOL_TEXT));
 static OPERATION: LazyLock<Validator> =
     LazyLock::new(|| meta_schema(include_str!("../../schemas/meta/operation.schema.json")));
+static ENTITY: LazyLock<Validator> =
+    LazyLock::new(|| meta_schema(include_str!("../../schemas/meta/entity.schema.json")));
 
 const TOOL_TEXT: &str = include_str!("../../schemas/meta/tool.schema.json");
 
@@ -34,6 +36,8 @@ pub(crate) enum Meta {
     Tool,
     /// `operations/<tool>/<name>.json`
     Operation,
+    /// `entities/<name>.json`
+    Entity,
 }
 
 impl Meta {
@@ -43,6 +47,7 @@ impl Meta {
             Self::Contract => ("contract", &CONTRACT),
             Self::Tool => ("tool", &TOOL),
             Self::Operation => ("operation", &OPERATION),
+            Self::Entity => ("entity", &ENTITY),
         };
         let help = format!("`meta/{name}.schema.json` describes every key; editors show it as you type");
         validator

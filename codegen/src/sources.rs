@@ -17,8 +17,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Returns every contract below `schemas`: each folder in it that has a `contract.json`, and the `tools/*.json` and
-    /// `operations/*/*.json` beside.
+    /// Returns every contract below `schemas`: each folder in it that has a `contract.json`, and the `tools/*.json`,
+    /// `operations/*/*.json` and `entities/*.json` beside.
     ///
     /// # Errors
     /// If a folder or file can't be read.
@@ -64,6 +64,9 @@ impl Sources {
         let path = schemas.join(folder);
         self.read(&path.join("contract.json"), format!("{folder}/contract.json"))?;
         self.read_folder(&path.join("tools"), &format!("{folder}/tools"))?;
+        if path.join("entities").is_dir() {
+            self.read_folder(&path.join("entities"), &format!("{folder}/entities"))?;
+        }
         let operations = path.join("operations");
         if !operations.is_dir() {
             return Ok(());
@@ -113,6 +116,11 @@ impl Sources {
     pub(crate) fn operations<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.below(folder, "/operations/")
             .filter_map(|file| file.split_once('/'))
+    }
+
+    /// Returns the names of the entity files in `folder`, without `.json`, sorted.
+    pub(crate) fn entities<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a str> {
+        self.below(folder, "/entities/")
     }
 
     fn below<'a>(&'a self, folder: &'a str, part: &'a str) -> impl Iterator<Item = &'a str> {

@@ -1,16 +1,20 @@
 //! What is generated is checked in, compared byte by byte, and compiled.
 
 // Compiled here, so that a golden file that is no Rust can't be accepted.
+#[path = "../examples/desk/generated/mod.rs"]
+mod desk_module;
 mod golden;
 #[path = "../examples/notes/generated/mod.rs"]
 mod notes_module;
 mod support;
+#[path = "../examples/tracker/generated/mod.rs"]
+mod tracker_module;
 
 use std::{collections::BTreeMap, fs};
 
 use golden::kitchen_sink::{CONTRACT, Colour, Everything, KitchenEveryShapeRequest, TOOLS};
 use serde_json::{Value, json};
-use support::{files, notes, root};
+use support::{desk, files, notes, root};
 use tabellion_codegen::{Sources, generate, generate_from, table};
 
 /// How the checked-in modules are written.
@@ -20,6 +24,11 @@ const BY: &str = "UPDATE_GOLDEN=1 cargo test -p tabellion-codegen";
 fn the_checked_in_modules_are_what_the_contracts_say() {
     for (schemas, folder) in [
         (notes(), "examples/notes/generated"),
+        (desk(), "examples/desk/generated"),
+        (
+            root().join("examples/tracker/schemas"),
+            "examples/tracker/generated",
+        ),
         (root().join("tests/contracts"), "tests/golden"),
     ] {
         let generated = generate(&schemas, BY).unwrap_or_else(|problems| panic!("{problems}"));
@@ -52,6 +61,11 @@ fn the_table_at_run_time_is_the_generated_one() {
     for (folder, generated) in [
         ("tests/contracts/kitchen-sink", &CONTRACT),
         ("examples/notes/schemas/notes", &notes_module::notes::CONTRACT),
+        ("examples/desk/schemas/desk", &desk_module::desk::CONTRACT),
+        (
+            "examples/tracker/schemas/tracker",
+            &tracker_module::tracker::CONTRACT,
+        ),
     ] {
         let table = table(&root().join(folder)).unwrap_or_else(|problems| panic!("{problems}"));
         let [table, generated] = [table, generated].map(|table| format!("{table:#?}"));

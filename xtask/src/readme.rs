@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use tabellion_codegen::Contract;
+use tabellion_codegen::{Contract, Tool};
 
 use crate::Outcome;
 
@@ -39,9 +39,10 @@ fn tables(contract: &Contract) -> String {
     let mut table = String::from("\n| tool | what it does | changes |\n|---|---|---|\n");
     for tool in &contract.tools {
         let changes = match tool.spec.approval {
-            _ if !tool.spec.mutating => "nothing",
-            None => "one commit, one log entry",
-            Some(_) => "one commit, one log entry, after a person's approval",
+            _ if !tool.spec.mutating => "nothing".into(),
+            _ if !tool.parts.is_empty() => operations(&tool.parts),
+            None => "one commit, one log entry".into(),
+            Some(_) => "one commit, one log entry, after a person's approval".into(),
         };
         // Writing to a string can't fail.
         let _ = writeln!(
@@ -53,6 +54,15 @@ fn tables(contract: &Contract) -> String {
     table.push('\n');
     table.push_str(&offers(contract));
     table
+}
+
+/// Says how many of a tool's operations change something.
+fn operations(all: &[Tool]) -> String {
+    let changing = all.iter().filter(|operation| operation.spec.mutating).count();
+    format!(
+        "one commit, one log entry by {changing} of its {} operations",
+        all.len()
+    )
 }
 
 /// Returns the tables of resources and of prompts, each only if the contract has any.

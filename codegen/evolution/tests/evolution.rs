@@ -46,6 +46,14 @@ fn compiles() -> Vec<(&'static str, Value)> {
             "$/read_note.json#/inputSchema/properties/raw": { "type": "boolean" },
         } }),
         ),
+        ("operations_unchanged", json!({ "contract": "desk" })),
+        (
+            "operation_described",
+            json!({ "contract": "desk", "set": {
+                "@/edit/write-page.json#/description": "Write all of a page.",
+                "$/edit.json#/refused/append page": "append a line",
+            } }),
+        ),
     ]
 }
 
@@ -150,6 +158,41 @@ fn breaks() -> Vec<(&'static str, Value)> {
                 },
             }),
         ),
+        (
+            "operation_added",
+            json!({
+                "contract": "desk",
+                "copy": { "@/edit/delete-page.json": "@/edit/delete-line.json" },
+                "remove": ["$/edit.json#/refused"],
+                "then_set": { "@/edit/delete-line.json#/is": ["delete", "line"], "@/edit/delete-line.json#/examples": [
+                    { "name": "one", "valid": true, "input": { "action": "delete", "resource": "line", "path": "a.md" } },
+                    { "name": "none", "valid": false, "rule": "a_page",
+                      "input": { "action": "delete", "resource": "line", "path": "A" } },
+                ] },
+            }),
+        ),
+        (
+            "operation_removed",
+            json!({ "contract": "desk", "delete": ["@/edit/append-line.json"] }),
+        ),
+        (
+            "operation_takes_more",
+            json!({ "contract": "desk", "set": {
+                "@/look/pages.json#/request": { "required": ["path"], "properties": { "path": {} } },
+                "@/look/pages.json#/examples": [
+                    { "name": "one", "valid": true, "input": { "at": "pages", "path": "a.md" } },
+                    { "name": "none", "valid": false, "rule": "a_page", "input": { "at": "pages", "path": "A" } },
+                ],
+            } }),
+        ),
+        (
+            "operation_becomes_reading",
+            json!({
+                "contract": "desk",
+                "set": { "@/edit/append-line.json#/mutating": false },
+                "remove": ["@/edit/append-line.json#/commit"],
+            }),
+        ),
     ]
 }
 
@@ -159,7 +202,11 @@ fn prepare(name: &str, change: &Value) -> String {
         .unwrap_or_else(|problems| panic!("{name}: {problems}"));
     let generated = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui/generated");
     fs::create_dir_all(&generated).unwrap();
-    fs::write(generated.join(name).with_extension("rs"), &files["notes.rs"]).unwrap();
+    let module = files
+        .iter()
+        .find(|(file, _)| *file != "mod.rs")
+        .map(|(_, text)| text);
+    fs::write(generated.join(name).with_extension("rs"), module.unwrap()).unwrap();
     format!("tests/ui/{name}.rs")
 }
 

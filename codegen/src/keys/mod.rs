@@ -10,6 +10,7 @@ mod approval;
 mod commit;
 mod document;
 mod effects;
+mod entities;
 mod errors;
 mod examples;
 mod guarantees;
@@ -32,10 +33,12 @@ use tabellion_runtime::{
     spec::{self, Annotations, Approval, ErrorChannel},
 };
 
-pub(crate) use self::operations::unite;
+pub(crate) use self::entities::{lint as lint_entities, operations as row_operations};
+pub(crate) use self::operations::{lint_selectors, unite};
 pub use self::{
     about::{RustNames, Source},
     effects::{Effect, When},
+    entities::{Entity, EntityFile, Rows, RowsOperation},
     errors::ErrorEntry,
     examples::Example,
     guarantees::Guarantee,
@@ -65,6 +68,7 @@ pub(crate) static KEYS: &[&dyn Key] = &[
     &log::Logs,
     &tools::Tools,
     &operations::Operations,
+    &entities::Entities,
     &effects::Effects,
     &schemas::Schemas,
     &paths::Paths,
@@ -88,6 +92,8 @@ pub struct ContractSpec {
     pub title: String,
     /// What the contract is for.
     pub description: Option<String>,
+    /// That the store keeps rows, and how they are divided.
+    pub rows: Option<Rows>,
     /// The document that the contract was taken from.
     pub source: Source,
     /// Names in Rust.

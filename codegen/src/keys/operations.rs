@@ -113,6 +113,7 @@ impl OperationSpec {
             spec,
             operation: Some(operation),
             parts: vec![],
+            rows: None,
         }
     }
 }
@@ -129,7 +130,8 @@ pub(crate) fn unite(tool: &mut Tool) {
 fn narrowed(wire: &Value, operation: &Operation, request: &Value) -> Value {
     let property = |name: &str| wire["properties"].get(name).and_then(Value::as_object);
     let mut properties = Map::new();
-    let mut required = vec![];
+    // Those of the file come first, where problems point at them.
+    let mut required = request["required"].as_array().cloned().unwrap_or_default();
     for (name, is) in names(&operation.select).zip(&operation.is) {
         let mut selector = property(&name).cloned().unwrap_or_default();
         selector.retain(|key, _| matches!(key.as_str(), "type" | "description" | "title"));
@@ -148,7 +150,6 @@ fn narrowed(wire: &Value, operation: &Operation, request: &Value) -> Value {
         }
         properties.insert(name.clone(), whole.into());
     }
-    required.extend(request["required"].as_array().into_iter().flatten().cloned());
     let mut schema = Map::new();
     schema.insert("type".into(), "object".into());
     schema.insert("required".into(), required.into());
@@ -191,26 +192,6 @@ fn names(pointers: &[String]) -> impl Iterator<Item = String> {
 pub(super) struct Operations;
 
 impl Key for Operations {
-    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
-        for tool in contract.tools.iter().filter(|tool| !tool.spec.select.is_empty()) {
-            let Some(values) = values(tool, problems) else {
-                continue;
-            };
-            if tool.parts.is_empty() {
-                problems.push(tool.document.problem(
-                    "/select",
-                    "the tool has no operation",
-                    format!("add `operations/{}/<name>.json` for each", tool.spec.name),
-                ));
-            }
-            for part in &tool.parts {
-                self::part(tool, part, &values, problems);
-            }
-            told_apart(tool, problems);
-            refused(tool, &values, problems);
-        }
-    }
-
     /// What an operation takes, the tool's schema must let in.
     fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
         for tool in &contract.tools {
@@ -271,6 +252,27 @@ impl Key for Operations {
             })),
             all: list(tool.parts.iter().map(tools::entry)),
         });
+    }
+}
+
+/// Checks which requests are whose operation's. All else that is said of an operation depends on it, so it is checked first.
+pub(crate) fn lint_selectors(contract: &Contract, problems: &mut Vec<Problem>) {
+    for tool in contract.tools.iter().filter(|tool| !tool.spec.select.is_empty()) {
+        let Some(values) = values(tool, problems) else {
+            continue;
+        };
+        if tool.parts.is_empty() {
+            problems.push(tool.document.problem(
+                "/select",
+                "the tool has no operation",
+                format!("add `operations/{}/<name>.json` for each", tool.spec.name),
+            ));
+        }
+        for part in &tool.parts {
+            self::part(tool, part, &values, problems);
+        }
+        told_apart(tool, problems);
+        refused(tool, &values, problems);
     }
 }
 
@@ -396,7 +398,7 @@ fn part(tool: &Tool, part: &Tool, values: &[Vec<String>], problems: &mut Vec<Pro
     }
 }
 
-/// Of two operations with the same values, one must have all that the other has, and more.
+/// Checks that of two operations with the same values, one has all that the other has, and more.
 fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
     for (i, part) in tool.parts.iter().enumerate() {
         for other in &tool.parts[..i] {
@@ -450,13 +452,17 @@ fn refused(tool: &Tool, values: &[Vec<String>], problems: &mut Vec<Problem>) {
 /// Returns the problem of an operation that takes what the tool's schema refuses.
 fn lets_in(tool: &Tool, part: &Tool) -> Option<Problem> {
     let [wire, narrow] = [tool, part].map(|tool| views::enforced(tool.schema(Side::Input)));
-    if algebra::covers(&wire, &narrow) == Some(true) {
+    let member = |name: &str| Some(covers(wire["properties"].get(name)?, &narrow["properties"][name]));
+    let members = narrow["properties"].as_object().into_iter().flatten();
+    let members: Vec<_> = members.map(|(name, _)| (name, member(name).flatten())).collect();
+    let is_by_member =
+        has_only_members(&wire, &narrow) && members.iter().all(|(_, covered)| *covered == Some(true));
+    if is_by_member || algebra::covers(&wire, &narrow) == Some(true) {
         return None;
     }
-    let members = narrow["properties"].as_object().into_iter().flatten();
     let wider = members
-        .filter_map(|(name, narrow)| Some((name, algebra::covers(wire["properties"].get(name)?, narrow)?)))
-        .find_map(|(name, is_covered)| (!is_covered).then_some(name));
+        .into_iter()
+        .find_map(|(name, covered)| (covered == Some(false)).then_some(name));
     let (at, message) = match wider {
         Some(name) => (
             pointer::push("/request/properties", name),
@@ -471,4 +477,28 @@ fn lets_in(tool: &Tool, part: &Tool) -> Option<Problem> {
         part.document
             .problem(at, message, "only narrow what the tool's `inputSchema` says"),
     )
+}
+
+/// Returns whether `wire` takes all that `narrow` does. It does if its keywords are among those of `narrow`, which can be told
+/// where sets of values can't be compared.
+fn covers(wire: &Value, narrow: &Value) -> Option<bool> {
+    let depends_on_others = |key: &str| matches!(key, "additionalProperties" | "properties" | "required");
+    let keywords = wire.as_object()?;
+    let is_among =
+        |(key, value): (&String, &Value)| !depends_on_others(key) && narrow.get(key) == Some(value);
+    if keywords.iter().all(is_among) {
+        return Some(true);
+    }
+    algebra::covers(wire, narrow)
+}
+
+/// Returns whether `wire` takes each object of `narrow` whose members it takes.
+fn has_only_members(wire: &Value, narrow: &Value) -> bool {
+    let required = |schema: &Value| schema["required"].as_array().cloned().unwrap_or_default();
+    let needed = required(narrow);
+    let keywords = wire.as_object().into_iter().flatten();
+    required(wire).iter().all(|name| needed.contains(name))
+        && keywords
+            .map(|(key, _)| key.as_str())
+            .all(|key| matches!(key, "type" | "properties" | "required" | "additionalProperties"))
 }

@@ -39,6 +39,10 @@ impl Key for Schemas {
 
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         let (old, new) = (old.tool, new.tool);
+        if old.rows.is_some() && new.rows.is_some() {
+            // They follow from the entity, whose changes are compared field by field.
+            return;
+        }
         self::values(changes, Side::Input, old, new);
         defaults(changes, old, new);
         self::values(changes, Side::Output, old, new);

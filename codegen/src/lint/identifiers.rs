@@ -96,7 +96,11 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
     let mut methods = Names::new("method", document);
     let mut types = Names::new("type", document);
     for (i, tool) in contract.tools.iter().enumerate() {
-        for operation in tool.operations() {
+        for operation in tool
+            .operations()
+            .iter()
+            .filter(|operation| operation.rows.is_none())
+        {
             let (base, label, at) = (operation.rust_base(), operation.label(), format!("/tools/{i}"));
             methods.add(names::value_name(&base), &label, at.clone(), problems);
             types.add(names::root(&base, Side::Input), &label, at, problems);

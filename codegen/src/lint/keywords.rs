@@ -61,16 +61,18 @@ pub(super) fn named_rules(contract: &Contract, problems: &mut Vec<Problem>) {
 /// Checks a schema and its inline rules.
 pub(super) fn schema(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
     let (document, at) = (authored.document, &authored.at);
-    let schema = match authored.kind {
-        SchemaKind::Authored | SchemaKind::WireOnly => document.value.pointer(at),
-        SchemaKind::Narrowed(_) => Some(authored.schema),
-        // Its parts are checked where they stand.
-        SchemaKind::Union => None,
-    };
-    let Some(schema) = schema else { return };
     let mut check = Check::new(document, problems);
     check.is_typed = authored.kind.is_typed();
-    check.root(schema, at, Role::Root);
+    match authored.kind {
+        SchemaKind::Authored | SchemaKind::WireOnly => {
+            if let Some(schema) = document.value.pointer(at) {
+                check.root(schema, at, Role::Root);
+            }
+        }
+        SchemaKind::Narrowed(_) => check.root(authored.schema, at, Role::Root),
+        // What they are made of is checked where it stands.
+        SchemaKind::Union | SchemaKind::Derived => check.is_schema(authored.schema, at),
+    }
 }
 
 struct Check<'a> {
@@ -102,6 +104,10 @@ impl<'a> Check<'a> {
         if self.problems.len() > before {
             return;
         }
+        self.is_schema(schema, at);
+    }
+
+    fn is_schema(&mut self, schema: &Value, at: &str) {
         if let Err(error) = jsonschema::draft202012::meta::validate(&views::wire(schema)) {
             let at = format!("{at}{}", error.instance_path().as_str());
             let message = format!("is no JSON Schema: {}", error.masked_with("this value"));

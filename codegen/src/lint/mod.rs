@@ -13,7 +13,7 @@ pub(crate) mod values;
 
 use crate::{
     contract::Contract,
-    keys::KEYS,
+    keys::{KEYS, lint_entities, lint_selectors},
     problem::{Problem, Problems},
     types::{self, Types},
 };
@@ -21,6 +21,11 @@ use crate::{
 /// Returns the types of `contract`, if it has no problem.
 pub(crate) fn contract(contract: &Contract) -> Result<Types, Problems> {
     let mut problems = vec![];
+    lint_entities(contract, &mut problems);
+    lint_selectors(contract, &mut problems);
+    if !problems.is_empty() {
+        return Problems::none_of(problems).map(|()| Types::default());
+    }
     keywords::named_rules(contract, &mut problems);
     for authored in contract.schemas() {
         keywords::schema(&authored, &mut problems);

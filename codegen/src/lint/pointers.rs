@@ -49,8 +49,9 @@ pub(crate) fn always_leads_to<'a>(
     Some(found)
 }
 
-fn article(kind: &str) -> String {
-    let article = if kind.starts_with(['a', 'i', 'o']) {
+/// Returns a noun with its indefinite article.
+pub(crate) fn article(kind: &str) -> String {
+    let article = if kind.starts_with(['a', 'e', 'i', 'o']) {
         "an"
     } else {
         "a"

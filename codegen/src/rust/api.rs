@@ -21,12 +21,12 @@ pub(super) fn definition(contract: &Contract, trait_name: &Ident, keys: &[Emitte
             "tools"
         },
     );
-    if contract.operations().any(|tool| tool.spec.mutating) {
+    if contract.methods().any(|tool| tool.spec.mutating) {
         docs += "\n\nA tool that changes something writes nothing by itself: it returns the change, [`Staged`], and the\n\
                  runtime makes it.";
     }
     let docs = text::docs(&docs);
-    let methods = contract.operations().map(signature);
+    let methods = contract.methods().map(|tool| signature(contract, tool));
     let others = keys.iter().flat_map(|key| &key.signatures);
     quote! {
         #docs
@@ -37,7 +37,7 @@ pub(super) fn definition(contract: &Contract, trait_name: &Ident, keys: &[Emitte
     }
 }
 
-fn signature(tool: &Tool) -> TokenStream {
+fn signature(contract: &Contract, tool: &Tool) -> TokenStream {
     let spec = &tool.spec;
     let errors: Vec<_> = spec.errors.iter().map(|error| format!("`{error}`")).collect();
     let docs = text::docs(&format!(
@@ -48,8 +48,14 @@ fn signature(tool: &Tool) -> TokenStream {
     let base = tool.rust_base();
     let name = method(&base);
     let [request, response] = Side::ALL.map(|side| format_ident!("{}", names::root(&base, side)));
+    let ground = contract
+        .spec
+        .rows
+        .iter()
+        .map(|_| quote!(, tabellion_runtime::Rows));
+    let ground: TokenStream = ground.collect();
     let (cx, response) = if spec.mutating {
-        (quote!(WriteCx), quote!(Staged<#response>))
+        (quote!(WriteCx), quote!(Staged<#response #ground>))
     } else {
         (quote!(ReadCx), quote!(#response))
     };
@@ -57,7 +63,7 @@ fn signature(tool: &Tool) -> TokenStream {
         #docs
         fn #name(
             &self,
-            cx: &#cx<'_>,
+            cx: &#cx<'_ #ground>,
             req: #request,
         ) -> impl Future<Output = Result<#response, ToolError>> + Send;
     }

@@ -5,6 +5,7 @@ mod errors;
 mod fields;
 mod imports;
 mod layout;
+pub(crate) mod literal;
 pub(crate) mod schemas;
 mod service;
 mod table;

@@ -14,7 +14,7 @@ pub(super) fn module(contract: &Contract) -> TokenStream {
     let schemas = contract.schemas().map(|authored| schema(&authored));
     let imports = if contract
         .schemas()
-        .any(|authored| views::enforces_more(authored.schema))
+        .any(|authored| !views::rules(authored.schema).is_empty())
     {
         quote!(
             use super::{Rule, Schema};

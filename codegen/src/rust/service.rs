@@ -13,6 +13,15 @@ use crate::{
 pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -> Vec<TokenStream> {
     let arms = contract.tools.iter().enumerate().map(|(i, tool)| arm(i, tool));
     let methods = keys.iter().flat_map(|key| &key.methods);
+    // Operations that follow from entities need no implementation.
+    let parts = match contract.methods().next() {
+        Some(_) => quote!(let (implementation, store) = (&self.implementation, &self.store);),
+        None => quote!(let store = &self.store;),
+    };
+    let store = match contract.spec.rows {
+        Some(_) => quote!(Arc<dyn Store<tabellion_runtime::Rows>>),
+        None => quote!(Arc<dyn Store>),
+    };
     let state = || keys.iter().filter_map(|key| key.state.as_ref());
     let fields = state().map(|State { name, of_type, .. }| quote!(#name: #of_type));
     let values = state().map(|State { name, value, .. }| quote!(#name: #value));
@@ -21,14 +30,14 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -
             /// An implementation and the store that it reads and the runtime changes.
             pub struct Service<S> {
                 implementation: S,
-                store: Arc<dyn Store>,
+                store: #store,
                 #(#fields,)*
             }
         },
         quote! {
             impl<S: #trait_name> Service<S> {
                 /// Puts `implementation` in front of `store`.
-                pub fn new(implementation: S, store: Arc<dyn Store>) -> Self {
+                pub fn new(implementation: S, store: #store) -> Self {
                     Self { implementation, store, #(#values,)* }
                 }
             }
@@ -45,7 +54,7 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -
                     tool: &'a str,
                     arguments: Value,
                 ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-                    let (implementation, store) = (&self.implementation, &self.store);
+                    #parts
                     Box::pin(async move {
                         match tool {
                             #(#arms)*
@@ -66,17 +75,26 @@ fn arm(i: usize, tool: &Tool) -> TokenStream {
         let call = call(tool, &quote!(&TOOLS[#i]));
         return quote!(#name => #call,);
     }
-    let arms = tool.parts.iter().map(|part| {
+    let with_method = tool.parts.iter().filter(|part| part.rows.is_none());
+    let arms = with_method.map(|part| {
         let (label, call) = (part.label(), call(part, &quote!(operation)));
         quote!(#label => #call,)
     });
+    let others = if tool.parts.iter().any(|part| part.rows.is_some()) {
+        quote!(tabellion_runtime::rows::run::<ToolError>(&ROWS, operation, &**store, call, arguments).await)
+    } else {
+        quote!(Err(Rejection::UnknownTool))
+    };
+    let arms: TokenStream = arms.collect();
+    let call = if arms.is_empty() {
+        others
+    } else {
+        quote!(match operation.label() { #arms _ => #others })
+    };
     quote! {
         #name => {
             let operation = dispatch::operation::<ToolError>(&TOOLS[#i], &arguments)?;
-            match operation.label() {
-                #(#arms)*
-                _ => Err(Rejection::UnknownTool),
-            }
+            #call
         }
     }
 }

@@ -23,6 +23,11 @@ pub(crate) fn notes() -> PathBuf {
     root().join("examples/notes/schemas")
 }
 
+/// Where the contract `desk` lies, whose tools have operations.
+pub(crate) fn desk() -> PathBuf {
+    root().join("examples/desk/schemas")
+}
+
 /// The JSON files below `schemas`, as `Sources::from_map` takes them.
 pub(crate) fn files(schemas: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
@@ -46,14 +51,20 @@ pub(crate) fn files(schemas: &Path) -> BTreeMap<String, String> {
     files
 }
 
-/// The contract `notes` after `change`, which says in this order: `replace` (file → [text, other text]), `remove` and
+/// The contract `notes`, or the one that `change` names as `contract`, after `change`, which says in this order: `replace` (file → [text, other text]), `remove` and
 /// `set` (parts by file and JSON pointer), `copy` (file → other file), `then_set` (once more), `delete` (files).
-/// A file that begins with `$/` lies in `notes/tools`.
+/// A file that begins with `$/` lies in the contract's `tools`, one with `@/` in its `operations`, one with `#/` in its `entities`.
 pub(crate) fn changed(change: &Value) -> Sources {
-    let mut files = files(&notes());
-    let name = |name: &str| match name.strip_prefix("$/") {
-        Some(tool) => format!("notes/tools/{tool}"),
-        None => name.to_string(),
+    let contract = change["contract"].as_str().unwrap_or("notes");
+    let mut files = files(&root().join(format!("examples/{contract}/schemas")));
+    let name = |name: &str| {
+        let name = name.replacen("$/", &format!("{contract}/tools/"), 1);
+        let name = name.replacen("@/", &format!("{contract}/operations/"), 1);
+        name.replacen(
+            "#/",
+            &format!("{contract}/entities/"),
+            usize::from(name.starts_with('#')),
+        )
     };
     for (file, texts) in members(change, "replace") {
         let (from, to) = (texts[0].as_str().unwrap(), texts[1].as_str().unwrap());

@@ -6,7 +6,7 @@ use tabellion_conformance::{Subject, era::Era, launch::Reach};
 use tabellion_contracts::{braindrive_markdown, learning_os, safe_markdown_editor};
 use tabellion_runtime::ContractSpec;
 
-use crate::mutant::Specimen;
+use crate::{mutant::Specimen, small};
 
 /// A correct server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,11 +17,13 @@ pub enum CorrectServer {
     Memory,
     /// The small server of `safe-markdown-editor`.
     Editor,
+    /// The small server of the example `desk`.
+    Desk,
 }
 
 impl CorrectServer {
     /// All correct servers.
-    pub const ALL: [Self; 3] = [Self::Reference, Self::Memory, Self::Editor];
+    pub const ALL: [Self; 4] = [Self::Reference, Self::Memory, Self::Editor, Self::Desk];
 
     /// Returns the server of a contract.
     ///
@@ -38,11 +40,12 @@ impl CorrectServer {
     }
 
     /// Returns the contract that the server keeps.
-    pub const fn contract(self) -> &'static ContractSpec {
+    pub fn contract(self) -> &'static ContractSpec {
         match self {
             Self::Reference => &braindrive_markdown::CONTRACT,
             Self::Memory => &learning_os::CONTRACT,
             Self::Editor => &safe_markdown_editor::CONTRACT,
+            Self::Desk => small::DESK,
         }
     }
 
@@ -50,6 +53,7 @@ impl CorrectServer {
     pub const fn passes(self) -> &'static [&'static str] {
         match self {
             Self::Reference => &[],
+            Self::Desk => &["operations", "mutation/recorded"],
             Self::Memory | Self::Editor => &[
                 "append",
                 "approval",
@@ -74,7 +78,7 @@ impl CorrectServer {
         }
         let name = match self {
             Self::Reference => "reference",
-            Self::Memory | Self::Editor => contract.id,
+            Self::Memory | Self::Editor | Self::Desk => contract.id,
         };
         Subject {
             name: specimen.map_or(name, |specimen| specimen.name).to_owned(),

@@ -61,6 +61,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     match server {
         CorrectServer::Reference => tabellion_reference::serve(library, *http),
         CorrectServer::Memory => Ok(small::serve_memory(library)?),
+        CorrectServer::Desk => Ok(small::serve_desk(library)?),
         CorrectServer::Editor => {
             let document = document
                 .as_deref()

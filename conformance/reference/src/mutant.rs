@@ -4,6 +4,7 @@
 //! a line, in `start`, `messages` or `behaviour`. A process is one mutant for all its life, or none.
 
 mod behaviour;
+mod desk;
 mod editor;
 mod memory;
 mod messages;
@@ -16,7 +17,7 @@ use std::sync::OnceLock;
 pub use over_http::{ALSO_OVER_HTTP, HTTP_ZOO};
 
 use crate::correct_server::CorrectServer;
-use {editor::EDITOR, memory::MEMORY, zoo::ZOO};
+use {desk::DESK, editor::EDITOR, memory::MEMORY, zoo::ZOO};
 
 pub(super) use {behaviour::*, messages::*, start::*};
 
@@ -130,6 +131,10 @@ pub enum Mutant {
     CutsFiles,
     AnyTime,
     AnyFile,
+    TakesNearest,
+    UnsupportedLeavesAFile,
+    IgnoresUnused,
+    NamesNoArgument,
     FollowsLinks,
     ReadsThroughLinks,
     AsksNobody,
@@ -212,7 +217,7 @@ pub fn all() -> impl Iterator<Item = &'static Specimen> {
 
 /// Returns the specimens whose defect does not depend on the transport.
 pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
-    [ZOO, MEMORY, EDITOR].into_iter().flatten()
+    [ZOO, MEMORY, EDITOR, DESK].into_iter().flatten()
 }
 
 static SELF: OnceLock<Mutant> = OnceLock::new();

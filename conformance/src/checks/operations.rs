@@ -22,7 +22,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "A combination of selectors that no operation has is refused, and nothing changes.",
         explains: "Sends every combination of the selectors' values for which the contract has no operation, with the \
                    arguments that each of the tool's operations takes. A server that falls back to the nearest operation \
-                   does what nobody asked for.",
+                   does what the caller did not ask for.",
         cases: unsupported,
         judge,
         shrink: one_request,

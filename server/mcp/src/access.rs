@@ -18,7 +18,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Returns the access that a call of `tool` needs. One that comes to no operation is refused whoever the caller is.
+    /// Returns the access that a call of `tool` needs. One that comes to no operation is refused to any caller.
     pub(super) fn of(tool: &'static ToolSpec, arguments: Option<&JsonObject>) -> Self {
         match tool.operation_of(arguments.unwrap_or(&JsonObject::new())) {
             Some(operation) if operation.mutating => Self::Write,

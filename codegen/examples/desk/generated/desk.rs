@@ -932,7 +932,7 @@ mod schema {
     pub(super) static EDIT_APPEND_LINE_INPUT: Schema = Schema::new(
         r#"{
   "type": "object",
-  "required": ["action", "resource", "path", "text"],
+  "required": ["path", "text", "action", "resource"],
   "properties": {
     "action": { "type": "string", "description": "What to do", "const": "append" },
     "resource": { "type": "string", "description": "With what", "const": "line" },
@@ -943,7 +943,7 @@ mod schema {
 }"#,
         r#"{
   "type": "object",
-  "required": ["action", "resource", "path", "text"],
+  "required": ["path", "text", "action", "resource"],
   "properties": {
     "action": { "type": "string", "const": "append" },
     "resource": { "type": "string", "const": "line" },
@@ -980,7 +980,7 @@ mod schema {
     pub(super) static EDIT_DELETE_PAGE_INPUT: Schema = Schema::new(
         r#"{
   "type": "object",
-  "required": ["action", "resource", "path"],
+  "required": ["path", "action", "resource"],
   "properties": {
     "action": { "type": "string", "description": "What to do", "const": "delete" },
     "resource": { "type": "string", "description": "With what", "const": "page" },
@@ -990,7 +990,7 @@ mod schema {
 }"#,
         r#"{
   "type": "object",
-  "required": ["action", "resource", "path"],
+  "required": ["path", "action", "resource"],
   "properties": {
     "action": { "type": "string", "const": "delete" },
     "resource": { "type": "string", "const": "page" },
@@ -1021,7 +1021,7 @@ mod schema {
     pub(super) static EDIT_WRITE_PAGE_INPUT: Schema = Schema::new(
         r#"{
   "type": "object",
-  "required": ["action", "resource", "path", "text"],
+  "required": ["path", "text", "action", "resource"],
   "properties": {
     "action": { "type": "string", "description": "What to do", "const": "write" },
     "resource": { "type": "string", "description": "With what", "const": "page" },
@@ -1032,7 +1032,7 @@ mod schema {
 }"#,
         r#"{
   "type": "object",
-  "required": ["action", "resource", "path", "text"],
+  "required": ["path", "text", "action", "resource"],
   "properties": {
     "action": { "type": "string", "const": "write" },
     "resource": { "type": "string", "const": "page" },
@@ -1064,7 +1064,7 @@ mod schema {
     pub(super) static EDIT_WRITE_SECTION_INPUT: Schema = Schema::new(
         r#"{
   "type": "object",
-  "required": ["action", "resource", "path", "section", "text"],
+  "required": ["path", "section", "text", "action", "resource"],
   "properties": {
     "action": { "type": "string", "description": "What to do", "const": "write" },
     "resource": { "type": "string", "description": "With what", "const": "page" },
@@ -1080,7 +1080,7 @@ mod schema {
 }"#,
         r#"{
   "type": "object",
-  "required": ["action", "resource", "path", "section", "text"],
+  "required": ["path", "section", "text", "action", "resource"],
   "properties": {
     "action": { "type": "string", "const": "write" },
     "resource": { "type": "string", "const": "page" },
@@ -1170,7 +1170,7 @@ mod schema {
     pub(super) static LOOK_PAGE_INPUT: Schema = Schema::new(
         r#"{
   "type": "object",
-  "required": ["at", "path"],
+  "required": ["path", "at"],
   "properties": {
     "at": { "type": "string", "description": "At what", "const": "page" },
     "path": { "type": "string", "description": "The page" }
@@ -1179,7 +1179,7 @@ mod schema {
 }"#,
         r#"{
   "type": "object",
-  "required": ["at", "path"],
+  "required": ["path", "at"],
   "properties": {
     "at": { "type": "string", "const": "page" },
     "path": { "type": "string", "allOf": [{ "pattern": "^([a-z0-9-]+/)*[a-z0-9-]+\\.md$" }] }
@@ -1235,7 +1235,7 @@ mod schema {
     pub(super) static LOOK_SIZE_INPUT: Schema = Schema::new(
         r#"{
   "type": "object",
-  "required": ["at", "path"],
+  "required": ["path", "at"],
   "properties": {
     "at": { "type": "string", "description": "At what", "const": "size" },
     "path": { "type": "string", "description": "The page" }
@@ -1244,7 +1244,7 @@ mod schema {
 }"#,
         r#"{
   "type": "object",
-  "required": ["at", "path"],
+  "required": ["path", "at"],
   "properties": {
     "at": { "type": "string", "const": "size" },
     "path": { "type": "string", "allOf": [{ "pattern": "^([a-z0-9-]+/)*[a-z0-9-]+\\.md$" }] }

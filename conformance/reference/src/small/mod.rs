@@ -1,8 +1,9 @@
-//! Small servers of the contracts `learning-os` and `safe-markdown-editor`.
+//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, and of the example `desk`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
 //! the stateless era (2026-07-28), no recovery after a crash.
 
+mod desk;
 mod editor;
 mod memory;
 
@@ -19,6 +20,8 @@ use tabellion_contracts::{learning_os, safe_markdown_editor};
 use tabellion_runtime::{ContractSpec, ToolSpec};
 
 use crate::mutant::{Mutant, is};
+
+pub(crate) use desk::CONTRACT as DESK;
 
 /// Why a call is refused: code and message.
 type Refusal = (i64, String);
@@ -45,14 +48,23 @@ struct PersonAnswer {
     state: String,
 }
 
-/// A server of a contract.
+/// A server of a contract. A call names its operation, which is the tool where that has no others.
 trait ContractServer {
     fn call(
         &mut self,
-        tool: &str,
+        operation: &str,
         arguments: &Value,
         decision: Option<PersonAnswer>,
     ) -> Result<Answer, Refusal>;
+
+    /// Returns the operation that the arguments choose, and its arguments.
+    fn choose(
+        &self,
+        tool: &'static ToolSpec,
+        arguments: &Value,
+    ) -> Result<(&'static ToolSpec, Value), Refusal> {
+        Ok((tool, arguments.clone()))
+    }
 
     /// Returns a resource, if it exists.
     fn resource(&mut self, uri: &str) -> Option<Value> {
@@ -80,6 +92,15 @@ pub fn serve_document(root: &Path, document: &str) -> io::Result<()> {
         &safe_markdown_editor::CONTRACT,
         &mut editor::Editor::new(library, document),
     )
+}
+
+/// Serves pages in the library at `root` over standard input and output until the input ends.
+///
+/// # Errors
+/// If a pipe breaks.
+pub fn serve_desk(root: &Path) -> io::Result<()> {
+    let library = Library(root.to_owned());
+    serve(DESK, &mut desk::Desk(library))
 }
 
 fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io::Result<()> {
@@ -137,8 +158,8 @@ fn call(
 ) -> Result<Value, Refusal> {
     let tool = contract.tool(params["name"].as_str().unwrap_or_default());
     let tool = tool.ok_or_else(|| (-32602, "unknown tool".to_owned()))?;
-    let arguments = &params["arguments"];
-    let is_lenient = is(Mutant::AnyTime) || is(Mutant::AnyFile);
+    let (tool, arguments) = &server.choose(tool, &params["arguments"])?;
+    let is_lenient = is(Mutant::AnyTime) || is(Mutant::AnyFile) || is(Mutant::TakesNearest);
     if let Err(wrong) = tool.input.check(arguments)
         && !is_lenient
     {
@@ -149,7 +170,7 @@ fn call(
         state: state.to_owned(),
     });
     let can_ask = params["_meta"]["io.modelcontextprotocol/clientCapabilities"]["elicitation"].is_object();
-    match server.call(tool.name, arguments, decision)? {
+    match server.call(tool.label(), arguments, decision)? {
         Answer::Response(response) => Ok(json!({ "content": [], "structuredContent": response })),
         Answer::Question { .. } if !can_ask => Err(refused(
             "the call needs a person's approval, but the client does not support elicitation",
@@ -227,6 +248,18 @@ impl Library {
             self.git(&["commit", "--quiet", "--allow-empty", "-m", "again"])?;
         }
         Ok(())
+    }
+
+    /// Returns the id of the last commit.
+    fn head(&self) -> Result<String, Refusal> {
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(&self.0)
+            .args(["rev-parse", "HEAD"])
+            .output();
+        Ok(String::from_utf8_lossy(&output.map_err(failed)?.stdout)
+            .trim()
+            .to_owned())
     }
 
     fn git(&self, arguments: &[&str]) -> Result<(), Refusal> {

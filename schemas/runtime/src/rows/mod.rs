@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod plan;
+mod run;
 pub mod table;
 mod value;
 pub mod view;
@@ -19,6 +20,7 @@ use sha2::{Digest, Sha256};
 pub use self::{
     error::RowError,
     plan::{Plan, Within},
+    run::run,
     table::Table,
     view::{Filter, Fresh, Order, RowView, Select, Test},
 };

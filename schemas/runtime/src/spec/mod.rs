@@ -66,6 +66,8 @@ pub struct ContractSpec {
     pub log: Option<LogSpec>,
     /// Rate limits per caller, by name.
     pub rate_limits: &'static [RateLimit],
+    /// The entities, if the store keeps rows.
+    pub rows: Option<&'static RowsSpec>,
     /// The tools, in the order in which clients see them.
     pub tools: &'static [ToolSpec],
     /// The resources, in the order in which clients see them.
@@ -88,6 +90,7 @@ impl ContractSpec {
         previews: &[],
         log: None,
         rate_limits: &[],
+        rows: None,
         tools: &[],
         resources: &[],
         prompts: &[],
@@ -138,6 +141,8 @@ pub struct ToolSpec {
     pub operations: Option<Operations>,
     /// Set for an operation of a tool.
     pub operation: Option<Operation>,
+    /// Set for an operation that the table engine runs.
+    pub rows: Option<RowOperation>,
     /// Whether a call makes a commit. Such a tool's method returns [`Staged`](crate::Staged).
     pub mutating: bool,
     /// JSON pointer in the request to the path that the tool works on.
@@ -179,6 +184,7 @@ impl ToolSpec {
             },
             operations: None,
             operation: None,
+            rows: None,
             mutating: false,
             path: None,
             path_in: None,

@@ -15,6 +15,7 @@ mod learning_os;
 mod lifetime;
 mod long_history;
 mod names;
+mod operations;
 mod options;
 mod session;
 mod support;

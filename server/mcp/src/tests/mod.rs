@@ -11,6 +11,7 @@ mod fuzz;
 mod life;
 mod offers;
 mod official;
+mod operations;
 mod page;
 mod revisions;
 mod streamable;
