@@ -39,13 +39,39 @@ fn bare(folder: &std::path::Path) -> impl FnMut(usize) {
              CREATE TABLE t (id TEXT PRIMARY KEY, project TEXT, title TEXT, at INTEGER) STRICT",
         )
         .unwrap();
-    move |at| {
+    let mut count = 0;
+    move |_| {
+        count += 1;
         let mut insert = connection
             .prepare_cached("INSERT INTO t VALUES (?, 'p', 'A title', 7)")
             .unwrap();
         insert
-            .execute(params![format!("id-{at:08}-0123456789abcdef")])
+            .execute(params![format!("id-{count:08}-0123456789abcdef")])
             .unwrap();
+    }
+}
+
+/// Writes the same rows, indexes and log entry, without any rule.
+fn same(bench: &Bench) -> impl FnMut(usize) {
+    bench.create("project", json!({"id": "p", "name": "One"}));
+    let connection = Connection::open(bench.records.path()).unwrap();
+    connection
+        .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
+        .unwrap();
+    let mut count = 100;
+    move |_| {
+        count += 1;
+        let id = format!("id-{count:08}-0123456789abcdef");
+        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let sql = "INSERT INTO issues (id, org_id, project_id, number, title, status, pinned, priority, labels, seq,
+                   created_at, updated_at) VALUES (?1, 'org_default', 'p', ?2, 'A title', 'open', 0, 0, '[]', ?2, 1, 1)";
+        let mut insert = connection.prepare_cached(sql).unwrap();
+        insert.execute(params![id, count]).unwrap();
+        let sql = "INSERT INTO change (seq, id, at, tool, operation, rows, last, org)
+                   VALUES (?1, ?2, 7, 'entity', 'create', ?3, ?1, '')";
+        let mut log = connection.prepare_cached(sql).unwrap();
+        log.execute(params![count, id, "x".repeat(500)]).unwrap();
+        connection.execute_batch("COMMIT").unwrap();
     }
 }
 
@@ -57,16 +83,21 @@ fn speed() {
     bench.create("project", json!({"id": "p", "name": "One"}));
     let context = CallContext::default();
     let mut bare = bare(bench.folder.path());
+    let other = Bench::new();
+    let mut same = same(&other);
     let mut ours = |_: usize| {
         let request = json!({"data": {"project_id": "p", "title": "A title"}});
         call(&bench.records, &context, "issue", Create, request).unwrap();
     };
     for round in 0..3 {
-        let (theirs, made) = (percentiles(&mut bare), percentiles(&mut ours));
-        let ratio = made.0.as_secs_f64() / theirs.0.as_secs_f64();
+        let (theirs, alike) = (percentiles(&mut bare), percentiles(&mut same));
+        let made = percentiles(&mut ours);
+        let ratio = |theirs: (Duration, Duration)| made.0.as_secs_f64() / theirs.0.as_secs_f64();
         writeln!(
             report,
-            "{round}: bare {theirs:?}, create {made:?}, ratio of medians {ratio:.2}"
+            "{round}: bare {theirs:?}, same rows {alike:?}, create {made:?}; ratios of medians {:.2}, {:.2}",
+            ratio(theirs),
+            ratio(alike)
         )
         .unwrap();
     }
