@@ -81,6 +81,10 @@ fn name_unused(tool: &ToolSpec, arguments: &Value, violations: Vec<Violation>) -
         return violations;
     };
     let takes: Vec<_> = taken.keys().map(String::as_str).collect();
+    let mut violations = violations;
+    if let Some(data) = tool.rows.and_then(|rows| rows.data) {
+        name_unknown_fields(data, &taken[data], &operation.words(), &mut violations);
+    }
     let unused = members
         .keys()
         .filter(|name| !taken.contains_key(*name))
@@ -101,6 +105,24 @@ fn name_unused(tool: &ToolSpec, arguments: &Value, violations: Vec<Violation>) -
     };
     named.extend(violations.into_iter().filter(|violation| !is_named(violation)));
     named
+}
+
+/// Says of fields that a row does not have, or that can't be given, which can.
+fn name_unknown_fields(data: &str, schema: &Value, words: &str, violations: &mut [Violation]) {
+    let names = schema["properties"].as_object().into_iter().flatten();
+    let names: Vec<_> = names.map(|(name, _)| name.as_str()).collect();
+    let within = pointer::push("", data);
+    for violation in violations
+        .iter_mut()
+        .filter(|violation| violation.rule == "additionalProperties")
+    {
+        let is_field = pointer::split_last(&violation.pointer).is_some_and(|(parent, _)| parent == within);
+        if is_field || violation.pointer == within {
+            violation.rule = "unknown_field".into();
+            let takes = names.join(", ");
+            violation.message = format!("{}; `{words}` takes {takes}", violation.message);
+        }
+    }
 }
 
 /// Maximum number of unused members that are named.

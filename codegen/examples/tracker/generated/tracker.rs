@@ -1460,12 +1460,12 @@ mod schema {
     "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "text": { "type": "string", "minLength": 1 },
+    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"] },
+    "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -1474,7 +1474,7 @@ mod schema {
     "updated_at": { "type": "integer" },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
-    "labels": { "type": "array", "items": { "type": "string" } },
+    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
     "deleted": { "type": "boolean" },
     "count": { "type": "integer", "minimum": 0 },
     "total": { "type": "integer", "minimum": 0 },
@@ -1504,7 +1504,7 @@ mod schema {
               "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "text": { "type": "string", "minLength": 1 },
+              "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
               "score": { "type": "number" },
               "seq": { "type": "integer", "minimum": 0 },
               "created_at": { "type": "integer" }
@@ -1536,7 +1536,7 @@ mod schema {
               "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "number": { "type": "integer", "minimum": 0 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "body": { "type": ["string", "null"] },
+              "body": { "type": ["string", "null"], "maxLength": 8388608 },
               "state": { "type": "string", "enum": ["open", "started", "closed"] },
               "pinned": { "type": "boolean" },
               "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -1578,7 +1578,11 @@ mod schema {
               "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "settings": {},
-              "labels": { "type": "array", "items": { "type": "string" } },
+              "labels": {
+                "type": "array",
+                "maxItems": 50,
+                "items": { "type": "string", "maxLength": 100 }
+              },
               "seq": { "type": "integer", "minimum": 0 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" }
@@ -1609,12 +1613,12 @@ mod schema {
     },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "text": { "type": "string", "minLength": 1 },
+    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"] },
+    "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -1627,7 +1631,7 @@ mod schema {
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
-    "labels": { "type": "array", "items": { "type": "string" } },
+    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
     "deleted": { "type": "boolean" },
     "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -1657,7 +1661,7 @@ mod schema {
               "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "text": { "type": "string", "minLength": 1 },
+              "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
               "score": { "type": "number" },
               "seq": { "type": "integer", "minimum": 0 },
               "created_at": { "type": "integer" }
@@ -1689,7 +1693,7 @@ mod schema {
               "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "number": { "type": "integer", "minimum": 0 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "body": { "type": ["string", "null"] },
+              "body": { "type": ["string", "null"], "maxLength": 8388608 },
               "state": { "type": "string", "enum": ["open", "started", "closed"] },
               "pinned": { "type": "boolean" },
               "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -1731,7 +1735,11 @@ mod schema {
               "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "settings": {},
-              "labels": { "type": "array", "items": { "type": "string" } },
+              "labels": {
+                "type": "array",
+                "maxItems": 50,
+                "items": { "type": "string", "maxLength": 100 }
+              },
               "seq": { "type": "integer", "minimum": 0 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" }
@@ -1844,7 +1852,7 @@ mod schema {
       "properties": {
         "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
         "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "text": { "type": "string", "minLength": 1 },
+        "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
         "score": { "type": "number" }
       },
       "additionalProperties": false
@@ -1863,7 +1871,7 @@ mod schema {
     "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "text": { "type": "string", "minLength": 1 },
+    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
     "created_at": { "type": "integer" }
@@ -1876,7 +1884,7 @@ mod schema {
     "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "text": { "type": "string", "minLength": 1 },
+    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
@@ -1901,7 +1909,7 @@ mod schema {
         "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
         "number": { "type": "integer", "minimum": 0 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "body": { "type": ["string", "null"] },
+        "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -1927,7 +1935,7 @@ mod schema {
         "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
         "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "body": { "type": ["string", "null"] },
+        "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -1966,7 +1974,7 @@ mod schema {
     "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"] },
+    "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -1999,7 +2007,7 @@ mod schema {
     "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"] },
+    "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -2031,7 +2039,11 @@ mod schema {
         "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "settings": {},
-        "labels": { "type": "array", "items": { "type": "string" } }
+        "labels": {
+          "type": "array",
+          "maxItems": 50,
+          "items": { "type": "string", "maxLength": 100 }
+        }
       },
       "additionalProperties": false
     },
@@ -2050,7 +2062,7 @@ mod schema {
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
-    "labels": { "type": "array", "items": { "type": "string" } },
+    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
     "seq": { "type": "integer", "minimum": 0 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
@@ -2064,7 +2076,7 @@ mod schema {
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
-    "labels": { "type": "array", "items": { "type": "string" } },
+    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
@@ -2241,7 +2253,7 @@ mod schema {
     "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "text": { "type": "string", "minLength": 1 },
+    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
     "created_at": { "type": "integer" }
@@ -2254,7 +2266,7 @@ mod schema {
     "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "text": { "type": "string", "minLength": 1 },
+    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
@@ -2301,7 +2313,7 @@ mod schema {
     "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"] },
+    "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -2334,7 +2346,7 @@ mod schema {
     "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"] },
+    "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -2410,7 +2422,7 @@ mod schema {
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
-    "labels": { "type": "array", "items": { "type": "string" } },
+    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
     "seq": { "type": "integer", "minimum": 0 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
@@ -2424,7 +2436,7 @@ mod schema {
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
-    "labels": { "type": "array", "items": { "type": "string" } },
+    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
@@ -2547,7 +2559,7 @@ mod schema {
           "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "text": { "type": "string", "minLength": 1 },
+          "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
           "score": { "type": "number" },
           "seq": { "type": "integer", "minimum": 0 },
           "created_at": { "type": "integer" }
@@ -2571,7 +2583,7 @@ mod schema {
           "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "text": { "type": "string", "minLength": 1 },
+          "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
           "score": { "type": "number" },
           "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
           "created_at": {
@@ -2640,7 +2652,7 @@ mod schema {
           "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "number": { "type": "integer", "minimum": 0 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "body": { "type": ["string", "null"] },
+          "body": { "type": ["string", "null"], "maxLength": 8388608 },
           "state": { "type": "string", "enum": ["open", "started", "closed"] },
           "pinned": { "type": "boolean" },
           "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -2684,7 +2696,7 @@ mod schema {
           "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "body": { "type": ["string", "null"] },
+          "body": { "type": ["string", "null"], "maxLength": 8388608 },
           "state": { "type": "string", "enum": ["open", "started", "closed"] },
           "pinned": { "type": "boolean" },
           "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -2825,7 +2837,11 @@ mod schema {
           "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "settings": {},
-          "labels": { "type": "array", "items": { "type": "string" } },
+          "labels": {
+            "type": "array",
+            "maxItems": 50,
+            "items": { "type": "string", "maxLength": 100 }
+          },
           "seq": { "type": "integer", "minimum": 0 },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" }
@@ -2859,7 +2875,11 @@ mod schema {
           "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "settings": {},
-          "labels": { "type": "array", "items": { "type": "string" } },
+          "labels": {
+            "type": "array",
+            "maxItems": 50,
+            "items": { "type": "string", "maxLength": 100 }
+          },
           "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
           "created_at": {
             "type": "integer",
@@ -2892,7 +2912,7 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
-        "text": { "type": "string", "minLength": 1 },
+        "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
         "score": { "type": "number" }
       },
       "additionalProperties": false,
@@ -2912,7 +2932,7 @@ mod schema {
     "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "text": { "type": "string", "minLength": 1 },
+    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
     "created_at": { "type": "integer" }
@@ -2925,7 +2945,7 @@ mod schema {
     "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "text": { "type": "string", "minLength": 1 },
+    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
@@ -2948,7 +2968,7 @@ mod schema {
       "required": [],
       "properties": {
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "body": { "type": ["string", "null"] },
+        "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -2987,7 +3007,7 @@ mod schema {
     "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"] },
+    "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -3020,7 +3040,7 @@ mod schema {
     "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"] },
+    "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
@@ -3052,7 +3072,11 @@ mod schema {
       "properties": {
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "settings": {},
-        "labels": { "type": "array", "items": { "type": "string" } }
+        "labels": {
+          "type": "array",
+          "maxItems": 50,
+          "items": { "type": "string", "maxLength": 100 }
+        }
       },
       "additionalProperties": false,
       "minProperties": 1
@@ -3072,7 +3096,7 @@ mod schema {
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
-    "labels": { "type": "array", "items": { "type": "string" } },
+    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
     "seq": { "type": "integer", "minimum": 0 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
@@ -3086,7 +3110,7 @@ mod schema {
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
-    "labels": { "type": "array", "items": { "type": "string" } },
+    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }

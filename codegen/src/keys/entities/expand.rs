@@ -9,7 +9,7 @@ use tabellion_runtime::{
 
 use super::{
     Entity, RowsOperation, pairs,
-    read::{ActionOf, EntityFile, Field, OperationsOf, action},
+    read::{ActionOf, EntityFile, Field, MAX_ITEMS, MAX_TEXT, OperationsOf, action},
 };
 use crate::{
     contract::{ContractSpec, Example, OperationSpec, Tool, ToolSpec},
@@ -315,9 +315,7 @@ pub(super) fn value(field: &Field) -> Value {
             if let Some(min) = field.min_length {
                 schema["minLength"] = min.into();
             }
-            if let Some(max) = field.max_length {
-                schema["maxLength"] = max.into();
-            }
+            schema["maxLength"] = field.max_length.unwrap_or(MAX_TEXT).into();
             schema
         }
         "integer" => {
@@ -335,7 +333,11 @@ pub(super) fn value(field: &Field) -> Value {
         "enum" => json!({ "type": "string", "enum": field.values }),
         "time" | "now" => json!({ "type": "integer" }),
         "next" | "seq" => json!({ "type": "integer", "minimum": 0 }),
-        "list" => json!({ "type": "array", "items": { "type": "string" } }),
+        "list" => json!({
+            "type": "array",
+            "maxItems": field.max_items.unwrap_or(MAX_ITEMS),
+            "items": { "type": "string", "maxLength": field.max_length.unwrap_or(MAX_TEXT) },
+        }),
         "secret" => json!({ "type": "string" }),
         _ => json!({}),
     };

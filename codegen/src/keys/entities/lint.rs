@@ -18,6 +18,21 @@ use crate::{
 /// Checks all entities. The operations that follow from them are checked afterwards, as others are.
 pub(crate) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
     let Some(rows) = &contract.spec.rows else { return };
+    let spec = &contract.spec;
+    for (key, is_given) in [
+        ("resources", !spec.resources.is_empty()),
+        ("prompts", !spec.prompts.is_empty()),
+        ("previews", !spec.previews.is_empty()),
+    ] {
+        if is_given {
+            let message = format!("`{key}` need a contract of documents");
+            problems.push(
+                contract
+                    .document
+                    .problem(format!("/{key}"), message, "remove it, or `rows`"),
+            );
+        }
+    }
     let mut tables = BTreeMap::new();
     for entity in &contract.entities {
         let mut lint = Lint {

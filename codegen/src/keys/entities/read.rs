@@ -15,7 +15,9 @@ use crate::{
 };
 
 /// Largest number of characters of a text that says no other.
-const MAX_TEXT: usize = 8 << 20;
+pub(super) const MAX_TEXT: usize = 8 << 20;
+/// Largest number of texts in a list that says no other.
+pub(super) const MAX_ITEMS: usize = 10_000;
 /// Largest integer that all JSON implementations agree on.
 const MAX_INTEGER: i64 = crate::views::LARGEST_INTEGER;
 
@@ -366,7 +368,7 @@ fn kind(field: &Field) -> FieldType {
             _ => Moment::Create,
         }),
         "list" => FieldType::List {
-            max: field.max_items.unwrap_or(10_000),
+            max: field.max_items.unwrap_or(MAX_ITEMS),
             max_chars: field.max_length.unwrap_or(MAX_TEXT),
         },
         "secret" => FieldType::Secret {

@@ -17,6 +17,7 @@ mod long_history;
 mod names;
 mod operations;
 mod options;
+mod rows;
 mod session;
 mod support;
 mod terminal;

@@ -1,0 +1,175 @@
+//! A contract whose store keeps rows, served by the example `tracker` of `tabellion-codegen`.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Map, Value, json};
+use tabellion_conformance::Target;
+
+use crate::support::exited;
+
+/// Calls in turn, each with what its answer or its error has to say.
+const CALLS: &[(&str, &str)] = &[
+    (
+        r#"{ "action": "create", "resource": "project", "data": { "id": "p", "name": "Alpha" } }"#,
+        r#""name":"Alpha","settings":null,"labels":[]"#,
+    ),
+    (
+        r#"{ "action": "create", "resource": "project", "data": { "name": "ALPHA" } }"#,
+        "there is a project with this name already",
+    ),
+    (
+        r#"{ "action": "create", "resource": "issue", "data": { "id": "i", "project_id": "p", "title": "One" } }"#,
+        r#""number":1,"title":"One","body":null,"state":"open""#,
+    ),
+    (
+        r#"{ "action": "create", "resource": "issue",
+             "data": { "id": "j", "project_id": "p", "title": "Two", "parent_id": "i", "pinned": true } }"#,
+        r#""number":2"#,
+    ),
+    (
+        r#"{ "action": "update", "resource": "issue", "id": "i", "data": { "parent_id": "j" } }"#,
+        "`parent_id` would make a circle",
+    ),
+    // Setting it takes it from the other.
+    (
+        r#"{ "action": "update", "resource": "issue", "id": "i", "data": { "pinned": true } }"#,
+        r#""pinned":true"#,
+    ),
+    (
+        r#"{ "action": "get", "resource": "issue", "id": "j" }"#,
+        r#""pinned":false"#,
+    ),
+    (
+        r#"{ "action": "update", "resource": "issue", "id": "i", "data": { "state": "done" } }"#,
+        r#"/data/state: the value is not one of "open", "started" or "closed""#,
+    ),
+    (
+        r#"{ "action": "update", "resource": "issue", "id": "i", "data": { "colour": "red" } }"#,
+        "/data/colour: is not known here; `update issue` takes title, body, state, pinned, weight, parent_id",
+    ),
+    (
+        r#"{ "action": "update", "resource": "issue", "id": "i", "data": {} }"#,
+        "/data: the value has less than 1 property",
+    ),
+    (
+        r#"{ "action": "create", "resource": "comment", "data": { "id": "c", "issue_id": "i", "text": "Ünïcödé 🙂" } }"#,
+        r#""text":"Ünïcödé 🙂","score":0"#,
+    ),
+    (
+        r#"{ "action": "list", "resource": "comment", "issue_id": "i" }"#,
+        r#""count":1,"total":1"#,
+    ),
+    (
+        r#"{ "action": "list", "resource": "comment" }"#,
+        "/: `issue_id` is missing",
+    ),
+    // What is in another org is not there.
+    (
+        r#"{ "action": "get", "resource": "issue", "id": "i", "org_id": "work" }"#,
+        "there is no issue `i`",
+    ),
+    (
+        r#"{ "action": "create", "resource": "issue", "org_id": "work", "data": { "project_id": "p", "title": "x" } }"#,
+        "`project_id` names no project",
+    ),
+    (
+        r#"{ "action": "create", "resource": "project", "org_id": "work", "data": { "id": "p", "name": "Alpha" } }"#,
+        r#""org_id":"work""#,
+    ),
+    (
+        r#"{ "action": "delete", "resource": "project", "id": "p" }"#,
+        "project `p` is in use by 2 issue",
+    ),
+    // With its comments; what had it as its parent stays.
+    (
+        r#"{ "action": "delete", "resource": "issue", "id": "i" }"#,
+        r#""deleted":true,"id":"i""#,
+    ),
+    (
+        r#"{ "action": "get", "resource": "comment", "id": "c" }"#,
+        "there is no comment `c`",
+    ),
+    (
+        r#"{ "action": "get", "resource": "issue", "id": "j" }"#,
+        r#""parent_id":null"#,
+    ),
+    (
+        r#"{ "action": "update", "resource": "access_key", "id": "k" }"#,
+        "Unsupported action update for resource access_key: a key keeps what it is; delete it and create another",
+    ),
+    (
+        r#"{ "action": "create", "resource": "comment", "data": { "issue_id": "j", "text": "a\u0000b" } }"#,
+        "`text` contains the character U+0000",
+    ),
+    (
+        r#"{ "action": "create", "resource": "comment", "data": { "issue_id": "j", "text": "x", "score": 9007199254740993 } }"#,
+        "`score` must be a number",
+    ),
+];
+
+fn serve(folder: &Path) -> Target {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tracker"));
+    command.arg(folder).stderr(Stdio::inherit());
+    let mut target = Target::start(&mut command).expect("it starts");
+    target.initialize("2025-11-25").expect("a handshake");
+    target
+}
+
+/// Returns the answer of a call, and the text of its content or its error.
+fn call(target: &mut Target, arguments: &str) -> (Value, String) {
+    let arguments: Value = serde_json::from_str(arguments).expect("arguments");
+    let answer = target.call("track", arguments, Map::new()).expect("an answer");
+    let text = answer["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_default();
+    (answer.clone(), text.to_owned())
+}
+
+#[test]
+fn operations_follow_from_the_entities() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut target = serve(folder.path());
+    for (arguments, expected) in CALLS {
+        let (answer, text) = call(&mut target, arguments);
+        assert!(text.contains(expected), "{arguments}: {answer}");
+        let is_error = answer["result"]["isError"] == json!(true);
+        let changes = !is_error && !arguments.contains("\"get\"") && !arguments.contains("\"list\"");
+        let change = &answer["result"]["_meta"]["tabellion/change"];
+        assert_eq!(change.is_string(), changes, "{arguments}: {answer}");
+    }
+    assert!(exited(target).success());
+}
+
+#[test]
+fn another_process_sees_what_was_answered_and_no_secret_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut target = serve(folder.path());
+    let create = r#"{ "action": "create", "resource": "access_key", "data": { "id": "k", "label": "ci" } }"#;
+    let (answer, _) = call(&mut target, create);
+    let secret = answer["result"]["structuredContent"]["secret"]
+        .as_str()
+        .expect("a secret")
+        .to_owned();
+    assert_eq!((&secret[..4], secret.len()), ("trk_", 68));
+    let mut other = serve(folder.path());
+    let (answer, text) = call(
+        &mut other,
+        r#"{ "action": "get", "resource": "access_key", "id": "k" }"#,
+    );
+    assert!(
+        text.contains(r#""label":"ci""#) && !text.contains("secret"),
+        "{answer}"
+    );
+    for target in [target, other] {
+        assert!(exited(target).success());
+    }
+    for file in fs::read_dir(folder.path()).expect("files").flatten() {
+        let bytes = fs::read(file.path()).expect("a file");
+        let kept = bytes.windows(64).any(|window| window == &secret.as_bytes()[4..]);
+        assert!(!kept, "{:?} has the secret", file.file_name());
+    }
+}
