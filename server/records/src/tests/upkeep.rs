@@ -13,7 +13,7 @@ use tabellion_runtime::{
 };
 
 use super::tracker::{Bench, TRACKER};
-use crate::{Checked, Records, Start, import, recover};
+use crate::{Checked, Records, Start, backup, import, recover};
 
 /// A tracker with a few rows.
 fn filled() -> Bench {
@@ -253,8 +253,12 @@ fn what_loses_data_needs_a_command_and_the_rest_is_refused() {
             failure.message
         );
         assert_eq!(bench.export(), before);
+        let folder = tempfile::tempdir().unwrap();
+        backup(&data(&bench), spec, &folder.path().join("tracker.db")).unwrap();
         let migrated = Records::open(&data(&bench), spec, Start::Migrate).unwrap();
         migrated.check().unwrap();
+        let kept = Records::open(folder.path(), &TRACKER, Start::Existing).unwrap();
+        assert_eq!(kept.check().unwrap().changes, 11);
     }
     let required = FieldSpec::new("needed", FieldType::Boolean);
     for spec in [
