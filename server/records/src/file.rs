@@ -79,6 +79,7 @@ fn create_folder(folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     let mut builder = DirBuilder::new();
+    builder.recursive(false);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {

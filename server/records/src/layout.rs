@@ -311,12 +311,14 @@ fn indexes(entity: &EntitySpec) -> BTreeMap<String, String> {
     };
     for (field, _) in entity.references() {
         let names = ordered(Some(field.name));
+        // A row that refers to none costs no page of the index.
+        let filter = format!(" WHERE {} IS NOT NULL", quoted(field.name));
         add(
             "by",
             &names,
             "INDEX",
             columns(names.iter().copied()),
-            String::new(),
+            if field.optional { filter } else { String::new() },
         );
     }
     if !entity.order.is_empty() {

@@ -53,7 +53,7 @@ use self::{
 };
 pub use self::{
     file::Start,
-    upkeep::{Checked, import, recover},
+    upkeep::{Checked, backup, import, recover},
 };
 
 /// How long a change waits for other processes.

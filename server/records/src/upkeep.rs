@@ -101,39 +101,52 @@ impl Records {
     /// # Errors
     /// If there is a file already, or it can't be written.
     pub fn backup(&self, path: &Path) -> Result<(), Failure> {
-        if path.exists() {
-            return Err(refused(format!(
-                "`{}` is there already; name a new file",
-                path.display()
-            )));
-        }
-        let partial = path.with_extension("partial");
-        file::create_file(&partial).map_err(at("create", &partial))?;
-        let copied = self.copy(&partial).and_then(|()| {
-            sync(&partial)?;
-            rename(&partial, path).map_err(at("create", path))?;
-            sync(
-                path.parent()
-                    .filter(|parent| !parent.as_os_str().is_empty())
-                    .unwrap_or(Path::new(".")),
-            )
-        });
-        if copied.is_err() {
-            // The failure says more than that of cleaning up.
-            let _ = fs::remove_file(&partial);
-        }
-        copied
+        copy_to(&self.path, path)
     }
+}
 
-    fn copy(&self, path: &Path) -> Result<(), Failure> {
-        let from = self.connect()?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut to = Connection::open_with_flags(path, flags).doing("write the backup")?;
-        let backup = Backup::new(&from, &mut to).doing("write the backup")?;
-        backup
-            .run_to_completion(BACKUP_PAGES, Duration::ZERO, None)
-            .doing("write the backup")
+/// Copies the data file of a contract in `folder` to a new file at `path`, of whichever version it is: to be done before a
+/// migration.
+///
+/// # Errors
+/// If there is no data file, or a file at `path` already, or it can't be written.
+pub fn backup(folder: &Path, spec: &RowsSpec, path: &Path) -> Result<(), Failure> {
+    let from = file::path(folder, spec);
+    if !from.exists() {
+        let message = format!("there is no data file `{}`", from.display());
+        return Err(Failure::new(FailureKind::NotFound, message));
     }
+    copy_to(&from, path)
+}
+
+fn copy_to(from: &Path, path: &Path) -> Result<(), Failure> {
+    if path.exists() {
+        let message = format!("`{}` is there already; name a new file", path.display());
+        return Err(refused(message));
+    }
+    let partial = path.with_extension("partial");
+    file::create_file(&partial).map_err(at("create", &partial))?;
+    let copied = copy(from, &partial).and_then(|()| {
+        sync(&partial)?;
+        rename(&partial, path).map_err(at("create", path))?;
+        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        sync(folder.unwrap_or(Path::new(".")))
+    });
+    if copied.is_err() {
+        // The failure says more than that of cleaning up.
+        let _ = fs::remove_file(&partial);
+    }
+    copied
+}
+
+fn copy(from: &Path, path: &Path) -> Result<(), Failure> {
+    let from = file::connect(from)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut to = Connection::open_with_flags(path, flags).doing("write the backup")?;
+    let backup = Backup::new(&from, &mut to).doing("write the backup")?;
+    backup
+        .run_to_completion(BACKUP_PAGES, Duration::ZERO, None)
+        .doing("write the backup")
 }
 
 /// Makes a data file in `folder` from the lines of an export: from its log, compared with its rows.

@@ -198,6 +198,7 @@ fn the_servers_crates_depend_only_downwards() {
             "tabellion-library",
             &["tabellion-markdown", "tabellion-platform", "tabellion-runtime"],
         ),
+        ("tabellion-records", &["tabellion-platform", "tabellion-runtime"]),
         ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-mcp", &["tabellion-runtime"]),
         (
@@ -214,7 +215,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
     for (dependency, users) in [
         ("rmcp", &["tabellion-mcp"][..]),
         ("gix", &["tabellion-library"]),
-        ("rusqlite", &["tabellion-library"]),
+        ("rusqlite", &["tabellion-library", "tabellion-records"]),
         ("pulldown-cmark", &["tabellion-markdown", "tabellion-reference"]),
         ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
         ("ring", &["tabellion-http"]),

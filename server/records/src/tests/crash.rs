@@ -1,1 +1,100 @@
-//! .
+//! A process that is killed in the middle: what it acknowledged is there, and nothing by halves.
+
+use std::{
+    env,
+    io::{BufRead as _, BufReader, Write as _},
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use serde_json::json;
+use tabellion_runtime::{
+    CallContext,
+    spec::Action::{Create, Delete, Get},
+};
+
+use super::tracker::{Bench, call, open};
+
+/// Names the folder that the child process changes until it is killed.
+const FOLDER: &str = "TABELLION_TEST_FOLDER";
+/// Number of times that a process is killed.
+const KILLS: u64 = 12;
+
+/// The child process: adds an issue with a comment and removes every third, and prints what was acknowledged.
+#[test]
+#[ignore = "run by a_killed_process_loses_nothing_that_it_acknowledged"]
+fn changes_until_killed() {
+    let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) else {
+        return;
+    };
+    let records = open(&folder);
+    let call = |entity, action, request| call(&records, &CallContext::default(), entity, action, request);
+    let mut out = std::io::stderr();
+    for at in 0_u64.. {
+        let data = json!({"project_id": "p", "title": "x".repeat(10_000)});
+        let issue = call("issue", Create, json!({ "data": data })).unwrap().response;
+        let data = json!({"issue_id": issue["id"], "body": "close it"});
+        call("comment", Create, json!({ "data": data })).unwrap();
+        let mut state = "added";
+        if at.is_multiple_of(3) {
+            call("issue", Delete, json!({"id": issue["id"]})).unwrap();
+            state = "removed";
+        }
+        // In one piece, so that no half of a line is left.
+        let line = format!("ACK {state} {}\n", issue["id"].as_str().unwrap());
+        out.write_all(line.as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn a_killed_process_loses_nothing_that_it_acknowledged() {
+    let bench = Bench::new();
+    bench.create("project", json!({"id": "p", "name": "One"}));
+    let mut acknowledged = 0;
+    for kill in 0..KILLS {
+        let mut child = Command::new(env::current_exe().unwrap())
+            .args([
+                "--ignored",
+                "--exact",
+                "tests::crash::changes_until_killed",
+                "--nocapture",
+            ])
+            .env(FOLDER, bench.folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let reader = std::thread::spawn(move || {
+            let lines = lines.map_while(Result::ok);
+            lines.filter(|line| line.starts_with("ACK ")).collect::<Vec<_>>()
+        });
+        std::thread::sleep(Duration::from_millis(120 + kill * 17));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let lines = reader.join().unwrap();
+        let records = open(bench.folder.path());
+        records.check().unwrap();
+        for line in &lines {
+            let [_, state, id] = line.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            let found = call(
+                &records,
+                &CallContext::default(),
+                "issue",
+                Get,
+                json!({ "id": id }),
+            );
+            let status = found.map_or_else(
+                |error| error["rule"].clone(),
+                |answer| answer.response["status"].clone(),
+            );
+            let expected = if state == "added" { "closed" } else { "not_found" };
+            assert_eq!(status, expected, "{line}");
+        }
+        acknowledged += lines.len();
+    }
+    assert!(acknowledged > 20, "{acknowledged}");
+}

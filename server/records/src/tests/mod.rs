@@ -3,5 +3,6 @@
 mod crash;
 mod model;
 mod operations;
+mod speed;
 mod tracker;
 mod upkeep;

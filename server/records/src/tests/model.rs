@@ -581,7 +581,7 @@ fn learned(entity: &EntitySpec, row: &Row) -> Row {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
     fn random_programs_agree_with_a_model(steps in prop::collection::vec(step(), 20..80)) {

@@ -350,6 +350,14 @@ fn conditions_and_keys_hold() {
     let first = create("k", "One").unwrap();
     assert_eq!(create("k", "One").unwrap().response, first.response);
     assert_eq!(create("k", "Two").unwrap_err()["rule"], "key_reused");
+    // A key of another org is a different key.
+    let other = CallContext {
+        org: Some("org_b".into()),
+        ..keyed("k")
+    };
+    let request = json!({"data": {"name": "One"}});
+    let other = call(&bench.records, &other, "project", Create, request).unwrap();
+    assert_ne!(other.response, first.response);
     let id = first.response["id"].clone();
     let base = first.meta["tabellion/base"].as_str().unwrap().to_owned();
     let update = |base: &str, name: &str| {
@@ -377,9 +385,45 @@ fn conditions_and_keys_hold() {
     update(second.meta["tabellion/base"].as_str().unwrap(), "Four").unwrap();
     assert_eq!(
         bench.records.check().unwrap().changes,
-        4,
-        "seeds, create, two updates"
+        5,
+        "seeds, two creates, two updates"
     );
+}
+
+/// Grants what it is shown, and keeps it.
+#[derive(Debug, Default)]
+struct Granting(std::sync::Mutex<Vec<String>>);
+
+impl tabellion_runtime::Approver for Granting {
+    fn insists_on(&self, _: &tabellion_runtime::ToolSpec) -> bool {
+        true
+    }
+
+    fn decide<'a>(
+        &'a self,
+        proposal: &'a tabellion_runtime::Proposal,
+    ) -> tabellion_runtime::BoxFuture<'a, tabellion_runtime::Decision> {
+        self.0.lock().unwrap().push(proposal.shown.clone());
+        Box::pin(async { tabellion_runtime::Decision::Granted })
+    }
+}
+
+#[test]
+fn an_approval_holds_although_ids_times_and_secrets_are_made_anew() {
+    let bench = Bench::new();
+    let approver = std::sync::Arc::new(Granting::default());
+    let context = || CallContext::default().with_approver(approver.clone());
+    for (entity, action, request) in [
+        ("project", Create, json!({"data": {"name": "One"}})),
+        ("access_key", Create, json!({"data": {"id": "k", "name": "ci"}})),
+        ("access_key", Update, json!({"id": "k", "data": {"name": "cd"}})),
+        ("access_key", Delete, json!({"id": "k"})),
+    ] {
+        call(&bench.records, &context(), entity, action, request).unwrap();
+    }
+    let shown = approver.0.lock().unwrap().join("");
+    assert!(shown.contains("- name: \"ci\"\n+ name: \"cd\""), "{shown}");
+    assert!(!shown.contains("secret"), "{shown}");
 }
 
 #[test]
@@ -404,6 +448,38 @@ fn a_dropped_session_leaves_no_trace_and_readers_keep_their_snapshot() {
         assert_eq!(store.view().count(&select).await.unwrap(), 1);
     });
     assert_ne!(bench.export(), before);
+}
+
+#[test]
+fn a_full_disk_changes_nothing() {
+    let bench = Bench::new();
+    project(&bench);
+    let limit = |pages: u32| {
+        wait(async {
+            let writer = bench.records.writer.lock().await;
+            let sql = format!("PRAGMA max_page_count = {pages}");
+            writer
+                .lock()
+                .query_row(&sql, [], |row| row.get::<_, u32>(0))
+                .unwrap()
+        })
+    };
+    let before = bench.export();
+    let pages = limit(1);
+    let data = json!({"project_id": "p", "title": "x".repeat(100_000)});
+    let error = bench
+        .call("issue", Create, json!({"data": data.clone()}))
+        .unwrap_err();
+    assert_eq!(error["kind"], "io");
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.contains("the disk is full; nothing has changed"),
+        "{message}"
+    );
+    assert_eq!(bench.export(), before);
+    limit(pages + 1_000);
+    bench.create("issue", data);
+    bench.records.check().unwrap();
 }
 
 #[test]
