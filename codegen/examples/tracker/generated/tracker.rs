@@ -1456,7 +1456,7 @@ mod schema {
       ]
     },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "secret": { "type": "string" },
+    "secret": { "type": ["string", "null"] },
     "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
@@ -1605,7 +1605,7 @@ mod schema {
       ]
     },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "secret": { "type": "string" },
+    "secret": { "type": ["string", "null"] },
     "expires_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -1813,7 +1813,7 @@ mod schema {
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "secret": { "type": "string" },
+    "secret": { "type": ["string", "null"] },
     "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" }
   }
@@ -1826,7 +1826,7 @@ mod schema {
     "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "secret": { "type": "string" },
+    "secret": { "type": ["string", "null"] },
     "expires_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,

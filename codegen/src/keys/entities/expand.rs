@@ -338,7 +338,8 @@ pub(super) fn value(field: &Field) -> Value {
             "maxItems": field.max_items.unwrap_or(MAX_ITEMS),
             "items": { "type": "string", "maxLength": field.max_length.unwrap_or(MAX_TEXT) },
         }),
-        "secret" => json!({ "type": "string" }),
+        // A repeated call is answered without it.
+        "secret" => json!({ "type": ["string", "null"] }),
         _ => json!({}),
     };
     if let Some(description) = &field.description {
