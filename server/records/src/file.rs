@@ -62,6 +62,7 @@ pub(crate) fn open(
     create_folder(folder).map_err(at("create", folder))?;
     // Processes that start at the same time set the file up one after another.
     let lock = path.with_extension("lock");
+    create_file(&lock).map_err(at("create", &lock))?;
     let lock = lock_file(&lock).map_err(at("lock", &lock))?;
     create_file(&path).map_err(at("create", &path))?;
     let connection = connect(&path)?;

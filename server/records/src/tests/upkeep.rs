@@ -379,10 +379,8 @@ fn only_the_owner_can_enter_the_folder() {
     let mut files = 0;
     for entry in fs::read_dir(data(&bench)).unwrap() {
         let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension != "lock") {
-            assert_eq!(mode(&path), 0o600, "{}", path.display());
-            files += 1;
-        }
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+        files += 1;
     }
-    assert_eq!(files, 3, "the file, its log of writes, and that log's index");
+    assert_eq!(files, 4, "the file, its log of writes, that log's index, and the lock");
 }
