@@ -382,5 +382,8 @@ fn only_the_owner_can_enter_the_folder() {
         assert_eq!(mode(&path), 0o600, "{}", path.display());
         files += 1;
     }
-    assert_eq!(files, 4, "the file, its log of writes, that log's index, and the lock");
+    assert_eq!(
+        files, 4,
+        "the file, its log of writes, that log's index, and the lock"
+    );
 }
