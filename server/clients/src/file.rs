@@ -46,6 +46,12 @@ pub enum FileError {
         "`{0}` was changed by another program in this moment; nothing was written, run the command again"
     )]
     Changed(PathBuf),
+    /// The file, or its folder, can't be written by this user.
+    #[error(
+        "`{0}` can't be written: it, or its folder, is read-only for you. Change their permissions, or put what \
+         `tabellion install CLIENT --print` prints into the file as a user that may write it"
+    )]
+    ReadOnly(PathBuf),
     /// The system failed.
     #[error("can't {action} `{path}`: {source}")]
     Io {
@@ -56,6 +62,19 @@ pub enum FileError {
         /// The system's error.
         source: io::Error,
     },
+}
+
+impl FileError {
+    /// Names the configuration at `path`, and what to do, where only the copy beside it was tried.
+    pub(crate) fn about(self, path: &Path) -> Self {
+        use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        match self {
+            Self::Io { source, .. } if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) => {
+                Self::ReadOnly(path.into())
+            }
+            other => other,
+        }
+    }
 }
 
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError + use<> {
@@ -145,6 +164,11 @@ impl File {
 
     /// Replaces the file by `text`, or removes it.
     pub(crate) fn write(&self, text: Option<&str>, backup: Backup) -> Result<(), FileError> {
+        self.replace_or_remove(text, backup)
+            .map_err(|error| error.about(&self.path))
+    }
+
+    fn replace_or_remove(&self, text: Option<&str>, backup: Backup) -> Result<(), FileError> {
         if Self::read(&self.path)?.text != self.text {
             return Err(FileError::Changed(self.path.clone()));
         }

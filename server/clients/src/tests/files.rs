@@ -1,11 +1,11 @@
 //! Files that are not as usual: broken, foreign, linked, protected.
 
-use std::{fs, path::Path};
+use std::{fs, io, path::Path};
 
 use serde_json::json;
 
 use super::{install, installed, names, stdio, uninstall};
-use crate::{Action, Config, Force, Server, client};
+use crate::{Action, Config, FileError, Force, Server, client};
 
 /// A client, a text that is refused, and parts of the message.
 const REFUSED: [(&str, &str, &[&str]); 20] = [
@@ -261,5 +261,23 @@ fn programs_and_urls_of_ours_are_recognised() {
         (http("https://notes.example/sse", None), false),
     ] {
         assert_eq!(server.is_ours(), expected, "{server:?}");
+    }
+}
+
+#[test]
+fn what_is_read_only_is_named_with_the_remedy() {
+    for (kind, is_advised) in [
+        (io::ErrorKind::PermissionDenied, true),
+        (io::ErrorKind::ReadOnlyFilesystem, true),
+        (io::ErrorKind::StorageFull, false),
+    ] {
+        let error = FileError::Io {
+            action: "write",
+            path: "/home/.tabellion-1".into(),
+            source: kind.into(),
+        };
+        let said = error.about(Path::new("/home/mcp.json")).to_string();
+        let names_file = said.starts_with("`/home/mcp.json` can't be written") && said.contains("--print");
+        assert_eq!(names_file, is_advised, "{said}");
     }
 }
