@@ -114,7 +114,11 @@ fn entity(changes: &mut Changes<'_>, old: &Entity, new: &Entity) {
             rule.fields().join(" and ")
         ));
     }
-    if !before.adds.iter().all(|added| after.adds.iter().any(|it| it == added)) {
+    if !before
+        .adds
+        .iter()
+        .all(|added| after.adds.iter().any(|it| it == added))
+    {
         changes.breaking(format!("answers with `{name}` no longer have what they added"));
     } else if before.adds.len() < after.adds.len() {
         changes.compatible(format!("answers with `{name}` add more"));

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{
     Entity, lint_operations,
     read::{EntityFile, Field, FieldOf, RuleOf},
+    table,
 };
 use crate::{contract::Contract, pointer, problem::Problem};
 
@@ -331,8 +332,8 @@ impl Lint<'_> {
         self.names(at, &field.one_true_in);
         self.names(at, &field.within);
         self.names(at, &field.same);
-        if let (Some(default), schema) = (&field.default, super::schema::value(field, false))
-            && !tabellion_runtime::schema::compile(&schema).is_ok_and(|schema| schema.is_valid(default))
+        if let Some(default) = &field.default
+            && tabellion_runtime::rows::checked(&table::field(name, field), default.clone()).is_err()
         {
             let message = format!("{default} is no value of the field");
             self.problem(

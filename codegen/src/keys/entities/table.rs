@@ -105,7 +105,7 @@ fn entity(rows: &Rows, entity: &Entity) -> EntitySpec {
     }
 }
 
-fn field(name: &str, field: &Field) -> FieldSpec {
+pub(super) fn field(name: &str, field: &Field) -> FieldSpec {
     FieldSpec {
         optional: field.optional,
         fixed: field.fixed,

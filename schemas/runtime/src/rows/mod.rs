@@ -24,7 +24,7 @@ pub use self::{
     run::{OPERATOR, USER, facts_of, run},
     table::Table,
     text::pascal,
-    value::MAX_LOOSE_CHARS,
+    value::{MAX_LOOSE_CHARS, checked},
     view::{Filter, Fresh, Order, RowView, Select, Test},
 };
 use crate::{
