@@ -72,6 +72,22 @@ pub(crate) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
             let help = "name one of `entities`, and its fields";
             problems.push(contract.document.problem("/rows/caller", message, help));
         }
+        let fields = contract
+            .spec
+            .provenance
+            .as_ref()
+            .map(|provenance| &provenance.fields);
+        if let (Some(name), Some(fields)) = (&caller.provenance, fields)
+            && !fields.contains_key(name)
+        {
+            let at = "/rows/caller/provenance";
+            let message = format!("there is no field `{name}` of provenance");
+            problems.push(
+                contract
+                    .document
+                    .problem(at, message, "name one of `provenance.fields`"),
+            );
+        }
     }
     for (i, seed) in rows.seeds.iter().enumerate() {
         self::seed(

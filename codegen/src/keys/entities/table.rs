@@ -37,6 +37,7 @@ pub(crate) fn table(contract: &Contract) -> Option<RowsSpec> {
         caller: rows.caller.as_ref().map(|caller| CallerSpec {
             entity: leaked(&caller.entity),
             by: texts(&caller.by),
+            provenance: caller.provenance.as_deref().map(leaked),
             default: leaked(&caller.default),
         }),
         entities: list(contract.entities.iter().map(|entity| self::entity(rows, entity))),
