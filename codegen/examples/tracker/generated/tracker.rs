@@ -983,7 +983,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     examples: &[
                         spec::Example {
                             name: "a comment",
-                            json: r#"{ "action": "update", "resource": "comment", "id": "x", "data": { "org_id": "x" } }"#,
+                            json: r#"{ "action": "update", "resource": "comment", "id": "x", "data": { "text": "x" } }"#,
                             valid: true,
                             at: None,
                             rule: None,
@@ -1022,7 +1022,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     examples: &[
                         spec::Example {
                             name: "an issue",
-                            json: r#"{ "action": "update", "resource": "issue", "id": "x", "data": { "org_id": "x" } }"#,
+                            json: r#"{ "action": "update", "resource": "issue", "id": "x", "data": { "title": "x" } }"#,
                             valid: true,
                             at: None,
                             rule: None,
@@ -1061,7 +1061,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     examples: &[
                         spec::Example {
                             name: "a project",
-                            json: r#"{ "action": "update", "resource": "project", "id": "x", "data": { "org_id": "x" } }"#,
+                            json: r#"{ "action": "update", "resource": "project", "id": "x", "data": { "name": "x" } }"#,
                             valid: true,
                             at: None,
                             rule: None,
