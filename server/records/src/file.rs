@@ -36,7 +36,7 @@ pub enum Start {
 }
 
 /// Returns the path of a contract's data file.
-pub(crate) fn path(folder: &Path, spec: &RowsSpec) -> PathBuf {
+pub fn path(folder: &Path, spec: &RowsSpec) -> PathBuf {
     folder.join(format!("{}.db", spec.contract))
 }
 

@@ -52,7 +52,7 @@ use self::{
     session::{Turn, Writer},
 };
 pub use self::{
-    file::Start,
+    file::{Start, path},
     upkeep::{Checked, backup, import, recover},
 };
 

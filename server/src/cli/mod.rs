@@ -9,13 +9,13 @@ mod key;
 mod people;
 mod serve;
 
-use std::{error::Error, io, process::ExitCode};
+use std::{error::Error, fmt::Display, io, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     console::{say, say_in_colour},
-    demo,
+    demo, serve as serving,
     terminal::TerminalError,
 };
 
@@ -68,7 +68,13 @@ enum Command {
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
-        Command::Serve(arguments) => crate::serve::run(&(*arguments).into()),
+        Command::Serve(arguments) => {
+            let options = (*arguments).into();
+            if let Err(wrong) = serving::check(&options) {
+                invalid(ErrorKind::MissingRequiredArgument, wrong);
+            }
+            serving::run(&options)
+        }
         Command::Install(arguments) => install::install(&arguments),
         Command::Uninstall(arguments) => install::uninstall(&arguments),
         Command::Clients(arguments) => clients::run(&arguments),
@@ -85,6 +91,11 @@ pub fn main() -> ExitCode {
         Command::Man(man) => generated::man(&man).map_err(Into::into),
     };
     ended(done)
+}
+
+/// Ends the process as for any invalid command line.
+fn invalid(kind: ErrorKind, wrong: impl Display) -> ! {
+    Cli::command().error(kind, wrong).exit()
 }
 
 fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
