@@ -69,13 +69,18 @@ enum Command {
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(arguments) => {
-            let options = (*arguments).into();
-            if let Err(wrong) = serving::check(&options) {
-                invalid(ErrorKind::MissingRequiredArgument, wrong);
+            let options: serving::Options = (*arguments).into();
+            if let Err(wrong) = serving::check(&(&options).into()) {
+                invalid("serve", wrong);
             }
             serving::run(&options)
         }
-        Command::Install(arguments) => install::install(&arguments),
+        Command::Install(arguments) => {
+            if let Err(wrong) = arguments.check() {
+                invalid("install", wrong);
+            }
+            install::install(&arguments)
+        }
         Command::Uninstall(arguments) => install::uninstall(&arguments),
         Command::Clients(arguments) => clients::run(&arguments),
         Command::Key(command) => key::run(&command),
@@ -93,9 +98,15 @@ pub fn main() -> ExitCode {
     ended(done)
 }
 
-/// Ends the process as for any invalid command line.
-fn invalid(kind: ErrorKind, wrong: impl Display) -> ! {
-    Cli::command().error(kind, wrong).exit()
+/// Ends the process as for any invalid command line of the command.
+fn invalid(command: &str, wrong: impl Display) -> ! {
+    let mut all = Cli::command();
+    all.build();
+    let kind = ErrorKind::ArgumentConflict;
+    match all.find_subcommand_mut(command) {
+        Some(command) => command.error(kind, wrong).exit(),
+        None => all.error(kind, wrong).exit(),
+    }
 }
 
 fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {

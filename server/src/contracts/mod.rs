@@ -7,6 +7,7 @@
 mod braindrive_markdown;
 mod failures;
 mod learning_os;
+mod mcb;
 mod safe_markdown_editor;
 
 use std::{path::PathBuf, sync::Arc};
@@ -44,6 +45,10 @@ static ALL: &[Served] = &[
             document.map(|path| safe_markdown_editor::service(library, path))
         }),
     },
+    Served {
+        spec: &tabellion_contracts::mcb::CONTRACT,
+        implementation: Implementation::Rows(mcb::service),
+    },
     #[cfg(feature = "fixtures")]
     Served {
         spec: tabellion_mcp::fixtures::OFFICIAL_SUITE,
@@ -74,7 +79,9 @@ pub enum ServiceError {
     #[error("contract `{0}` works on a library; name its folder with `--library DIR`")]
     NoLibrary(&'static str),
     /// The contract works on one document.
-    #[error("contract `{0}` works on one document; choose it with `--document PATH`, relative to the library")]
+    #[error(
+        "contract `{0}` works on one document; choose it with `--document PATH`, relative to the library"
+    )]
     NoDocument(&'static str),
     /// The contract keeps rows.
     #[error("contract `{0}` keeps rows; name their folder with `--data DIR`")]

@@ -11,7 +11,7 @@ use tabellion_library::{CreateFolders, OpenError, folder};
 use crate::{contracts, serve};
 
 /// Environment variable with the data folder, for when the command line gives none.
-pub(crate) const VARIABLE: &str = "TABELLION_DATA";
+const VARIABLE: &str = "TABELLION_DATA";
 
 /// Name of the folder within that of all programs' data.
 const NAME: &str = "tabellion";
@@ -83,6 +83,7 @@ impl DataFolder {
             OpenError::Missing { .. } if create == CreateFolders::Last => {
                 format!("{error}; to create all missing folders of the path, add `--create`")
             }
+            OpenError::Missing { .. } => format!("{error}; name the data folder with `--data DIR`"),
             OpenError::NotAFolder(path) => format!("`{}` is not a folder; {ADVICE}", path.display()),
             OpenError::Folder { path, source } => {
                 format!("can't open the data folder `{}`: {source}", path.display())
@@ -94,83 +95,21 @@ impl DataFolder {
 
 /// Returns the place for this program's data on a machine: what the XDG base directories name, Application Support, or the local
 /// application data.
-fn of_user(machine: &Machine) -> PathBuf {
+pub(super) fn of_user(machine: &Machine) -> PathBuf {
     let variable = |name: &str| {
         let path = machine.variables.get(name).map(PathBuf::from);
         // As the XDG specification has it, a relative path is ignored.
         path.filter(|path| path.is_absolute())
     };
-    let home = |below: &[&str]| below.iter().fold(machine.home.clone(), |path, name| path.join(name));
+    let home = |below: &[&str]| {
+        below
+            .iter()
+            .fold(machine.home.clone(), |path, name| path.join(name))
+    };
     let of_programs = match machine.system {
         System::Linux => variable("XDG_DATA_HOME").unwrap_or_else(|| home(&[".local", "share"])),
         System::MacOs => home(&["Library", "Application Support"]),
         System::Windows => variable("LOCALAPPDATA").unwrap_or_else(|| home(&["AppData", "Local"])),
     };
     of_programs.join(NAME)
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_place_is_that_of_the_system() {
-        for (system, variables, expected) in [
-            (System::Linux, &[][..], "/home/p/.local/share/tabellion"),
-            (System::Linux, &[("XDG_DATA_HOME", "/d")], "/d/tabellion"),
-            (
-                System::Linux,
-                &[("XDG_DATA_HOME", "d")],
-                "/home/p/.local/share/tabellion",
-            ),
-            (
-                System::MacOs,
-                &[("XDG_DATA_HOME", "/d")],
-                "/home/p/Library/Application Support/tabellion",
-            ),
-            (System::Windows, &[], "/home/p/AppData/Local/tabellion"),
-            (System::Windows, &[("LOCALAPPDATA", "/l")], "/l/tabellion"),
-        ] {
-            let machine = Machine {
-                system,
-                home: "/home/p".into(),
-                variables: variables
-                    .iter()
-                    .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                    .collect(),
-            };
-            assert_eq!(
-                of_user(&machine),
-                Path::new(expected),
-                "{system:?}, {variables:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn folders_that_can_only_be_a_mistake_are_refused() {
-        let place = tempfile::tempdir().expect("a folder");
-        std::fs::write(place.path().join("file"), "").expect("a file");
-        let below = |name: &str| place.path().join(name);
-        for (path, create, expected) in [
-            (PathBuf::new(), CreateFolders::Last, Some("has no name")),
-            ("/".into(), CreateFolders::Last, Some("is the root of the file system; choose another")),
-            ("/etc/rows".into(), CreateFolders::All, Some("belongs to the system")),
-            (below(""), CreateFolders::Nothing, None),
-            (below("new"), CreateFolders::Last, None),
-            (below("new"), CreateFolders::Nothing, Some("does not exist")),
-            (below("a/b"), CreateFolders::Last, Some("add `--create`")),
-            (below("a/b"), CreateFolders::All, None),
-            (below("file"), CreateFolders::Last, Some("is not a folder; choose another data folder")),
-        ] {
-            let folder = DataFolder::choose(Some(&path)).expect("it is given");
-            let found = folder.check(create);
-            let is_right = match (&found, expected) {
-                (Ok(()), None) => true,
-                (Err(error), Some(expected)) => error.contains(expected),
-                _ => false,
-            };
-            assert!(is_right, "{path:?}, {create:?}: {found:?}");
-        }
-    }
 }

@@ -1,5 +1,7 @@
 //! The data folder, where contracts over rows keep them: one file per contract.
 
 mod folder;
+#[cfg(all(test, unix))]
+mod folder_tests;
 
-pub(crate) use self::folder::{DataFolder, VARIABLE};
+pub(crate) use self::folder::DataFolder;

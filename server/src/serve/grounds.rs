@@ -30,32 +30,53 @@ impl Specs {
     }
 }
 
-/// Checks that the options name what the contracts need, and nothing else.
+/// What is named on a command line for the contracts to be served.
+pub(crate) struct Needs<'a> {
+    /// Names of the contracts.
+    pub(crate) contracts: &'a [String],
+    pub(crate) has_library: bool,
+    pub(crate) has_document: bool,
+    pub(crate) has_data: bool,
+}
+
+impl<'a> From<&'a Options> for Needs<'a> {
+    fn from(options: &'a Options) -> Self {
+        Self {
+            contracts: &options.contracts,
+            has_library: !options.libraries.is_empty(),
+            has_document: options.document.is_some(),
+            has_data: options.data.is_some(),
+        }
+    }
+}
+
+/// Checks that what the contracts need is named, and nothing else.
 ///
 /// # Errors
 /// What to add, or to leave out.
-pub(crate) fn check(options: &Options) -> Result<(), String> {
-    let specs = Specs::of(&options.contracts);
-    let has_library = !options.libraries.is_empty();
-    if let (Some(spec), false) = (specs.over_documents.first(), has_library) {
-        let instead = if specs.over_rows.is_empty() {
-            format!(
-                "; or serve a contract over rows, which needs none: `--contract {}`",
-                contracts::names_over_rows().join("` or `--contract ")
-            )
-        } else {
-            format!("; or leave out `--contract {}`", spec.id)
-        };
-        let instead = if contracts::names_over_rows().is_empty() { "" } else { &instead };
+pub(crate) fn check(needs: &Needs<'_>) -> Result<(), String> {
+    let specs = Specs::of(needs.contracts);
+    let others = contracts::names_over_rows().join("` or `--contract ");
+    if specs.over_rows.is_empty() && needs.has_data {
         return Err(format!(
-            "contract `{}` works on a library: name its folder, `<DIR>` or `--library DIR`{instead}",
-            spec.id
+            "`--data` is for contracts over rows, and none is served; leave it out, or add `--contract {others}`"
+        ));
+    }
+    if let (Some(spec), false) = (specs.over_documents.first(), needs.has_library) {
+        let id = spec.id;
+        let instead = if specs.over_rows.is_empty() {
+            format!("serve a contract over rows, which needs none: `--contract {others}`")
+        } else {
+            format!("leave out `--contract {id}`")
+        };
+        return Err(format!(
+            "contract `{id}` works on a library: name its folder with `--library <DIR>`, or {instead}"
         ));
     }
     if specs.over_documents.is_empty() {
         let unused = [
-            (has_library, "a library"),
-            (options.document.is_some(), "`--document`"),
+            (needs.has_library, "a library"),
+            (needs.has_document, "`--document`"),
         ];
         if let Some((_, what)) = unused.iter().find(|(is_given, _)| *is_given) {
             let names: Vec<_> = specs.over_rows.iter().map(|spec| spec.id).collect();
@@ -66,15 +87,6 @@ pub(crate) fn check(options: &Options) -> Result<(), String> {
                 contracts::default()
             ));
         }
-    }
-    if specs.over_rows.is_empty() && options.data.is_some() {
-        return Err(format!(
-            "`--data` is for contracts over rows, and none is served; leave it out{}",
-            match contracts::names_over_rows().first() {
-                Some(name) => format!(", or add `--contract {name}`"),
-                None => String::new(),
-            }
-        ));
     }
     Ok(())
 }

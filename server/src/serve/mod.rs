@@ -22,11 +22,11 @@ use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
 
 pub use self::server::{Server, ServerError};
+use self::{grounds::Specs, libraries::Named, over_http::Access};
 pub(crate) use self::{
-    grounds::check,
+    grounds::{Needs, check},
     options::{HttpOptions, OAuthOptions, Options},
 };
-use self::{grounds::Specs, libraries::Named, over_http::Access};
 use crate::{
     console::say,
     contracts::{self, Grounds},
@@ -222,7 +222,10 @@ fn open_rows(specs: &Specs, data: Option<&DataFolder>) -> Result<Vec<Arc<dyn Con
     let contracts = contracts.map(|spec| contracts::service(spec.id, &grounds));
     let contracts = contracts.collect::<Result<_, _>>()?;
     if is_new {
-        say(format_args!("created the data folder `{}`", data.absolute().display()));
+        say(format_args!(
+            "created the data folder `{}`",
+            data.absolute().display()
+        ));
     }
     Ok(contracts)
 }

@@ -90,7 +90,13 @@ impl Server<Library> {
         folder::check(&folder).map_err(ServerError::new)?;
         let library = Library::open(&folder, library::Options::default()).map_err(ServerError::new)?;
         let library = Arc::new(library);
-        Ok(Self::over(name, version, folder, Arc::clone(&library), Some(library)))
+        Ok(Self::over(
+            name,
+            version,
+            folder,
+            Arc::clone(&library),
+            Some(library),
+        ))
     }
 
     /// Returns the library, which is the store of a generated `Service`. An implementation may keep it, to list and search.

@@ -108,7 +108,11 @@ impl Call {
         let data = DataFolder::choose(folder).map_err(TerminalError::new)?;
         let operation = self.contract.taker(self.tool.name, &self.arguments);
         let changes = operation.is_some_and(|operation| operation.mutating);
-        let create = if changes { CreateFolders::Last } else { CreateFolders::Nothing };
+        let create = if changes {
+            CreateFolders::Last
+        } else {
+            CreateFolders::Nothing
+        };
         data.check(create).map_err(TerminalError::new)?;
         if !changes && !data.has_rows_of(self.contract.id) {
             return Err(TerminalError::new(format_args!(
@@ -116,7 +120,9 @@ impl Call {
                 data.absolute().display(),
                 self.contract.id
             ))
-            .hint("name their folder with `--data DIR`; the first change, and `tabellion serve`, create them"));
+            .hint(
+                "name their folder with `--data DIR`; the first change, and `tabellion serve`, create them",
+            ));
         }
         Ok(Grounds {
             data: Some(data.path),
