@@ -2,6 +2,7 @@
 
 mod call;
 mod clients;
+mod data;
 mod doctor;
 mod generated;
 mod install;
@@ -55,6 +56,9 @@ enum Command {
     /// The tool's fields are options. Wherever a value is text or JSON, `-` reads it from standard input.
     #[command(subcommand)]
     Call(Box<call::Call>),
+    /// Check, export, import, back up, migrate and recover the rows of a contract
+    #[command(subcommand)]
+    Data(data::Command),
     /// Say what is wrong with a library, or could go wrong, and what to do about it
     ///
     /// Changes nothing, unless --fix says so. The exit code is 0 if no line is red.
@@ -87,6 +91,7 @@ pub fn main() -> ExitCode {
         Command::Demo => demo::run(),
         Command::People(command) => people::run(&command).map_err(Into::into),
         Command::Call(call) => call::run(&call).map_err(Into::into),
+        Command::Data(command) => data::run(&command).map_err(Into::into),
         Command::Doctor(arguments) => match doctor::run(&arguments) {
             Ok(false) => return ExitCode::from(FAILURE),
             Ok(true) => Ok(()),

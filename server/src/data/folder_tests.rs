@@ -1,6 +1,11 @@
 //! Where the folder is, by system, and which folders are refused.
 
-use super::folder::*;
+use std::path::{Path, PathBuf};
+
+use tabellion_clients::{Machine, System};
+use tabellion_library::CreateFolders;
+
+use super::folder::{DataFolder, of_user};
 
 #[test]
 fn the_place_is_that_of_the_system() {

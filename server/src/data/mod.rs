@@ -3,5 +3,6 @@
 mod folder;
 #[cfg(all(test, unix))]
 mod folder_tests;
+mod upkeep;
 
-pub(crate) use self::folder::DataFolder;
+pub(crate) use self::{folder::DataFolder, upkeep::Upkeep};
