@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::{
-    contract::{Contract, Side},
+    contract::{Contract, SchemaKind, Side},
     document::Document,
     names, pointer,
     problem::Problem,
@@ -85,7 +85,10 @@ pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
         }
         variants.add(names::type_name(error), error, at, problems);
     }
-    for authored in contract.schemas() {
+    let named = contract
+        .schemas()
+        .filter(|authored| authored.kind != SchemaKind::Derived);
+    for authored in named {
         parts(authored.schema, &authored.at, authored.document, problems);
     }
 }

@@ -24,6 +24,10 @@ pub const PATH: &str = "tabellion/path";
 pub const COMMIT: &str = "tabellion/commit";
 /// `_meta` key of a response: the change of rows that was made.
 pub const CHANGE: &str = "tabellion/change";
+/// `_meta` key of a response: not all that matches is in the answer.
+pub const TRUNCATED: &str = "tabellion/truncated";
+/// `_meta` key of a response: how much matches, where not all of it is in the answer.
+pub const TOTAL: &str = "tabellion/total";
 /// `_meta` key of a response: the call with this idempotency key had been made before and was not made again.
 pub const REPLAYED: &str = "tabellion/replayed";
 
@@ -47,6 +51,10 @@ pub struct CallContext {
     pub author: Option<Author>,
     /// The org that the caller is bound to, if any.
     pub org: Option<Arc<str>>,
+    /// The caller's user, as its key says it: the key of a row, if the contract keeps users as rows.
+    pub user: Option<Arc<str>>,
+    /// Whom the call names as its operator: the key of a row, or another value that only one row has. Counts where `user` is unknown.
+    pub operator: Option<Arc<str>>,
     /// Id of the caller for rate limits. Calls without one share a limit.
     pub counted_as: Option<Arc<str>>,
     /// The client's name and version, as it sent them.

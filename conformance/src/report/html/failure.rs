@@ -145,7 +145,9 @@ fn failure(
         (Standing::Unexpected, _) => {
             html.push_str("<p class=\"note\">It passes, but is listed as a known failure.</p>\n");
         }
-        (Standing::Advice, _) => html.push_str("<p class=\"note\">Recommended, not required.</p>\n"),
+        (Standing::Advice | Standing::AdviceNotShown, _) => {
+            html.push_str("<p class=\"note\">Recommended, not required.</p>\n")
+        }
         _ => {}
     }
     if let Some(reason) = &check.reason {

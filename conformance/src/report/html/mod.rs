@@ -186,6 +186,7 @@ fn mark(standing: Option<Standing>, word: &str) -> String {
         Some(Standing::Unexpected) => ("odd", "bang"),
         Some(Standing::Known) => ("odd", "known"),
         Some(Standing::Advice) => ("odd", "bang"),
+        Some(Standing::AdviceNotShown) => ("odd", "ask"),
         Some(Standing::NotApplicable) | None => ("none", "dash"),
     };
     let word = escape(word);

@@ -25,8 +25,9 @@ pub use self::{
     approval::{Approval, Shows},
     effect::{Effect, EffectKind, When},
     entity::{
-        Action, Also, Assigned, Assignment, Edges, EntitySpec, FieldSpec, FieldType, Hook, Moment, Next,
-        OnDelete, OrgSpec, Reference, RowOperation, RowsSpec, Scope, Seed, Unique,
+        Action, Added, Also, Assigned, Assignment, CALLER, CallerSpec, Copied, Edges, EntitySpec, FieldSpec,
+        FieldType, FilterBy, Hook, ListFilter, Moment, Next, OnDelete, OrgSpec, Range, Reference,
+        RowOperation, RowRule, RowsSpec, Scope, Seed, TextRule, Unique,
     },
     errors::{ErrorChannel, ErrorSpec},
     example::Example,

@@ -86,7 +86,7 @@ impl Model {
                     let mut steps = 0;
                     while !at.is_empty() && steps < 100 {
                         if at == id {
-                            rules.insert("circle");
+                            rules.insert("circular");
                             break;
                         }
                         let next = self.get(entity.name, org, &at);

@@ -231,6 +231,7 @@ pub(crate) static TRACKER: RowsSpec = RowsSpec {
         argument: Some("org"),
         default: "org_default",
     }),
+    caller: None,
     entities: &[ORGS, PROJECTS, ISSUES, COMMENTS, KEYS],
     seeds: &[
         Seed {
