@@ -26,7 +26,7 @@ pub const SUCCESS: u8 = 0;
 pub const FAILURE: u8 = 1;
 // Exit code 2 is clap's, for an invalid command line.
 
-/// A server for Markdown libraries in git: every edit is atomic, one commit, one log entry.
+/// A server for Markdown libraries in git, and for rows: every change is atomic, one entry of the log, and stays.
 #[derive(Debug, Parser)]
 #[command(name = "tabellion", version, about)]
 struct Cli {
@@ -36,9 +36,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve a library to one MCP client over standard input and output, or to several clients over HTTP
+    /// Serve a library, rows, or both, to one MCP client over standard input and output, or to several clients over HTTP
     Serve(Box<serve::Arguments>),
-    /// Enter a library into the configuration of MCP clients
+    /// Enter a server for a library or for rows into the configuration of MCP clients
     Install(Box<install::Install>),
     /// Remove it from the configuration of MCP clients
     Uninstall(install::Uninstall),
@@ -59,7 +59,7 @@ enum Command {
     /// Check, export, import, back up, migrate and recover the rows of a contract
     #[command(subcommand)]
     Data(data::Command),
-    /// Say what is wrong with a library, or could go wrong, and what to do about it
+    /// Say what is wrong with a library or a data folder, or could go wrong, and what to do about it
     ///
     /// Changes nothing, unless --fix says so. The exit code is 0 if no line is red.
     Doctor(doctor::Arguments),

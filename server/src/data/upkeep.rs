@@ -176,11 +176,7 @@ impl Upkeep {
         let (changes, rows) = (checked.changes, checked.rows);
         let said = [
             format!("`{}`: {done}", file.path.display()),
-            format!(
-                "{}, {}",
-                counted(changes, "change"),
-                counted(rows, "row")
-            ),
+            format!("{}, {}", counted(changes, "change"), counted(rows, "row")),
         ];
         self.show(
             &said,
