@@ -55,7 +55,8 @@ pub(crate) struct Opened {
 pub(crate) fn open(folder: &Path, spec: &'static RowsSpec, start: Start) -> Result<Opened, Failure> {
     layout::check_names(spec).map_err(refused)?;
     let path = path(folder, spec);
-    if start == Start::Existing {
+    // What can't be changed can still be read.
+    if start == Start::Existing || (start == Start::Serve && is_read_only(&path)) {
         return existing(path, spec);
     }
     create_folder(folder).map_err(at("create", folder))?;
@@ -137,12 +138,59 @@ pub(crate) fn create_file(path: &Path) -> io::Result<()> {
     options.open(path).map(drop)
 }
 
-/// Opens a connection to the file.
+/// Opens a connection to the file, as far as permissions go for changes.
 pub(crate) fn connect(path: &Path) -> Result<Connection, Failure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).doing("open the data file")?;
     configure(&connection)?;
+    match connection.query_row("PRAGMA schema_version", [], |_| Ok(())) {
+        Err(error) if is_denied(&error) && is_on_read_only_system(path) => connect_unchanging(path),
+        read => read.doing("open the data file").map(|()| connection),
+    }
+}
+
+/// Opens a connection to a file that nobody can change, whose read-only file system has no place for what SQLite keeps beside it.
+fn connect_unchanging(path: &Path) -> Result<Connection, Failure> {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            byte => uri += &format!("%{byte:02x}"),
+        }
+    }
+    uri += "?immutable=1";
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(uri, flags).doing("open the data file")?;
+    configure(&connection)?;
     Ok(connection)
+}
+
+fn is_denied(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+    matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
+}
+
+/// Returns true if the file exists and can't be written.
+fn is_read_only(path: &Path) -> bool {
+    let denied = |kind| {
+        matches!(
+            kind,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+        )
+    };
+    opened_to_write(path).is_some_and(denied)
+}
+
+fn is_on_read_only_system(path: &Path) -> bool {
+    opened_to_write(path) == Some(io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Returns why the file can't be opened for writing, if it can't.
+fn opened_to_write(path: &Path) -> Option<io::ErrorKind> {
+    let opened = OpenOptions::new().write(true).open(path);
+    opened.err().map(|error| error.kind())
 }
 
 fn configure(connection: &Connection) -> Result<(), Failure> {

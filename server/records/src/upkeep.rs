@@ -155,6 +155,15 @@ fn copy(from: &Path, path: &Path) -> Result<(), Failure> {
 /// # Errors
 /// If the folder has a data file already, or a line is not what an export writes. Then no file is made.
 pub fn import(folder: &Path, spec: &'static RowsSpec, from: &mut dyn BufRead) -> Result<Checked, Failure> {
+    let path = file::path(folder, spec);
+    let is_free = || match path.exists() || replacement::is_pending(&path) {
+        true => Err(refused(format!(
+            "`{}` is there already; name an empty folder",
+            path.display()
+        ))),
+        false => Ok(()),
+    };
+    is_free()?;
     let mut count = 0;
     let mut lines = std::iter::from_fn(|| {
         count += 1;
@@ -178,15 +187,6 @@ pub fn import(folder: &Path, spec: &'static RowsSpec, from: &mut dyn BufRead) ->
             return Err(Failure::new(FailureKind::Invalid, message));
         }
     }
-    let path = file::path(folder, spec);
-    let is_free = || match path.exists() || replacement::is_pending(&path) {
-        true => Err(refused(format!(
-            "`{}` is there already; name an empty folder",
-            path.display()
-        ))),
-        false => Ok(()),
-    };
-    is_free()?;
     file::create_folder(folder).map_err(at("create", folder))?;
     let usage = usage::alone(&path)?;
     is_free()?;

@@ -1,9 +1,6 @@
 //! The data folder, and the rows in it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use tabellion_library::CreateFolders;
 use tabellion_platform as platform;
@@ -186,17 +183,24 @@ pub(super) fn processes(folder: &DataFolder) -> Vec<Finding> {
 pub(super) fn leftovers(folder: &DataFolder) -> Vec<Finding> {
     const ID: &str = "leftovers";
     let entries = fs::read_dir(&folder.path).into_iter().flatten().flatten();
-    let is_damaged = |path: &Path| {
+    let is_damaged = |path: &PathBuf| {
         let extension = path.extension().and_then(|extension| extension.to_str());
-        extension.is_some_and(|extension| extension.starts_with(DAMAGED) && !extension.ends_with("-shm"))
+        let number = extension.and_then(|extension| extension.strip_prefix(DAMAGED));
+        number.is_some_and(|rest| {
+            rest.trim_start_matches('-')
+                .bytes()
+                .all(|byte| byte.is_ascii_digit())
+        })
     };
-    let kept = entries.map(|entry| entry.path()).filter(|path| is_damaged(path));
+    let mut kept: Vec<_> = entries.map(|entry| entry.path()).filter(is_damaged).collect();
+    kept.sort();
     let findings: Vec<_> = kept
+        .iter()
         .map(|path| {
             Finding::yellow(
                 ID,
                 format!("a recovery kept the damaged file `{}`", path.display()),
-                "delete it when you miss nothing",
+                "delete it, with the files of that name beside it, when you miss nothing",
             )
         })
         .collect();
