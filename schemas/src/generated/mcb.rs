@@ -12,7 +12,7 @@
     reason = "names are the contract's, and a program may leave a part unused"
 )]
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{fmt, sync::Arc};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
@@ -4715,13 +4715,13 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::FieldSpec {
                     optional: true,
                     fixed: true,
-                    range: Some(spec::Range::Future),
+                    range: Some(spec::Range::AfterNow),
                     ..spec::FieldSpec::new("expires_at", spec::FieldType::Time)
                 },
                 spec::FieldSpec {
                     optional: true,
                     of_store: true,
-                    range: Some(spec::Range::Past),
+                    range: Some(spec::Range::UntilNow),
                     ..spec::FieldSpec::new("revoked_at", spec::FieldType::Time)
                 },
                 spec::FieldSpec::new(
