@@ -1478,19 +1478,19 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "project_id": {
       "anyOf": [
-        { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+        { "type": "string", "minLength": 1, "maxLength": 128 }
       ]
     },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "secret": { "type": ["string", "null"] },
     "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
@@ -1500,7 +1500,7 @@ mod schema {
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": { "type": ["integer", "null"] },
     "updated_at": { "type": "integer" },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
@@ -1517,9 +1517,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "label": { "type": "string", "minLength": 1, "maxLength": 100 },
               "expires_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" }
@@ -1532,9 +1532,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
               "score": { "type": "number" },
               "seq": { "type": "integer", "minimum": 0 },
@@ -1562,16 +1562,16 @@ mod schema {
               "updated_at"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "number": { "type": "integer", "minimum": 0 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "body": { "type": ["string", "null"], "maxLength": 8388608 },
               "state": { "type": "string", "enum": ["open", "started", "closed"] },
               "pinned": { "type": "boolean" },
               "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-              "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "closed_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" }
@@ -1584,7 +1584,7 @@ mod schema {
             "type": "object",
             "required": ["id", "name", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "created_at": { "type": "integer" }
             }
@@ -1605,8 +1605,8 @@ mod schema {
               "updated_at"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "settings": {},
               "labels": {
@@ -1627,12 +1627,12 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "project_id": {
       "anyOf": [
-        { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+        { "type": "string", "minLength": 1, "maxLength": 128 }
       ]
     },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -1643,7 +1643,7 @@ mod schema {
       "maximum": 9007199254740991
     },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -1653,7 +1653,7 @@ mod schema {
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -1674,9 +1674,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "label": { "type": "string", "minLength": 1, "maxLength": 100 },
               "expires_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" }
@@ -1689,9 +1689,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
               "score": { "type": "number" },
               "seq": { "type": "integer", "minimum": 0 },
@@ -1719,16 +1719,16 @@ mod schema {
               "updated_at"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "number": { "type": "integer", "minimum": 0 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "body": { "type": ["string", "null"], "maxLength": 8388608 },
               "state": { "type": "string", "enum": ["open", "started", "closed"] },
               "pinned": { "type": "boolean" },
               "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-              "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "closed_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" }
@@ -1741,7 +1741,7 @@ mod schema {
             "type": "object",
             "required": ["id", "name", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "created_at": { "type": "integer" }
             }
@@ -1762,8 +1762,8 @@ mod schema {
               "updated_at"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "settings": {},
               "labels": {
@@ -1796,8 +1796,18 @@ mod schema {
       "description": "The fields of the row",
       "required": ["label"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "label": { "type": "string", "minLength": 1, "maxLength": 100 },
         "expires_at": { "type": ["integer", "null"] }
       },
@@ -1817,8 +1827,18 @@ mod schema {
       "type": "object",
       "required": ["label"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "label": { "type": "string", "minLength": 1, "maxLength": 100 },
         "expires_at": {
           "type": ["integer", "null"],
@@ -1840,9 +1860,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "label", "secret", "expires_at", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "secret": { "type": ["string", "null"] },
     "expires_at": { "type": ["integer", "null"] },
@@ -1853,9 +1873,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "label", "secret", "expires_at", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "secret": { "type": ["string", "null"] },
     "expires_at": {
@@ -1881,8 +1901,18 @@ mod schema {
       "description": "The fields of the row",
       "required": ["issue_id", "text"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
         "score": { "type": "number" }
       },
@@ -1899,9 +1929,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
@@ -1912,9 +1942,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -1936,15 +1966,30 @@ mod schema {
       "description": "The fields of the row",
       "required": ["project_id", "title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "number": { "type": "integer", "minimum": 0 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "parent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -1962,15 +2007,30 @@ mod schema {
       "type": "object",
       "required": ["project_id", "title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "parent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -2000,16 +2060,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
@@ -2033,16 +2093,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -2067,7 +2127,12 @@ mod schema {
       "description": "The fields of the row",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "settings": {},
         "labels": {
@@ -2089,8 +2154,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -2103,8 +2168,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -2136,7 +2201,7 @@ mod schema {
   "required": ["deleted", "id"],
   "properties": {
     "deleted": { "type": "boolean" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -2161,7 +2226,7 @@ mod schema {
   "required": ["deleted", "id"],
   "properties": {
     "deleted": { "type": "boolean" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -2186,7 +2251,7 @@ mod schema {
   "required": ["deleted", "id"],
   "properties": {
     "deleted": { "type": "boolean" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -2211,7 +2276,7 @@ mod schema {
   "required": ["deleted", "id"],
   "properties": {
     "deleted": { "type": "boolean" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -2235,9 +2300,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" }
@@ -2247,9 +2312,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "expires_at": {
       "type": ["integer", "null"],
@@ -2281,9 +2346,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
@@ -2294,9 +2359,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -2339,16 +2404,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
@@ -2372,16 +2437,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -2413,7 +2478,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer" }
   }
@@ -2422,7 +2487,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
   }
@@ -2449,8 +2514,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -2463,8 +2528,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -2508,9 +2573,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "label": { "type": "string", "minLength": 1, "maxLength": 100 },
           "expires_at": { "type": ["integer", "null"] },
           "created_at": { "type": "integer" }
@@ -2531,9 +2596,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "label": { "type": "string", "minLength": 1, "maxLength": 100 },
           "expires_at": {
             "type": ["integer", "null"],
@@ -2587,9 +2652,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
           "score": { "type": "number" },
           "seq": { "type": "integer", "minimum": 0 },
@@ -2611,9 +2676,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
           "score": { "type": "number" },
           "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -2678,16 +2743,16 @@ mod schema {
           "updated_at"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "number": { "type": "integer", "minimum": 0 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "body": { "type": ["string", "null"], "maxLength": 8388608 },
           "state": { "type": "string", "enum": ["open", "started", "closed"] },
           "pinned": { "type": "boolean" },
           "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-          "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "closed_at": { "type": ["integer", "null"] },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" }
@@ -2722,16 +2787,16 @@ mod schema {
           "updated_at"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "body": { "type": ["string", "null"], "maxLength": 8388608 },
           "state": { "type": "string", "enum": ["open", "started", "closed"] },
           "pinned": { "type": "boolean" },
           "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-          "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "closed_at": {
             "type": ["integer", "null"],
             "minimum": -9007199254740991,
@@ -2787,7 +2852,7 @@ mod schema {
         "type": "object",
         "required": ["id", "name", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "created_at": { "type": "integer" }
         }
@@ -2807,7 +2872,7 @@ mod schema {
         "type": "object",
         "required": ["id", "name", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "created_at": {
             "type": "integer",
@@ -2864,8 +2929,8 @@ mod schema {
           "updated_at"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "settings": {},
           "labels": {
@@ -2902,8 +2967,8 @@ mod schema {
           "updated_at"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "settings": {},
           "labels": {
@@ -2943,9 +3008,24 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
         "score": { "type": "number" },
         "seq": { "type": "integer", "minimum": 0 },
@@ -2969,9 +3049,24 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
         "score": { "type": "number" },
         "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -2996,9 +3091,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
@@ -3009,9 +3104,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -3034,16 +3129,36 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "number": { "type": "integer", "minimum": 0 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "closed_at": { "type": ["integer", "null"] },
         "created_at": { "type": "integer" },
         "updated_at": { "type": "integer" }
@@ -3066,16 +3181,36 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "closed_at": {
           "type": ["integer", "null"],
           "minimum": -9007199254740991,
@@ -3121,16 +3256,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
@@ -3154,16 +3289,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -3189,8 +3324,18 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "settings": {},
         "labels": {
@@ -3220,8 +3365,18 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "settings": {},
         "labels": {
@@ -3256,8 +3411,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -3270,8 +3425,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
