@@ -7156,24 +7156,24 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "consequences": { "type": "string", "maxLength": 1048576 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
     },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "description": {
       "anyOf": [
         { "type": "string", "maxLength": 1048576 },
@@ -7200,7 +7200,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
     "closed_reason": { "type": "string", "maxLength": 2000 },
@@ -7239,9 +7239,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "context": { "type": "string", "maxLength": 1048576 },
               "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -7264,9 +7264,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "dependency_type": {
                 "type": "string",
                 "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -7305,11 +7305,11 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "description": { "type": "string", "maxLength": 1048576 },
               "issue_type": {
@@ -7331,10 +7331,7 @@ mod schema {
               "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
               "notes": { "type": "string", "maxLength": 1048576 },
               "design": { "type": "string", "maxLength": 1048576 },
-              "parent_issue_id": {
-                "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$"
-              },
+              "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
               "closed_at": { "type": ["integer", "null"] },
@@ -7361,8 +7358,8 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "description": { "type": "string", "maxLength": 65536 },
               "sequence": { "type": "integer", "minimum": 0 },
@@ -7384,8 +7381,8 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
               "created_at": { "type": "integer" },
@@ -7401,24 +7398,24 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "consequences": { "type": "string", "maxLength": 1048576 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
     },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "description": {
       "anyOf": [
         { "type": "string", "maxLength": 1048576 },
@@ -7449,7 +7446,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
       "type": ["integer", "null"],
@@ -7500,9 +7497,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "context": { "type": "string", "maxLength": 1048576 },
               "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -7525,9 +7522,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "dependency_type": {
                 "type": "string",
                 "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -7566,11 +7563,11 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "description": { "type": "string", "maxLength": 1048576 },
               "issue_type": {
@@ -7592,10 +7589,7 @@ mod schema {
               "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
               "notes": { "type": "string", "maxLength": 1048576 },
               "design": { "type": "string", "maxLength": 1048576 },
-              "parent_issue_id": {
-                "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$"
-              },
+              "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
               "closed_at": { "type": ["integer", "null"] },
@@ -7622,8 +7616,8 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "description": { "type": "string", "maxLength": 65536 },
               "sequence": { "type": "integer", "minimum": 0 },
@@ -7645,8 +7639,8 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
               "created_at": { "type": "integer" },
@@ -7683,9 +7677,24 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["title", "decision"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "context": { "type": "string", "maxLength": 1048576 },
         "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -7713,9 +7722,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -7738,9 +7747,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -7773,9 +7782,24 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["from_issue_id", "to_issue_id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "from_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "to_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "dependency_type": {
           "type": "string",
           "enum": [
@@ -7802,9 +7826,9 @@ mod schema {
   "type": "object",
   "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -7817,9 +7841,9 @@ mod schema {
   "type": "object",
   "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -7852,10 +7876,30 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -7899,7 +7943,12 @@ mod schema {
         "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "closed_reason": { "type": "string", "maxLength": 2000 }
       },
       "additionalProperties": false
@@ -7918,10 +7967,30 @@ mod schema {
       "type": "object",
       "required": ["title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -7973,7 +8042,12 @@ mod schema {
         },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "closed_reason": { "type": "string", "maxLength": 2000 }
       },
       "additionalProperties": false
@@ -8012,11 +8086,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -8034,7 +8108,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
@@ -8069,11 +8143,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -8095,7 +8169,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
@@ -8131,8 +8205,18 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "description": { "type": "string", "maxLength": 65536 },
         "sequence": { "type": "integer", "minimum": 0 },
@@ -8168,8 +8252,18 @@ mod schema {
       "type": "object",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "description": { "type": "string", "maxLength": 65536 },
         "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -8214,8 +8308,8 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "description": { "type": "string", "maxLength": 65536 },
     "sequence": { "type": "integer", "minimum": 0 },
@@ -8246,8 +8340,8 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "description": { "type": "string", "maxLength": 65536 },
     "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -8294,7 +8388,12 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["name", "path"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "path": { "type": "string", "minLength": 1, "maxLength": 4096 }
       },
@@ -8310,8 +8409,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "created_at": { "type": "integer" },
@@ -8323,8 +8422,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -8355,7 +8454,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -8370,7 +8476,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "decision" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -8395,7 +8501,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -8410,7 +8523,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "dependency" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -8435,7 +8548,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -8450,7 +8570,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "issue" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -8475,7 +8595,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -8490,7 +8617,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "phase" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -8523,7 +8650,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "project" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -8548,7 +8675,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -8571,9 +8705,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -8596,9 +8730,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -8630,7 +8764,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -8643,9 +8784,9 @@ mod schema {
   "type": "object",
   "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -8658,9 +8799,9 @@ mod schema {
   "type": "object",
   "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -8692,7 +8833,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -8728,11 +8876,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -8750,7 +8898,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
@@ -8785,11 +8933,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -8811,7 +8959,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
@@ -8846,7 +8994,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -8871,8 +9026,8 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "description": { "type": "string", "maxLength": 65536 },
     "sequence": { "type": "integer", "minimum": 0 },
@@ -8903,8 +9058,8 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "description": { "type": "string", "maxLength": 65536 },
     "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -8956,8 +9111,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "created_at": { "type": "integer" },
@@ -8969,8 +9124,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -9001,7 +9156,12 @@ mod schema {
       "type": "object",
       "description": "Additional filters for list",
       "properties": {
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
         "after": { "type": "integer", "minimum": 0 }
       },
@@ -9020,7 +9180,12 @@ mod schema {
     "filters": {
       "type": "object",
       "properties": {
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
         "after": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
       },
@@ -9056,9 +9221,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "context": { "type": "string", "maxLength": 1048576 },
           "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -9093,9 +9258,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "context": { "type": "string", "maxLength": 1048576 },
           "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -9134,7 +9299,12 @@ mod schema {
       "type": "object",
       "description": "Additional filters for list",
       "properties": {
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "dependency_type": {
           "type": "string",
           "enum": [
@@ -9166,7 +9336,12 @@ mod schema {
     "filters": {
       "type": "object",
       "properties": {
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "dependency_type": {
           "type": "string",
           "enum": [
@@ -9205,9 +9380,9 @@ mod schema {
         "type": "object",
         "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "dependency_type": {
             "type": "string",
             "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -9232,9 +9407,9 @@ mod schema {
         "type": "object",
         "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "dependency_type": {
             "type": "string",
             "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -9273,7 +9448,12 @@ mod schema {
       "type": "object",
       "description": "Additional filters for list",
       "properties": {
-        "phase_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "phase_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "issue_type": {
           "type": "string",
           "enum": [
@@ -9307,7 +9487,12 @@ mod schema {
         "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
         "assignee": { "type": "string", "maxLength": 200 },
         "label": { "type": "string" },
-        "parent_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "query": { "type": "string", "minLength": 1 },
         "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
         "after": { "type": "integer", "minimum": 0 }
@@ -9327,7 +9512,12 @@ mod schema {
     "filters": {
       "type": "object",
       "properties": {
-        "phase_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "phase_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "issue_type": {
           "type": "string",
           "enum": [
@@ -9361,7 +9551,12 @@ mod schema {
         "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
         "assignee": { "type": "string", "maxLength": 200 },
         "label": { "type": "string" },
-        "parent_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "query": { "type": "string", "minLength": 1 },
         "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
         "after": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -9411,11 +9606,11 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "description": { "type": "string", "maxLength": 1048576 },
           "issue_type": {
@@ -9437,7 +9632,7 @@ mod schema {
           "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
           "notes": { "type": "string", "maxLength": 1048576 },
           "design": { "type": "string", "maxLength": 1048576 },
-          "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" },
           "closed_at": { "type": ["integer", "null"] },
@@ -9484,11 +9679,11 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "description": { "type": "string", "maxLength": 1048576 },
           "issue_type": {
@@ -9518,7 +9713,7 @@ mod schema {
           },
           "notes": { "type": "string", "maxLength": 1048576 },
           "design": { "type": "string", "maxLength": 1048576 },
-          "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -9649,8 +9844,8 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "description": { "type": "string", "maxLength": 65536 },
           "sequence": { "type": "integer", "minimum": 0 },
@@ -9693,8 +9888,8 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "description": { "type": "string", "maxLength": 65536 },
           "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -9796,8 +9991,8 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
           "created_at": { "type": "integer" },
@@ -9821,8 +10016,8 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
           "created_at": {
@@ -9865,9 +10060,24 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "context": { "type": "string", "maxLength": 1048576 },
         "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -9892,9 +10102,24 @@ mod schema {
       "type": "object",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "context": { "type": "string", "maxLength": 1048576 },
         "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -9930,9 +10155,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -9955,9 +10180,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -9990,9 +10215,24 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "from_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "to_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "dependency_type": {
           "type": "string",
           "enum": [
@@ -10026,9 +10266,24 @@ mod schema {
       "type": "object",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "from_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "to_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "dependency_type": {
           "type": "string",
           "enum": [
@@ -10063,9 +10318,9 @@ mod schema {
   "type": "object",
   "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -10078,9 +10333,9 @@ mod schema {
   "type": "object",
   "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -10113,11 +10368,36 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -10161,7 +10441,12 @@ mod schema {
         "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": { "type": "integer" },
         "updated_at": { "type": "integer" },
         "closed_at": { "type": ["integer", "null"] },
@@ -10185,11 +10470,36 @@ mod schema {
       "type": "object",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -10241,7 +10551,12 @@ mod schema {
         },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": {
           "type": "integer",
           "minimum": -9007199254740991,
@@ -10297,11 +10612,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -10319,7 +10634,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
@@ -10354,11 +10669,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -10380,7 +10695,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
@@ -10416,8 +10731,18 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "description": { "type": "string", "maxLength": 65536 },
         "sequence": { "type": "integer", "minimum": 0 },
@@ -10459,8 +10784,18 @@ mod schema {
       "type": "object",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "description": { "type": "string", "maxLength": 65536 },
         "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -10527,8 +10862,8 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "description": { "type": "string", "maxLength": 65536 },
     "sequence": { "type": "integer", "minimum": 0 },
@@ -10559,8 +10894,8 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "description": { "type": "string", "maxLength": 65536 },
     "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -10607,8 +10942,18 @@ mod schema {
       "description": "Data payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
         "created_at": { "type": "integer" },
@@ -10632,8 +10977,18 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
         "created_at": {
@@ -10662,8 +11017,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "created_at": { "type": "integer" },
@@ -10675,8 +11030,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -10741,9 +11096,9 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": {
       "anyOf": [
         { "type": "string", "minLength": 1, "maxLength": 200 },
@@ -10757,20 +11112,20 @@ mod schema {
     "secret": { "type": ["string", "null"] },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": { "type": "integer" },
     "released_at": { "type": ["integer", "null"] },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
     "upstream": { "type": ["string", "null"], "maxLength": 255 },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": {
       "anyOf": [
@@ -10796,22 +11151,22 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
     "closed_reason": { "type": "string", "maxLength": 2000 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
     "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
     "feedback": { "type": "string", "maxLength": 65536 },
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": {
       "anyOf": [
         { "type": "string", "enum": ["lead", "member"] },
@@ -10821,13 +11176,13 @@ mod schema {
     "joined_at": { "type": "integer" },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "version_number": { "type": "integer", "minimum": 0 },
     "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "change_summary": { "type": "string", "maxLength": 65536 },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "deleted": { "type": "boolean" },
     "resource": {
       "anyOf": [
@@ -10869,9 +11224,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "scopes_json": { "type": "string", "maxLength": 65536 },
               "expires_at": { "type": ["integer", "null"] },
@@ -10894,9 +11249,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "assigned_at": { "type": "integer" },
               "released_at": { "type": ["integer", "null"] },
               "seq": { "type": "integer", "minimum": 0 }
@@ -10919,9 +11274,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 255 },
               "is_default": { "type": "boolean" },
               "head_commit": {
@@ -10941,9 +11296,9 @@ mod schema {
             "type": "object",
             "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -10979,11 +11334,11 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "description": { "type": "string", "maxLength": 1048576 },
               "issue_type": {
@@ -11005,10 +11360,7 @@ mod schema {
               "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
               "notes": { "type": "string", "maxLength": 1048576 },
               "design": { "type": "string", "maxLength": 1048576 },
-              "parent_issue_id": {
-                "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$"
-              },
+              "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
               "closed_at": { "type": ["integer", "null"] },
@@ -11023,9 +11375,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 100 },
               "color": { "type": "string", "minLength": 1, "maxLength": 32 },
               "created_at": { "type": "integer" },
@@ -11039,8 +11391,8 @@ mod schema {
             "type": "object",
             "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
             "properties": {
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 },
               "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -11054,7 +11406,7 @@ mod schema {
             "type": "object",
             "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "slug": {
                 "type": "string",
@@ -11085,16 +11437,16 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "description": { "type": "string", "maxLength": 65536 },
               "status": {
                 "type": "string",
                 "enum": ["draft", "active", "executing", "completed", "archived"]
               },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -11118,9 +11470,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "url": { "type": ["string", "null"], "maxLength": 2000 },
               "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -11146,10 +11498,10 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
               "feedback": { "type": "string", "maxLength": 65536 },
               "created_at": { "type": "integer" },
@@ -11163,8 +11515,8 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "name", "created_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -11177,8 +11529,8 @@ mod schema {
             "type": "object",
             "required": ["team_id", "user_id", "role", "joined_at", "seq"],
             "properties": {
-              "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "role": { "type": "string", "enum": ["lead", "member"] },
               "joined_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -11200,8 +11552,8 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
               "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -11227,13 +11579,13 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "version_number": { "type": "integer", "minimum": 0 },
               "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
               "change_summary": { "type": "string", "maxLength": 65536 },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
             }
@@ -11255,14 +11607,15 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
               "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
               "assigned_agent_id": {
                 "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$"
+                "minLength": 1,
+                "maxLength": 128
               },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
@@ -11277,9 +11630,9 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": {
       "anyOf": [
         { "type": "string", "minLength": 1, "maxLength": 200 },
@@ -11301,8 +11654,8 @@ mod schema {
     "secret": { "type": ["string", "null"] },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": {
       "type": "integer",
       "minimum": -9007199254740991,
@@ -11313,16 +11666,16 @@ mod schema {
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
     "upstream": { "type": ["string", "null"], "maxLength": 255 },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": {
       "anyOf": [
@@ -11352,7 +11705,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
       "type": ["integer", "null"],
@@ -11361,17 +11714,17 @@ mod schema {
     },
     "closed_reason": { "type": "string", "maxLength": 2000 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
     "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
     "feedback": { "type": "string", "maxLength": 65536 },
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": {
       "anyOf": [
         { "type": "string", "enum": ["lead", "member"] },
@@ -11381,13 +11734,13 @@ mod schema {
     "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "change_summary": { "type": "string", "maxLength": 65536 },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "deleted": { "type": "boolean" },
     "resource": {
       "anyOf": [
@@ -11429,9 +11782,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "scopes_json": { "type": "string", "maxLength": 65536 },
               "expires_at": { "type": ["integer", "null"] },
@@ -11454,9 +11807,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "assigned_at": { "type": "integer" },
               "released_at": { "type": ["integer", "null"] },
               "seq": { "type": "integer", "minimum": 0 }
@@ -11479,9 +11832,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 255 },
               "is_default": { "type": "boolean" },
               "head_commit": {
@@ -11501,9 +11854,9 @@ mod schema {
             "type": "object",
             "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -11539,11 +11892,11 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "description": { "type": "string", "maxLength": 1048576 },
               "issue_type": {
@@ -11565,10 +11918,7 @@ mod schema {
               "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
               "notes": { "type": "string", "maxLength": 1048576 },
               "design": { "type": "string", "maxLength": 1048576 },
-              "parent_issue_id": {
-                "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$"
-              },
+              "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
               "closed_at": { "type": ["integer", "null"] },
@@ -11583,9 +11933,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 100 },
               "color": { "type": "string", "minLength": 1, "maxLength": 32 },
               "created_at": { "type": "integer" },
@@ -11599,8 +11949,8 @@ mod schema {
             "type": "object",
             "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
             "properties": {
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 },
               "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -11614,7 +11964,7 @@ mod schema {
             "type": "object",
             "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "slug": {
                 "type": "string",
@@ -11645,16 +11995,16 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "description": { "type": "string", "maxLength": 65536 },
               "status": {
                 "type": "string",
                 "enum": ["draft", "active", "executing", "completed", "archived"]
               },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -11678,9 +12028,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "url": { "type": ["string", "null"], "maxLength": 2000 },
               "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -11706,10 +12056,10 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
               "feedback": { "type": "string", "maxLength": 65536 },
               "created_at": { "type": "integer" },
@@ -11723,8 +12073,8 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "name", "created_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -11737,8 +12087,8 @@ mod schema {
             "type": "object",
             "required": ["team_id", "user_id", "role", "joined_at", "seq"],
             "properties": {
-              "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "role": { "type": "string", "enum": ["lead", "member"] },
               "joined_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -11760,8 +12110,8 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
               "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -11787,13 +12137,13 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "version_number": { "type": "integer", "minimum": 0 },
               "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
               "change_summary": { "type": "string", "maxLength": 65536 },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
             }
@@ -11815,14 +12165,15 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
               "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
               "assigned_agent_id": {
                 "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$"
+                "minLength": 1,
+                "maxLength": 128
               },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
@@ -11858,8 +12209,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "user_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "scopes_json": { "type": "string", "maxLength": 65536 },
         "expires_at": { "type": ["integer", "null"] }
@@ -11881,8 +12242,18 @@ mod schema {
       "type": "object",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "user_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "scopes_json": { "type": "string", "maxLength": 65536 },
         "expires_at": {
@@ -11916,9 +12287,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "scopes_json": { "type": "string", "maxLength": 65536 },
     "expires_at": { "type": ["integer", "null"] },
@@ -11943,9 +12314,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "scopes_json": { "type": "string", "maxLength": 65536 },
     "expires_at": {
@@ -11987,9 +12358,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["agent_session_id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "agent_session_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "worktree_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -12004,9 +12390,9 @@ mod schema {
   "type": "object",
   "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": { "type": "integer" },
     "released_at": { "type": ["integer", "null"] },
     "seq": { "type": "integer", "minimum": 0 }
@@ -12016,9 +12402,9 @@ mod schema {
   "type": "object",
   "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": {
       "type": "integer",
       "minimum": -9007199254740991,
@@ -12052,8 +12438,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "repository_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 255 },
         "is_default": { "type": "boolean" },
         "head_commit": {
@@ -12086,9 +12482,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 255 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
@@ -12111,9 +12507,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 255 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
@@ -12146,9 +12542,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["content"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "author_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "content": { "type": "string", "minLength": 1, "maxLength": 1048576 }
       },
       "additionalProperties": false
@@ -12164,9 +12575,9 @@ mod schema {
   "type": "object",
   "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -12176,9 +12587,9 @@ mod schema {
   "type": "object",
   "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -12204,10 +12615,30 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -12251,7 +12682,12 @@ mod schema {
         "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "closed_reason": { "type": "string", "maxLength": 2000 }
       },
       "additionalProperties": false
@@ -12271,10 +12707,30 @@ mod schema {
       "type": "object",
       "required": ["title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -12326,7 +12782,12 @@ mod schema {
         },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "closed_reason": { "type": "string", "maxLength": 2000 }
       },
       "additionalProperties": false
@@ -12366,11 +12827,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -12388,7 +12849,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
@@ -12423,11 +12884,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -12449,7 +12910,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
@@ -12481,8 +12942,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 100 },
         "color": { "type": "string", "minLength": 1, "maxLength": 32 }
       },
@@ -12499,9 +12970,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
     "created_at": { "type": "integer" },
@@ -12512,9 +12983,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -12546,8 +13017,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "label_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -12562,8 +13043,8 @@ mod schema {
   "type": "object",
   "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
   "properties": {
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -12574,8 +13055,8 @@ mod schema {
   "type": "object",
   "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
   "properties": {
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -12601,8 +13082,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
         "settings_json": { "type": "string", "maxLength": 65536 }
@@ -12620,7 +13111,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
@@ -12633,7 +13124,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
@@ -12662,8 +13153,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 65536 },
         "status": {
@@ -12681,7 +13182,12 @@ mod schema {
             "Archived"
           ]
         },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -12707,16 +13213,16 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 65536 },
     "status": {
       "type": "string",
       "enum": ["draft", "active", "executing", "completed", "archived"]
     },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -12737,16 +13243,16 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 65536 },
     "status": {
       "type": "string",
       "enum": ["draft", "active", "executing", "completed", "archived"]
     },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -12776,8 +13282,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "url": { "type": ["string", "null"], "maxLength": 2000 },
         "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -12810,9 +13326,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -12837,9 +13353,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -12869,9 +13385,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["verdict"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "plan_version_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "reviewer_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "verdict": {
           "type": "string",
           "enum": [
@@ -12907,10 +13438,10 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
     "feedback": { "type": "string", "maxLength": 65536 },
     "created_at": { "type": "integer" },
@@ -12930,10 +13461,10 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
     "feedback": { "type": "string", "maxLength": 65536 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -12959,7 +13490,12 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 }
       },
       "additionalProperties": false
@@ -12975,8 +13511,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -12986,8 +13522,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -13018,8 +13554,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "team_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "user_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "role": { "type": "string", "enum": ["lead", "member", "Lead", "Member"] }
       },
       "additionalProperties": false
@@ -13035,8 +13581,8 @@ mod schema {
   "type": "object",
   "required": ["team_id", "user_id", "role", "joined_at", "seq"],
   "properties": {
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": { "type": "string", "enum": ["lead", "member"] },
     "joined_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -13046,8 +13592,8 @@ mod schema {
   "type": "object",
   "required": ["team_id", "user_id", "role", "joined_at", "seq"],
   "properties": {
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": { "type": "string", "enum": ["lead", "member"] },
     "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -13072,7 +13618,12 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["email", "display_name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
         "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "role": {
@@ -13093,8 +13644,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -13107,8 +13658,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -13141,12 +13692,27 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["content_json"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "plan_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "version_number": { "type": "integer", "minimum": 0 },
         "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
         "change_summary": { "type": "string", "maxLength": 65536 },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -13165,12 +13731,27 @@ mod schema {
       "type": "object",
       "required": ["content_json"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "plan_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
         "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
         "change_summary": { "type": "string", "maxLength": 65536 },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -13196,13 +13777,13 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "version_number": { "type": "integer", "minimum": 0 },
     "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "change_summary": { "type": "string", "maxLength": 65536 },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
   }
@@ -13221,13 +13802,13 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "change_summary": { "type": "string", "maxLength": 65536 },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
   }
@@ -13256,15 +13837,35 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["branch_id", "path"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "repository_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "branch_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
         "status": {
           "type": "string",
           "enum": ["active", "in_use", "pruned", "Active", "InUse", "Pruned"]
         },
-        "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "assigned_agent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -13289,12 +13890,12 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -13314,12 +13915,12 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -13358,7 +13959,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "api_key" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13393,7 +13994,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "assignment" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13424,7 +14025,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "branch" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13459,7 +14060,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "comment" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13490,7 +14091,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "issue" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13521,7 +14122,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "label" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13556,8 +14157,8 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "label_assignment" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13587,7 +14188,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "org" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13618,7 +14219,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "plan" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13653,7 +14254,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "repository" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13683,7 +14284,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "team" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13718,8 +14319,8 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "team_member" },
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13749,7 +14350,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "user" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13784,7 +14385,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "worktree" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -13827,9 +14428,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "scopes_json": { "type": "string", "maxLength": 65536 },
     "expires_at": { "type": ["integer", "null"] },
@@ -13852,9 +14453,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "scopes_json": { "type": "string", "maxLength": 65536 },
     "expires_at": {
@@ -13902,9 +14503,9 @@ mod schema {
   "type": "object",
   "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": { "type": "integer" },
     "released_at": { "type": ["integer", "null"] },
     "seq": { "type": "integer", "minimum": 0 }
@@ -13914,9 +14515,9 @@ mod schema {
   "type": "object",
   "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": {
       "type": "integer",
       "minimum": -9007199254740991,
@@ -13967,9 +14568,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 255 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
@@ -13992,9 +14593,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 255 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
@@ -14034,9 +14635,9 @@ mod schema {
   "type": "object",
   "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -14046,9 +14647,9 @@ mod schema {
   "type": "object",
   "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -14104,11 +14705,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -14126,7 +14727,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
@@ -14161,11 +14762,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -14187,7 +14788,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
@@ -14226,9 +14827,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
     "created_at": { "type": "integer" },
@@ -14239,9 +14840,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -14279,8 +14880,8 @@ mod schema {
   "type": "object",
   "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
   "properties": {
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -14291,8 +14892,8 @@ mod schema {
   "type": "object",
   "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
   "properties": {
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -14325,7 +14926,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
@@ -14338,7 +14939,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
@@ -14385,16 +14986,16 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 65536 },
     "status": {
       "type": "string",
       "enum": ["draft", "active", "executing", "completed", "archived"]
     },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -14415,16 +15016,16 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 65536 },
     "status": {
       "type": "string",
       "enum": ["draft", "active", "executing", "completed", "archived"]
     },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -14472,9 +15073,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -14499,9 +15100,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -14547,10 +15148,10 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
     "feedback": { "type": "string", "maxLength": 65536 },
     "created_at": { "type": "integer" },
@@ -14570,10 +15171,10 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
     "feedback": { "type": "string", "maxLength": 65536 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -14606,8 +15207,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -14617,8 +15218,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -14655,8 +15256,8 @@ mod schema {
   "type": "object",
   "required": ["team_id", "user_id", "role", "joined_at", "seq"],
   "properties": {
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": { "type": "string", "enum": ["lead", "member"] },
     "joined_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -14666,8 +15267,8 @@ mod schema {
   "type": "object",
   "required": ["team_id", "user_id", "role", "joined_at", "seq"],
   "properties": {
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": { "type": "string", "enum": ["lead", "member"] },
     "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -14700,8 +15301,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -14714,8 +15315,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -14765,13 +15366,13 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "version_number": { "type": "integer", "minimum": 0 },
     "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "change_summary": { "type": "string", "maxLength": 65536 },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
   }
@@ -14790,13 +15391,13 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "change_summary": { "type": "string", "maxLength": 65536 },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
   }
@@ -14842,12 +15443,12 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -14867,12 +15468,12 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -14927,9 +15528,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "scopes_json": { "type": "string", "maxLength": 65536 },
           "expires_at": { "type": ["integer", "null"] },
@@ -14964,9 +15565,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "scopes_json": { "type": "string", "maxLength": 65536 },
           "expires_at": {
@@ -15029,9 +15630,9 @@ mod schema {
         "type": "object",
         "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "assigned_at": { "type": "integer" },
           "released_at": { "type": ["integer", "null"] },
           "seq": { "type": "integer", "minimum": 0 }
@@ -15053,9 +15654,9 @@ mod schema {
         "type": "object",
         "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "assigned_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -15117,9 +15718,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 255 },
           "is_default": { "type": "boolean" },
           "head_commit": {
@@ -15158,9 +15759,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 255 },
           "is_default": { "type": "boolean" },
           "head_commit": {
@@ -15219,9 +15820,9 @@ mod schema {
         "type": "object",
         "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
           "created_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 }
@@ -15243,9 +15844,9 @@ mod schema {
         "type": "object",
         "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
           "created_at": {
             "type": "integer",
@@ -15316,11 +15917,11 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "description": { "type": "string", "maxLength": 1048576 },
           "issue_type": {
@@ -15342,7 +15943,7 @@ mod schema {
           "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
           "notes": { "type": "string", "maxLength": 1048576 },
           "design": { "type": "string", "maxLength": 1048576 },
-          "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" },
           "closed_at": { "type": ["integer", "null"] },
@@ -15389,11 +15990,11 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "description": { "type": "string", "maxLength": 1048576 },
           "issue_type": {
@@ -15423,7 +16024,7 @@ mod schema {
           },
           "notes": { "type": "string", "maxLength": 1048576 },
           "design": { "type": "string", "maxLength": 1048576 },
-          "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -15481,9 +16082,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 100 },
           "color": { "type": "string", "minLength": 1, "maxLength": 32 },
           "created_at": { "type": "integer" },
@@ -15506,9 +16107,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 100 },
           "color": { "type": "string", "minLength": 1, "maxLength": 32 },
           "created_at": {
@@ -15561,8 +16162,8 @@ mod schema {
         "type": "object",
         "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
         "properties": {
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "created_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 },
           "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -15585,8 +16186,8 @@ mod schema {
         "type": "object",
         "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
         "properties": {
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -15634,7 +16235,7 @@ mod schema {
         "type": "object",
         "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
           "settings_json": { "type": "string", "maxLength": 65536 },
@@ -15659,7 +16260,7 @@ mod schema {
         "type": "object",
         "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
           "settings_json": { "type": "string", "maxLength": 65536 },
@@ -15725,16 +16326,16 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "description": { "type": "string", "maxLength": 65536 },
           "status": {
             "type": "string",
             "enum": ["draft", "active", "executing", "completed", "archived"]
           },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 }
@@ -15767,16 +16368,16 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "description": { "type": "string", "maxLength": 65536 },
           "status": {
             "type": "string",
             "enum": ["draft", "active", "executing", "completed", "archived"]
           },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -15843,9 +16444,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "url": { "type": ["string", "null"], "maxLength": 2000 },
           "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -15882,9 +16483,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "url": { "type": ["string", "null"], "maxLength": 2000 },
           "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -15949,10 +16550,10 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
           "feedback": { "type": "string", "maxLength": 65536 },
           "created_at": { "type": "integer" },
@@ -15984,10 +16585,10 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
           "feedback": { "type": "string", "maxLength": 65536 },
           "created_at": {
@@ -16035,8 +16636,8 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "name", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "created_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 }
@@ -16058,8 +16659,8 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "name", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "created_at": {
             "type": "integer",
@@ -16111,8 +16712,8 @@ mod schema {
         "type": "object",
         "required": ["team_id", "user_id", "role", "joined_at", "seq"],
         "properties": {
-          "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "role": { "type": "string", "enum": ["lead", "member"] },
           "joined_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 }
@@ -16134,8 +16735,8 @@ mod schema {
         "type": "object",
         "required": ["team_id", "user_id", "role", "joined_at", "seq"],
         "properties": {
-          "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "role": { "type": "string", "enum": ["lead", "member"] },
           "joined_at": {
             "type": "integer",
@@ -16198,8 +16799,8 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
           "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -16233,8 +16834,8 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
           "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -16303,13 +16904,13 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "version_number": { "type": "integer", "minimum": 0 },
           "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
           "change_summary": { "type": "string", "maxLength": 65536 },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
           "created_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 }
         }
@@ -16340,13 +16941,13 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
           "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
           "change_summary": { "type": "string", "maxLength": 65536 },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -16407,15 +17008,12 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
           "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-          "assigned_agent_id": {
-            "type": ["string", "null"],
-            "pattern": "^[A-Za-z0-9._:-]{1,128}$"
-          },
+          "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 }
@@ -16447,15 +17045,12 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
           "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-          "assigned_agent_id": {
-            "type": ["string", "null"],
-            "pattern": "^[A-Za-z0-9._:-]{1,128}$"
-          },
+          "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -16503,9 +17098,9 @@ mod schema {
   "type": "object",
   "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": { "type": "integer" },
     "released_at": { "type": ["integer", "null"] },
     "seq": { "type": "integer", "minimum": 0 }
@@ -16515,9 +17110,9 @@ mod schema {
   "type": "object",
   "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": {
       "type": "integer",
       "minimum": -9007199254740991,
@@ -16604,9 +17199,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "scopes_json": { "type": "string", "maxLength": 65536 },
     "expires_at": { "type": ["integer", "null"] },
@@ -16629,9 +17224,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "scopes_json": { "type": "string", "maxLength": 65536 },
     "expires_at": {
@@ -16669,9 +17264,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "repository_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 255 },
         "is_default": { "type": "boolean" },
         "head_commit": {
@@ -16702,9 +17312,24 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "repository_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 255 },
         "is_default": { "type": "boolean" },
         "head_commit": {
@@ -16745,9 +17370,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 255 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
@@ -16770,9 +17395,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 255 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
@@ -16806,9 +17431,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "author_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
         "created_at": { "type": "integer" },
         "seq": { "type": "integer", "minimum": 0 }
@@ -16832,9 +17472,24 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "author_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
         "created_at": {
           "type": "integer",
@@ -16858,9 +17513,9 @@ mod schema {
   "type": "object",
   "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -16870,9 +17525,9 @@ mod schema {
   "type": "object",
   "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -16899,11 +17554,36 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -16947,7 +17627,12 @@ mod schema {
         "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": { "type": "integer" },
         "updated_at": { "type": "integer" },
         "closed_at": { "type": ["integer", "null"] },
@@ -16973,11 +17658,36 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -17029,7 +17739,12 @@ mod schema {
         },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": {
           "type": "integer",
           "minimum": -9007199254740991,
@@ -17086,11 +17801,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -17108,7 +17823,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
@@ -17143,11 +17858,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -17169,7 +17884,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
@@ -17202,9 +17917,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 100 },
         "color": { "type": "string", "minLength": 1, "maxLength": 32 },
         "created_at": { "type": "integer" },
@@ -17229,9 +17959,24 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 100 },
         "color": { "type": "string", "minLength": 1, "maxLength": 32 },
         "created_at": {
@@ -17256,9 +18001,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
     "created_at": { "type": "integer" },
@@ -17269,9 +18014,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -17298,7 +18043,12 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
         "settings_json": { "type": "string", "maxLength": 65536 },
@@ -17324,7 +18074,12 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
         "settings_json": { "type": "string", "maxLength": 65536 },
@@ -17355,7 +18110,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
@@ -17368,7 +18123,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
@@ -17398,9 +18153,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 65536 },
         "status": {
@@ -17418,7 +18188,12 @@ mod schema {
             "Archived"
           ]
         },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": { "type": "integer" },
         "updated_at": { "type": "integer" },
         "seq": { "type": "integer", "minimum": 0 }
@@ -17442,9 +18217,24 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 65536 },
         "status": {
@@ -17462,7 +18252,12 @@ mod schema {
             "Archived"
           ]
         },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": {
           "type": "integer",
           "minimum": -9007199254740991,
@@ -17501,16 +18296,16 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 65536 },
     "status": {
       "type": "string",
       "enum": ["draft", "active", "executing", "completed", "archived"]
     },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -17531,16 +18326,16 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 65536 },
     "status": {
       "type": "string",
       "enum": ["draft", "active", "executing", "completed", "archived"]
     },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -17571,9 +18366,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "url": { "type": ["string", "null"], "maxLength": 2000 },
         "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -17604,9 +18414,24 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "url": { "type": ["string", "null"], "maxLength": 2000 },
         "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -17652,9 +18477,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -17679,9 +18504,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -17711,8 +18536,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "created_at": { "type": "integer" },
         "seq": { "type": "integer", "minimum": 0 }
@@ -17735,8 +18570,18 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "created_at": {
           "type": "integer",
@@ -17760,8 +18605,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -17771,8 +18616,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -17803,8 +18648,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "team_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "user_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "role": { "type": "string", "enum": ["lead", "member", "Lead", "Member"] },
         "joined_at": { "type": "integer" },
         "seq": { "type": "integer", "minimum": 0 }
@@ -17828,8 +18683,18 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "team_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "user_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "role": { "type": "string", "enum": ["lead", "member", "Lead", "Member"] },
         "joined_at": {
           "type": "integer",
@@ -17853,8 +18718,8 @@ mod schema {
   "type": "object",
   "required": ["team_id", "user_id", "role", "joined_at", "seq"],
   "properties": {
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": { "type": "string", "enum": ["lead", "member"] },
     "joined_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -17864,8 +18729,8 @@ mod schema {
   "type": "object",
   "required": ["team_id", "user_id", "role", "joined_at", "seq"],
   "properties": {
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": { "type": "string", "enum": ["lead", "member"] },
     "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -17891,8 +18756,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
         "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "role": {
@@ -17921,8 +18796,18 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
         "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "role": {
@@ -17956,8 +18841,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -17970,8 +18855,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -18005,15 +18890,35 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "repository_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "branch_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
         "status": {
           "type": "string",
           "enum": ["active", "in_use", "pruned", "Active", "InUse", "Pruned"]
         },
-        "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "assigned_agent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": { "type": "integer" },
         "updated_at": { "type": "integer" },
         "seq": { "type": "integer", "minimum": 0 }
@@ -18037,15 +18942,35 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "repository_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "branch_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
         "status": {
           "type": "string",
           "enum": ["active", "in_use", "pruned", "Active", "InUse", "Pruned"]
         },
-        "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "assigned_agent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": {
           "type": "integer",
           "minimum": -9007199254740991,
@@ -18083,12 +19008,12 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -18108,12 +19033,12 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
