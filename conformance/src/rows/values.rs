@@ -98,7 +98,7 @@ pub fn random(field: &FieldSpec, dice: &mut fastrand::Rng) -> Value {
                 1e-300,
                 -1.7e300,
                 9_007_199_254_740_991.0,
-                0.123_456_789_012_345_67,
+                2.5e-3,
             ];
             json!(all[dice.usize(..all.len())])
         }
