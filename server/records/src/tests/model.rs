@@ -508,7 +508,7 @@ fn step() -> impl Strategy<Value = Step> {
             &["number", "closed_at", "seq", "nonsense"])
             .prop_map(|data| ("issue", data)),
         3 => data(&["issue_id", "body"], &["id"], &["created_at"]).prop_map(|data| ("comment", data)),
-        4 => data(&["from_id", "to_id"], &["id", "kind", "begun_at", "ended_at"], &["seq"])
+        4 => data(&["from_id", "to_id", "begun_at", "ended_at"], &["id", "kind"], &["seq"])
             .prop_map(|data| ("link", data)),
         1 => data(&["name"], &["id"], &["secret"]).prop_map(|data| ("access_key", data)),
     ];
@@ -557,15 +557,23 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
         model.put("org", "", row);
     }
     let mut changes = 1_u64;
-    // Most calls would come to nothing without projects.
+    // Most calls would come to nothing without projects and issues.
     let first = ["org_default", "org_b"].map(|org| {
-        ["a", "b"].map(|id| Step {
-            entity: "project",
+        let step = |entity: &'static str, data: Value| Step {
+            entity,
             action: Action::Create,
             org,
             id: String::new(),
-            data: Row::from_iter([("id".to_owned(), id.into()), ("name".to_owned(), id.into())]),
-        })
+            data: data.as_object().cloned().unwrap_or_default(),
+        };
+        let issue = |id| step("issue", json!({"id": id, "project_id": "a", "title": "one"}));
+        [
+            step("project", json!({"id": "a", "name": "a"})),
+            step("project", json!({"id": "b", "name": "b"})),
+            issue("a"),
+            issue("b"),
+            issue("c"),
+        ]
     });
     for step in first.as_flattened().iter().chain(steps) {
         let mut request = json!({"org": step.org});
