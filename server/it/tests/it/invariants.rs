@@ -12,11 +12,12 @@ use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
 /// The source folders of a release.
-const PRODUCT: [&str; 7] = [
+const PRODUCT: [&str; 8] = [
     "server/src",
     "server/platform/src",
     "server/markdown/src",
     "server/library/src",
+    "server/retrieval/src",
     "server/mcp/src",
     "server/http/src",
     "server/clients/src",
@@ -199,6 +200,7 @@ fn the_servers_crates_depend_only_downwards() {
             &["tabellion-markdown", "tabellion-platform", "tabellion-runtime"],
         ),
         ("tabellion-records", &["tabellion-platform", "tabellion-runtime"]),
+        ("tabellion-retrieval", &["tabellion-platform"]),
         ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-mcp", &["tabellion-runtime"]),
         (
@@ -215,7 +217,11 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
     for (dependency, users) in [
         ("rmcp", &["tabellion-mcp"][..]),
         ("gix", &["tabellion-library"]),
-        ("rusqlite", &["tabellion-library", "tabellion-records"]),
+        (
+            "rusqlite",
+            &["tabellion-library", "tabellion-records", "tabellion-retrieval"],
+        ),
+        ("rust-stemmers", &["tabellion-retrieval"]),
         ("pulldown-cmark", &["tabellion-markdown", "tabellion-reference"]),
         ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
         ("ring", &["tabellion-http"]),
@@ -276,10 +282,11 @@ const WRITES: [&str; 12] = [
 
 #[test]
 fn only_the_library_writes() {
-    // The guided tour creates the folder that it serves, and `man --out` one for its pages; API keys and the configurations of
-    // clients are outside all libraries.
+    // The guided tour creates the folder that it serves, and `man --out` one for its pages; search indexes, API keys and the
+    // configurations of clients are outside all libraries.
     for (folder, writers) in [
         ("server/markdown/src", &[][..]),
+        ("server/retrieval/src", &["file.rs"]),
         ("server/mcp/src", &[]),
         ("server/http/src", &["keys/file.rs"]),
         ("server/clients/src", &["file.rs"]),
