@@ -79,16 +79,7 @@ fn contract(sources: &Sources, folder: &str) -> Result<Contract, Vec<Problem>> {
         return Err(problems);
     }
     for tool in tools.iter_mut().filter(|tool| !tool.spec.select.is_empty()) {
-        for entity in &entities {
-            if entity
-                .file
-                .operations
-                .as_ref()
-                .is_some_and(|operations| operations.tool == tool.spec.name)
-            {
-                tool.parts.extend(row_operations(&spec, entity, &tool.spec));
-            }
-        }
+        tool.parts.extend(row_operations(&spec, &entities, &tool.spec));
         tool.parts.sort_by(|a, b| a.label().cmp(&b.label()));
         unite(tool);
     }

@@ -377,6 +377,12 @@ mod tests {
         assert_eq!((deep(30), deep(60)), (Ok(1), Err(Unclear::TooLarge)));
     }
 
+    /// A document on which `markdown` 1.0.0 panics: an ordered list indented by two, with HTML, before an empty item.
+    #[test]
+    fn a_document_that_the_parser_panics_on_is_not_judged() {
+        assert_eq!(sections("  1. <pre>\n* "), Err(Unclear::ParserFails));
+    }
+
     #[test]
     fn a_target_is_a_line_else_a_text_else_an_anchor() {
         let document = "# A b\n## Twice\n## Twice\n### `#odd`!\n> # In\n\n# In\n";

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::{
-    contract::{Contract, Side},
+    contract::{Contract, SchemaKind, Side},
     document::Document,
+    keys::provenance_names as provenance,
     names, pointer,
     problem::Problem,
     rust, schema,
@@ -22,6 +23,8 @@ const OWN: &[&str] = &[
     "RESOURCES",
     "PROMPTS",
     "ERRORS",
+    "MODES",
+    "PROVENANCE",
 ];
 
 /// Names of the prelude that generated code uses.
@@ -85,7 +88,10 @@ pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
         }
         variants.add(names::type_name(error), error, at, problems);
     }
-    for authored in contract.schemas() {
+    let named = contract
+        .schemas()
+        .filter(|authored| authored.kind != SchemaKind::Derived);
+    for authored in named {
         parts(authored.schema, &authored.at, authored.document, problems);
     }
 }
@@ -104,6 +110,25 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
             let (base, label, at) = (operation.rust_base(), operation.label(), format!("/tools/{i}"));
             methods.add(names::value_name(&base), &label, at.clone(), problems);
             types.add(names::root(&base, Side::Input), &label, at, problems);
+        }
+    }
+    if let Some(provenance) = &spec.provenance {
+        methods.add(
+            provenance::METHOD.into(),
+            "provenance",
+            "/provenance".into(),
+            problems,
+        );
+        types.add(
+            provenance::TYPE.into(),
+            "provenance",
+            "/provenance".into(),
+            problems,
+        );
+        let mut fields = Names::new("field", document);
+        for name in provenance.fields.keys() {
+            let at = pointer::push("/provenance/fields", name);
+            fields.add(names::value_name(name), name, at, problems);
         }
     }
     for (i, resource) in spec.resources.iter().enumerate() {
@@ -167,6 +192,12 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
     if types.definitions.contains_key(trait_name) || types.aliases.contains_key(trait_name) {
         let message = format!("`{trait_name}` is also a type of this contract");
         problems.push(document.problem("/rust/trait", message, "choose another name for one of them"));
+    }
+    if contract.spec.provenance.is_some()
+        && (types.definitions.contains_key(provenance::TYPE) || types.aliases.contains_key(provenance::TYPE))
+    {
+        let message = format!("`{}` is also a type of this contract", provenance::TYPE);
+        problems.push(document.problem("/provenance", message, "choose another `x-rust-name`"));
     }
     for (i, prompt) in contract.spec.prompts.iter().enumerate() {
         for name in names::prompt(&prompt.name) {

@@ -24,12 +24,28 @@ const ENUMS: &[(&str, &[&str])] = &[
     ("Moment", &["Create", "Change"]),
     ("Action", &["Create", "Get", "Update", "List", "Delete"]),
     ("Assigned", &["Now", "Json", "Field"]),
+    (
+        "TextRule",
+        &[
+            "NotBlank",
+            "MaxBytes",
+            "Pattern",
+            "Email",
+            "JsonValue",
+            "JsonObject",
+            "JsonTexts",
+        ],
+    ),
+    ("Range", &["AfterNow", "UntilNow"]),
+    ("RowRule", &["AnyOf", "Differ", "Ordered"]),
+    ("FilterBy", &["Value", "Item", "Words"]),
 ];
 
 /// What stands for the fields of a struct that say nothing.
 const BASES: &[(&str, &str)] = &[
     ("EntitySpec", "spec::EntitySpec::EMPTY"),
     ("RowOperation", "spec::RowOperation::EMPTY"),
+    ("RowsSpec", "spec::RowsSpec::EMPTY"),
 ];
 
 /// Returns the expression of a constant.

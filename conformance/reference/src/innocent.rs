@@ -80,7 +80,7 @@ pub const INNOCENTS: &[Acquitted] = &[
         "keeps-no-history",
         "adds to what a person has saved, without commits",
         "losing a save that is in the document, and changing a person's commit",
-        &["concurrent/editor", "concurrent/git"],
+        &["concurrent/editor", "concurrent/git", "paths/special-files"],
     ),
     acquitted(
         Innocent::KeepsState,

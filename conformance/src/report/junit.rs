@@ -57,6 +57,7 @@ fn case(report: &Report, check: &CheckReport) -> TestCase {
         Standing::Trouble => failed(NonSuccessKind::Error, reason),
         Standing::NotApplicable => skipped(reason.to_owned()),
         Standing::Advice => skipped(format!("recommended, not required: {reason}")),
+        Standing::AdviceNotShown => skipped(format!("recommended, not required; not shown: {reason}")),
         Standing::Known => skipped(match &check.known {
             Some(why) => format!("known to fail: {why}"),
             None => reason.to_owned(),

@@ -84,6 +84,7 @@ fn sign(standing: Option<Standing>) -> &'static str {
         Some(Standing::Unexpected) => "❗",
         Some(Standing::Known) => "☑️",
         Some(Standing::Advice) => "⚠️",
+        Some(Standing::AdviceNotShown) => "❔",
         Some(Standing::NotApplicable) | None => "➖",
     }
 }

@@ -10,7 +10,9 @@ pub enum Standing {
     Holds,
     /// The server lacks the feature that the check tests.
     NotApplicable,
-    /// The requirement is broken or was not shown, but is only recommended.
+    /// The requirement was not shown, but is only recommended.
+    AdviceNotShown,
+    /// The requirement is broken, but is only recommended.
     Advice,
     /// The requirement is broken or was not shown, and is listed as a known failure.
     Known,
@@ -26,7 +28,7 @@ pub enum Standing {
 
 impl Standing {
     /// All standings, in the order of a summary.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Holds,
         Self::Broken,
         Self::NotShown,
@@ -34,6 +36,7 @@ impl Standing {
         Self::Unexpected,
         Self::Known,
         Self::Advice,
+        Self::AdviceNotShown,
         Self::NotApplicable,
     ];
 
@@ -43,6 +46,7 @@ impl Standing {
             Self::Holds => "passed",
             Self::NotApplicable => "not applicable",
             Self::Advice => "warned",
+            Self::AdviceNotShown => "recommended but not shown",
             Self::Known => "known to fail",
             Self::Unexpected => "passed unexpectedly",
             Self::NotShown => "not shown",
@@ -55,7 +59,7 @@ impl Standing {
     pub const fn of_guarantee(standing: Option<Self>) -> &'static str {
         match standing {
             None => "not judged",
-            Some(Self::Holds | Self::Unexpected | Self::Advice) => "holds",
+            Some(Self::Holds | Self::Unexpected | Self::Advice | Self::AdviceNotShown) => "holds",
             Some(Self::NotApplicable) => "not applicable",
             Some(Self::Known) => "known to fail",
             Some(Self::NotShown) => "not shown",
@@ -74,7 +78,8 @@ impl CheckReport {
             (Verdict::Pass, None) => Standing::Holds,
             (Verdict::Pass, Some(_)) => Standing::Unexpected,
             (Verdict::Fail | Verdict::NotShown, Some(_)) => Standing::Known,
-            _ if self.severity == Severity::Should => Standing::Advice,
+            (Verdict::Fail, None) if self.severity == Severity::Should => Standing::Advice,
+            (Verdict::NotShown, None) if self.severity == Severity::Should => Standing::AdviceNotShown,
             (Verdict::Fail, None) => Standing::Broken,
             (Verdict::NotShown, None) => Standing::NotShown,
         }
@@ -82,16 +87,16 @@ impl CheckReport {
 
     /// Returns the verdict in one word, as in the terminal's report.
     pub fn word(&self) -> &'static str {
-        match (self.standing(), self.verdict) {
-            (Standing::Holds, _) => "pass",
-            (Standing::NotApplicable, _) => "n/a",
-            (Standing::Advice, Verdict::NotShown) => "not shown",
-            (Standing::Advice, _) => "warn",
-            (Standing::Known, _) => "known",
-            (Standing::Unexpected, _) => "UNEXPECTED",
-            (Standing::NotShown, _) => "NOT SHOWN",
-            (Standing::Broken, _) => "FAIL",
-            (Standing::Trouble, _) => "TROUBLE",
+        match self.standing() {
+            Standing::Holds => "pass",
+            Standing::NotApplicable => "n/a",
+            Standing::AdviceNotShown => "not shown",
+            Standing::Advice => "warn",
+            Standing::Known => "known",
+            Standing::Unexpected => "UNEXPECTED",
+            Standing::NotShown => "NOT SHOWN",
+            Standing::Broken => "FAIL",
+            Standing::Trouble => "TROUBLE",
         }
     }
 }
@@ -149,7 +154,7 @@ impl Report {
         for (number, check) in self.checks.iter().enumerate() {
             let standing = check.standing();
             let is_remark = all && standing == Standing::NotApplicable && check.reason.is_some();
-            if standing < Standing::Advice && !is_remark {
+            if standing < Standing::AdviceNotShown && !is_remark {
                 continue;
             }
             let same = findings.iter_mut().find(|it| {

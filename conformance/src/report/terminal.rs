@@ -84,7 +84,7 @@ fn style(standing: Option<Standing>) -> Style {
     match standing {
         Some(Standing::Holds) => GOOD,
         Some(Standing::NotApplicable) | None => DIM,
-        Some(Standing::Advice | Standing::Known) => ODD,
+        Some(Standing::AdviceNotShown | Standing::Advice | Standing::Known) => ODD,
         Some(Standing::Unexpected | Standing::NotShown | Standing::Broken | Standing::Trouble) => BAD,
     }
 }

@@ -306,6 +306,52 @@ while read -r line; do
   esac
 done"##;
 
+/// Acknowledges every edit, and empties the document: later edits find no section.
+const EMPTIES: &str = r##"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"empties","version":"7"}}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"edit_note","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+    *'"tools/call"'*)
+      echo '# Parts' > "$1/parts.md"
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"edited"}]}}\n' "$id" ;;
+    *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown method"}}\n' "$id" ;;
+  esac
+done"##;
+
+const EMPTIES_ADAPTER: &str = r#"
+[server]
+name = "empties"
+contract = "braindrive-markdown"
+
+[tools.edit_markdown]
+name = "edit_note"
+arguments = { path = "{/path}", old = "{old}", new = "{new}" }
+response = { "/success" = { is = true } }
+"#;
+
+/// An adapter that finds no section for its edit is no reason to look away: the server has removed it.
+#[test]
+fn a_section_that_the_server_removes_fails() {
+    let place = Place::new(EMPTIES);
+    place.put("adapter.toml", EMPTIES_ADAPTER);
+    let run = [
+        "run",
+        "--only",
+        "concurrent/sections",
+        "--adapter",
+        "adapter.toml",
+    ];
+    place.tries(&run).is(
+        exit::BROKEN,
+        &[
+            "FAIL       concurrent/sections",
+            "were acknowledged, but are lost",
+        ],
+    );
+}
+
 #[test]
 fn a_draft_runs_as_it_was_made_and_says_what_it_lacks() {
     let place = Place::new(EDITOR);
@@ -420,6 +466,31 @@ fn what_there_is_no_time_for_is_not_shown() {
     said.is(
         exit::BROKEN,
         &["NOT SHOWN", "not reached within the time budget of 0 s"],
+    );
+}
+
+/// What a server does not have is known without a check.
+#[test]
+fn what_a_server_lacks_does_not_apply_when_the_time_runs_out() {
+    let place = Place::new(EMPTIES);
+    place.put("adapter.toml", EMPTIES_ADAPTER);
+    let checks = "preview/equals-result,mutation/log-entry,mutation/one-commit";
+    let said = place.tries(&[
+        "run",
+        "--only",
+        checks,
+        "--time-budget",
+        "0",
+        "--adapter",
+        "adapter.toml",
+    ]);
+    said.is(
+        exit::BROKEN,
+        &[
+            "not applicable preview-equals-result ",
+            "not applicable log-entry-per-mutation ",
+            "not shown      commit-per-mutation ",
+        ],
     );
 }
 

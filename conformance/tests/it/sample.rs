@@ -119,6 +119,12 @@ pub(crate) fn unshown() -> Report {
         Verdict::NotApplicable,
         "the server has no tool that changes anything",
     );
+    checks[5].severity = Severity::Should;
+    stop(
+        &mut checks[5],
+        Verdict::NotShown,
+        "the server did not answer within 10 s",
+    );
     checks[6].known = Some("reading writes a cache".into());
     for check in [0, 2] {
         stop(

@@ -8,7 +8,9 @@ use crate::{
     approver::Approver,
     caller::{Caller, Progress, Waiting},
     ids::{ContentId, IdempotencyKey, Precondition},
+    origin::CallOrigin,
     pointer,
+    provenance::{PROVENANCE, Provenance},
     schema::Violation,
 };
 
@@ -24,6 +26,10 @@ pub const PATH: &str = "tabellion/path";
 pub const COMMIT: &str = "tabellion/commit";
 /// `_meta` key of a response: the change of rows that was made.
 pub const CHANGE: &str = "tabellion/change";
+/// `_meta` key of a response: not all that matches is in the answer.
+pub const TRUNCATED: &str = "tabellion/truncated";
+/// `_meta` key of a response: how much matches, where not all of it is in the answer.
+pub const TOTAL: &str = "tabellion/total";
 /// `_meta` key of a response: the call with this idempotency key had been made before and was not made again.
 pub const REPLAYED: &str = "tabellion/replayed";
 
@@ -47,10 +53,16 @@ pub struct CallContext {
     pub author: Option<Author>,
     /// The org that the caller is bound to, if any.
     pub org: Option<Arc<str>>,
+    /// The caller's user, as its key says it: the key of a row, if the contract keeps users as rows.
+    pub user: Option<Arc<str>>,
     /// Id of the caller for rate limits. Calls without one share a limit.
     pub counted_as: Option<Arc<str>>,
     /// The client's name and version, as it sent them.
     pub client: Option<String>,
+    /// Where the call comes from: the sources of its mode and its provenance.
+    pub origin: CallOrigin,
+    /// Its provenance. The runtime sets it, for tools that keep it.
+    pub provenance: Option<Arc<Provenance>>,
     /// The content that the changed document must have, if the caller gave one.
     pub if_base: Option<Precondition>,
     /// The caller's idempotency key.
@@ -121,7 +133,12 @@ impl CallContext {
                     }
                     Err(error) => &error.to_string(),
                 },
-                _ => "is not known; known are `tabellion/ifBase` and `tabellion/idempotencyKey`",
+                // Read where the contract has provenance.
+                (PROVENANCE, Value::Object(_)) => continue,
+                (PROVENANCE, _) => "must be an object of fields of provenance",
+                _ => {
+                    "is not known; known are `tabellion/ifBase`, `tabellion/idempotencyKey` and `tabellion/provenance`"
+                }
             };
             violations.push(Violation {
                 rule: "meta".into(),

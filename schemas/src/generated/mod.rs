@@ -8,6 +8,9 @@ pub mod braindrive_markdown;
 pub mod learning_os;
 
 #[rustfmt::skip]
+pub mod mcb;
+
+#[rustfmt::skip]
 pub mod safe_markdown_editor;
 
 /// All contracts, in the order of their modules.
@@ -16,5 +19,6 @@ pub mod safe_markdown_editor;
 pub static CONTRACTS: &[&tabellion_runtime::ContractSpec] = &[
     &braindrive_markdown::CONTRACT,
     &learning_os::CONTRACT,
+    &mcb::CONTRACT,
     &safe_markdown_editor::CONTRACT,
 ];

@@ -168,7 +168,7 @@ impl Column {
             required: !field.optional,
             default: default(field),
             to: match field.kind {
-                FieldType::Ref(reference) => Some(reference.to.into()),
+                FieldType::Ref(reference) if !field.loose => Some(reference.to.into()),
                 _ => None,
             },
         }
@@ -213,7 +213,7 @@ pub(crate) fn quoted(name: &str) -> String {
 pub(crate) fn create(spec: &RowsSpec, entity: &EntitySpec) -> Vec<String> {
     let mut parts: Vec<_> = entity.fields.iter().map(definition).collect();
     parts.push(format!("PRIMARY KEY ({})", columns(entity.identity())));
-    for (field, reference) in entity.references() {
+    for (field, reference) in entity.references().filter(|(field, _)| !field.loose) {
         let Some(to) = spec.entity(reference.to) else {
             continue;
         };
@@ -320,6 +320,11 @@ fn indexes(entity: &EntitySpec) -> BTreeMap<String, String> {
             columns(names.iter().copied()),
             if field.optional { filter } else { String::new() },
         );
+    }
+    for index in entity.indexes {
+        let names: Vec<_> = org().chain(index.iter().copied()).collect();
+        let sql = columns(names.iter().copied());
+        add("by", &names, "INDEX", sql, String::new());
     }
     if !entity.order.is_empty() {
         let names = ordered(None);

@@ -74,7 +74,10 @@ pub(crate) fn count(connection: &Connection, select: &Select) -> Result<u64, Fai
         sql: format!("SELECT count(*) FROM {}", quoted(select.entity.table)),
         values: vec![],
     };
-    query.filter(&Select::new(select.entity, select.all.clone()))?;
+    query.filter(&Select {
+        after: None,
+        ..select.clone()
+    })?;
     let mut statement = connection.prepare_cached(&query.sql).doing("count rows")?;
     let count: i64 = statement
         .query_row(params_from_iter(query.values), |row| row.get(0))
@@ -94,6 +97,17 @@ impl Query {
         for filter in &select.all {
             tests.push(self.test(field(select.entity, filter.field)?, filter.test, &filter.value));
         }
+        for any in &select.any {
+            let mut alternatives = vec![];
+            for filter in any {
+                alternatives.push(self.test(field(select.entity, filter.field)?, filter.test, &filter.value));
+            }
+            tests.push(match alternatives.as_slice() {
+                [] => "FALSE".into(),
+                [one] => one.clone(),
+                several => format!("({})", several.join(" OR ")),
+            });
+        }
         if let Some(after) = &select.after {
             tests.push(self.after(select, after)?);
         }
@@ -109,13 +123,19 @@ impl Query {
         if test == Test::Is && value.is_null() {
             return format!("{name} IS NULL");
         }
-        self.values.push(to_sql(field, value));
+        self.values.push(match (test, value) {
+            // One text of a list is no list.
+            (Test::HasItem, Value::String(text)) => Sql::Text(text.clone()),
+            _ => to_sql(field, value),
+        });
         match test {
             Test::Is => format!("{name} = ?"),
             Test::IsNot => format!("{name} IS NOT ?"),
             Test::IsFolded => format!("{name} = ? COLLATE NOCASE"),
             Test::Less => format!("{name} < ?"),
             Test::More => format!("{name} > ?"),
+            Test::HasItem => format!("EXISTS (SELECT 1 FROM json_each({name}) WHERE value = ?)"),
+            Test::Contains => format!("instr(lower({name}), lower(?)) > 0"),
         }
     }
 

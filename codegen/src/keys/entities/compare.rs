@@ -1,6 +1,6 @@
 //! What a change of entities means: what is added can be added to a store as it is, all else needs a migration.
 
-use tabellion_runtime::spec::RowOperation;
+use tabellion_runtime::spec::{ListFilter, RowOperation};
 
 use super::{
     Entity,
@@ -13,6 +13,9 @@ pub(super) fn contracts(changes: &mut Changes<'_>, old: &Contract, new: &Contrac
         (None, None) => return,
         (None, Some(_)) => return changes.breaking("it keeps rows and not documents"),
         (Some(_), None) => return changes.breaking("it keeps documents and not rows"),
+        (Some(before), Some(after)) if before.caller != after.caller => {
+            changes.breaking("another row is the caller's");
+        }
         (Some(before), Some(after)) if before.org != after.org => {
             changes.breaking("the rows are divided into orgs in another way");
         }
@@ -42,8 +45,15 @@ pub(super) fn operations(changes: &mut Changes<'_>, old: RowOperation, new: RowO
     }
     let layout = |operation: RowOperation| RowOperation {
         limits: (0, 0),
+        filters: &[],
         ..operation
     };
+    let is_kept = |filter: &ListFilter| new.filters.contains(filter);
+    if !old.filters.iter().all(is_kept) {
+        changes.breaking("what it lists is selected in another way");
+    } else if old.filters.len() < new.filters.len() {
+        changes.compatible("what it lists can be selected in more ways");
+    }
     if layout(old) != layout(new) {
         changes.breaking("its request or its answer is laid out in another way");
     }
@@ -95,6 +105,24 @@ fn entity(changes: &mut Changes<'_>, old: &Entity, new: &Entity) {
             unique.fields().join(" and ")
         ));
     }
+    for rule in after.rules.iter().filter(|rule| !before.rules.contains(rule)) {
+        changes.breaking(format!("`{name}` has a rule for {}", rule.fields().join(" and ")));
+    }
+    for rule in before.rules.iter().filter(|rule| !after.rules.contains(rule)) {
+        changes.compatible(format!(
+            "`{name}` has no rule for {}",
+            rule.fields().join(" and ")
+        ));
+    }
+    if !before
+        .adds
+        .iter()
+        .all(|added| after.adds.iter().any(|it| it == added))
+    {
+        changes.breaking(format!("answers with `{name}` no longer have what they added"));
+    } else if before.adds.len() < after.adds.len() {
+        changes.compatible(format!("answers with `{name}` add more"));
+    }
     for (what, is_same) in [
         ("what follows from a field", before.on == after.on),
         ("what else changes", before.also == after.also),
@@ -103,6 +131,9 @@ fn entity(changes: &mut Changes<'_>, old: &Entity, new: &Entity) {
         if !is_same {
             changes.breaking(format!("entity `{name}` changed {what}"));
         }
+    }
+    if before.index != after.index {
+        changes.compatible(format!("entity `{name}` has other indexes"));
     }
     if before.order != after.order {
         changes.compatible(format!("entity `{name}` is listed in another order"));
@@ -122,9 +153,16 @@ fn field(changes: &mut Changes<'_>, name: &str, old: &Field, new: &Field) {
     let higher = |old: Option<i64>, new: Option<i64>| new.is_none_or(|new| old.is_some_and(|old| old <= new));
     let is_wider = wider(old.max_length, new.max_length)
         && new.min_length.unwrap_or(0) <= old.min_length.unwrap_or(0)
+        && wider(old.max_bytes, new.max_bytes)
         && wider(old.max_items, new.max_items)
         && lower(old.minimum, new.minimum)
         && higher(old.maximum, new.maximum)
+        && (new.pattern.is_none() || new.pattern == old.pattern)
+        && (new.range.is_none() || new.range == old.range)
+        && (new.format.is_none() || new.format == old.format)
+        && (!new.not_blank || old.not_blank)
+        && (new.pascal_case || !old.pascal_case)
+        && (new.alias == old.alias || old.alias.is_none())
         && old.values.iter().all(|value| new.values.contains(value))
         && (new.optional || !old.optional);
     let is_answered = old.values.len() < new.values.len() || (new.optional && !old.optional);
@@ -134,6 +172,13 @@ fn field(changes: &mut Changes<'_>, name: &str, old: &Field, new: &Field) {
         max_length: None,
         min_length: None,
         max_items: None,
+        max_bytes: None,
+        pattern: None,
+        range: None,
+        format: None,
+        not_blank: false,
+        pascal_case: false,
+        alias: None,
         minimum: None,
         maximum: None,
         values: vec![],

@@ -1,15 +1,19 @@
 //! The operations that follow from an entity: requests, responses, errors and an example of each, from the fields.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     FailureKind,
-    spec::{Action, RowOperation},
+    spec::{Action, FilterBy, ListFilter, RowOperation},
 };
 
 use super::{
     Entity, RowsOperation, pairs,
-    read::{ActionOf, EntityFile, Field, MAX_ITEMS, MAX_TEXT, OperationsOf, action},
+    read::{ActionOf, EntityFile, Field, FieldOf, FilterOf, OperationsOf, OtherFilter, action},
+    schema::{sample, value},
+    table::{assignments, texts},
 };
 use crate::{
     contract::{ContractSpec, Example, OperationSpec, Tool, ToolSpec},
@@ -19,34 +23,52 @@ use crate::{
 
 /// Number of listed rows if a request names none, and the largest number that it can name.
 const LIMITS: (u64, u64) = (100, 1_000);
-/// What ids consist of.
-const ID: &str = "^[A-Za-z0-9._:-]{1,128}$";
 
-/// Returns the operations of `tool` that follow from `entity`.
-pub(crate) fn operations(contract: &ContractSpec, entity: &Entity, tool: &ToolSpec) -> Vec<Tool> {
-    let Some(operations) = &entity.file.operations else {
-        return vec![];
-    };
-    let actions = operations.actions.iter();
-    let made = actions.filter_map(|(word, of)| {
-        let action = action(word)?;
-        let whole = Whole {
-            contract,
-            entity: &entity.file,
-            operations,
-            tool,
-            word,
-            action,
-            of,
-        };
-        Some(whole.tool(entity))
+/// Returns the operations of `tool` that follow from the entities.
+pub(crate) fn operations(contract: &ContractSpec, entities: &[Entity], tool: &ToolSpec) -> Vec<Tool> {
+    let fields = entities
+        .iter()
+        .map(|entity| (&entity.file.name, &entity.file.fields));
+    let fields_of = fields.collect();
+    let made = entities
+        .iter()
+        .flat_map(|entity| of_entity(contract, &fields_of, entity, tool));
+    made.collect()
+}
+
+fn of_entity(
+    contract: &ContractSpec,
+    fields_of: &FieldsOf<'_>,
+    entity: &Entity,
+    tool: &ToolSpec,
+) -> Vec<Tool> {
+    let of_tool = entity.file.operations.iter();
+    let of_tool = of_tool.filter(|operations| operations.tool == tool.name);
+    let made = of_tool.flat_map(|operations| {
+        operations.actions.iter().map(|(word, of)| {
+            let whole = Whole {
+                contract,
+                fields_of,
+                entity: &entity.file,
+                operations,
+                tool,
+                word,
+                action: action(word),
+                of,
+            };
+            whole.tool(entity)
+        })
     });
     made.collect()
 }
 
+/// The fields of each entity, by its name.
+type FieldsOf<'a> = BTreeMap<&'a String, &'a IndexMap<String, Field>>;
+
 /// All that an operation follows from.
 struct Whole<'a> {
     contract: &'a ContractSpec,
+    fields_of: &'a FieldsOf<'a>,
     entity: &'a EntityFile,
     operations: &'a OperationsOf,
     tool: &'a ToolSpec,
@@ -92,6 +114,9 @@ impl Whole<'_> {
     }
 
     fn description(&self) -> String {
+        if let Some(description) = &self.of.description {
+            return description.clone();
+        }
         let name = self.entity.name.replace('_', " ");
         match self.action {
             Action::List => format!("List each {name} that matches."),
@@ -107,18 +132,40 @@ impl Whole<'_> {
     /// Returns the members of the request beside the data, by the field whose value they are.
     fn arguments(&self) -> IndexMap<String, String> {
         let mut arguments = IndexMap::new();
-        if matches!(self.action, Action::Get | Action::Update | Action::Delete) {
+        if self.names_row() && !self.operations.key_in_data {
             for field in &self.entity.key {
                 let member = self.operations.key.get(field).unwrap_or(field);
                 arguments.insert(field.clone(), member.clone());
             }
+            arguments.extend(self.of.or_by.clone());
         }
+        arguments.extend(self.operations.by.clone());
         arguments.extend(self.of.by.clone());
         arguments
     }
 
+    /// Returns whether the request names one row, by its key.
+    fn names_row(&self) -> bool {
+        matches!(self.action, Action::Get | Action::Update | Action::Delete)
+    }
+
+    /// Returns whether a request must have the argument that is this field's value.
+    fn is_required(&self, field: &String) -> bool {
+        let names_row = self.names_row() && self.entity.key.contains(field) && self.of.or_by.is_empty();
+        let required = self.operations.required.iter().chain(&self.of.required);
+        names_row || required.into_iter().any(|name| name == field)
+    }
+
     fn has_data(&self) -> bool {
-        matches!(self.action, Action::Create | Action::Update)
+        match self.action {
+            Action::Create => true,
+            Action::Update => self.of.set.is_empty() || !self.of.fields.is_empty() || self.has_key_in_data(),
+            _ => self.has_key_in_data(),
+        }
+    }
+
+    fn has_key_in_data(&self) -> bool {
+        self.operations.key_in_data && self.names_row()
     }
 
     fn run(&self) -> RowOperation {
@@ -135,7 +182,26 @@ impl Whole<'_> {
             limits: (default.min(most), most),
             after: self.of.after.as_deref().map(leaked),
             answer: self.of.answer.as_deref().map(leaked),
-            resource: None,
+            resource: self
+                .operations
+                .names_resource
+                .then(|| leaked(self.resource()))
+                .filter(|_| matches!(self.action, Action::List | Action::Delete)),
+            set: assignments(&self.of.set),
+            fields: texts(&self.of.fields),
+            key_in_data: self.has_key_in_data(),
+            filters: crate::table::list(self.of.filters.iter().map(|(member, filter)| ListFilter {
+                member: leaked(member),
+                by: match filter {
+                    FilterOf::Field(_) => FilterBy::Value(texts(filter.fields())),
+                    FilterOf::Other(OtherFilter::Either(fields)) => FilterBy::Value(texts(fields)),
+                    FilterOf::Other(OtherFilter::Item(field)) => FilterBy::Item(leaked(field)),
+                    FilterOf::Other(OtherFilter::Words(fields)) => FilterBy::Words(texts(fields)),
+                },
+            })),
+            filters_in: self.of.filters_in.as_deref().map(leaked),
+            after_by: self.of.after_by.as_deref().map(leaked),
+            wildcard: self.of.wildcard.as_deref().map(leaked),
         }
     }
 
@@ -143,87 +209,155 @@ impl Whole<'_> {
         let mut properties = Map::new();
         let mut required: Vec<Value> = vec![];
         for (field, member) in self.arguments() {
-            let is_of_key = self.entity.key.contains(&field) && self.action != Action::List;
-            if is_of_key && self.action != Action::Create || self.of.required.contains(&field) {
+            if self.is_required(&field) {
                 required.push(member.as_str().into());
             }
             properties.insert(member, json!({}));
         }
         if self.has_data() {
-            let data = &self.operations.data;
-            properties.insert(data.clone(), self.data());
-            required.push(data.as_str().into());
+            let (data, schema) = (&self.operations.data, self.data());
+            let can_lack = schema["required"].as_array().is_none_or(Vec::is_empty);
+            if !can_lack || schema["minProperties"].is_u64() {
+                required.push(data.as_str().into());
+            }
+            properties.insert(data.clone(), schema);
         }
-        if let Some(limit) = &self.of.limit {
-            let most = self.of.most.unwrap_or(LIMITS.1);
-            properties.insert(limit.clone(), json!({ "minimum": 1, "maximum": most }));
+        let filters = self.filters();
+        match &self.of.filters_in {
+            Some(member) => {
+                let closed = json!({ "properties": filters, "additionalProperties": false });
+                properties.insert(member.clone(), closed);
+            }
+            None => properties.extend(filters.into_iter().map(|(member, schema)| {
+                // The tool's schema says its type.
+                let mut schema = schema;
+                if let Some(schema) = schema.as_object_mut() {
+                    schema.shift_remove("type");
+                }
+                (member, schema)
+            })),
         }
-        let org = self
-            .contract
-            .rows
-            .as_ref()
-            .and_then(|rows| rows.org.as_ref()?.argument.clone());
-        for member in self.of.after.iter().cloned().chain(org) {
-            properties.entry(member).or_insert_with(|| json!({}));
+        let org = self.contract.rows.as_ref();
+        let org = org.and_then(|rows| rows.org.as_ref()?.argument.clone());
+        let org = org.filter(|org| self.tool.input_schema["properties"].get(org).is_some());
+        if let Some(org) = org {
+            properties.entry(org).or_insert_with(|| json!({}));
         }
         json!({ "required": required, "properties": properties })
     }
 
-    /// Returns the schema of the row's fields in a request.
+    /// Returns the members that select and limit what is listed.
+    fn filters(&self) -> Map<String, Value> {
+        let mut filters = Map::new();
+        for (member, filter) in &self.of.filters {
+            let field = filter
+                .fields()
+                .first()
+                .and_then(|name| self.entity.fields.get(name));
+            let schema = match (filter, field) {
+                (FilterOf::Other(OtherFilter::Item(_)), _) => json!({ "type": "string" }),
+                (FilterOf::Other(OtherFilter::Words(_)), _) => json!({ "type": "string", "minLength": 1 }),
+                (_, Some(field)) => value(
+                    &Field {
+                        optional: false,
+                        description: None,
+                        ..field.clone()
+                    },
+                    true,
+                ),
+                (_, None) => json!({}),
+            };
+            filters.insert(member.clone(), schema);
+        }
+        if let Some(limit) = &self.of.limit {
+            let most = self.of.most.unwrap_or(LIMITS.1);
+            filters.insert(
+                limit.clone(),
+                json!({ "type": "integer", "minimum": 1, "maximum": most }),
+            );
+        }
+        if let Some(after) = &self.of.after {
+            let schema = match &self.of.after_by {
+                Some(_) => json!({ "type": "integer", "minimum": 0 }),
+                None => json!({ "type": "string" }),
+            };
+            filters.insert(after.clone(), schema);
+        }
+        filters
+    }
+
+    /// Returns the schema of the row's fields in a request. Beside those that it changes, a row that is updated can have the others
+    /// as they are, so that it can be sent as it was read.
     fn data(&self) -> Value {
         let is_create = self.action == Action::Create;
+        let sets = !self.of.set.is_empty();
+        let is_key = |name: &String| self.has_key_in_data() && self.entity.key.contains(name);
+        let can_be_given = |(name, field): &(&String, &Field)| match self.action {
+            _ if is_key(name) => true,
+            Action::Create => {
+                let is_scope = self.entity.scope.as_ref() == Some(name);
+                !field.is_of_store() && !is_scope && !self.of.omit.contains(name)
+            }
+            Action::Update if sets => self.of.fields.contains(name),
+            Action::Update => !field.hidden && field.kind != "secret",
+            _ => false,
+        };
         let arguments = self.arguments();
-        let can_be_given = |(name, field): &(&String, &Field)| {
-            let is_of_store =
-                field.of_store || field.hidden || matches!(field.kind.as_str(), "now" | "secret" | "seq");
-            let is_kept = field.fixed || field.kind == "id";
-            !is_of_store && (is_create || !is_kept) && self.entity.scope.as_ref() != Some(name)
-        };
-        let fields: Vec<_> = self.entity.fields.iter().filter(can_be_given).collect();
-        let properties: Map<_, _> = fields
-            .iter()
-            .map(|(name, field)| ((*name).clone(), value(field)))
-            .collect();
-        let must_be_given = |(name, field): &&(&String, &Field)| {
+        let must_be_given = |(name, field): &(&String, &Field)| {
             let is_made = field.optional || field.default.is_some() || field.from.is_some();
-            is_create
-                && !is_made
-                && !matches!(field.kind.as_str(), "id" | "next")
-                && !arguments.contains_key(*name)
+            let is_made = is_made || field.slug_of.is_some();
+            let is_made = is_made || matches!(field.kind.as_str(), "id" | "next");
+            is_key(name) || is_create && !is_made && !arguments.contains_key(*name)
         };
-        let required: Vec<_> = fields
-            .iter()
-            .filter(must_be_given)
-            .map(|(name, _)| name)
-            .collect();
+        let (mut properties, mut required) = (Map::new(), vec![]);
+        for (name, field) in self.entity.fields.iter().filter(can_be_given) {
+            let field = Field {
+                optional: field.optional && !sets,
+                ..field.clone()
+            };
+            properties.insert(name.clone(), value(&field, true));
+            if let Some(alias) = field.alias.as_ref().filter(|_| is_create) {
+                properties.insert(alias.clone(), value(&field, true));
+            }
+            if must_be_given(&(name, &field)) {
+                required.push(name.clone());
+            }
+        }
         let mut schema = json!({
             "type": "object",
             "required": required,
             "properties": properties,
             "additionalProperties": false,
         });
-        if !is_create {
-            schema["minProperties"] = 1.into();
+        if self.action == Action::Update && !sets {
+            schema["minProperties"] = (required.len() + 1).into();
         }
         schema
     }
 
     fn response(&self) -> Value {
         match self.action {
-            Action::List => json!({
-                "type": "object",
-                "required": ["count", "total", "items"],
-                "properties": {
-                    "count": { "type": "integer", "minimum": 0 },
-                    "total": { "type": "integer", "minimum": 0 },
-                    "items": { "type": "array", "items": self.row(false) },
-                },
-            }),
+            Action::List => {
+                let mut properties = self.named();
+                for count in ["count", "total"] {
+                    properties.insert(count.into(), json!({ "type": "integer", "minimum": 0 }));
+                }
+                properties.insert(
+                    "items".into(),
+                    json!({ "type": "array", "items": self.row(false) }),
+                );
+                let required: Vec<_> = properties.keys().cloned().collect();
+                json!({ "type": "object", "required": required, "properties": properties })
+            }
             Action::Delete => {
                 let mut properties = Map::from_iter([("deleted".to_owned(), json!({ "type": "boolean" }))]);
+                properties.extend(self.named());
                 for name in &self.entity.key {
                     let field = self.entity.fields.get(name);
-                    properties.insert(name.clone(), field.map_or_else(|| json!({}), value));
+                    properties.insert(
+                        name.clone(),
+                        field.map_or_else(|| json!({}), |field| value(field, false)),
+                    );
                 }
                 let required: Vec<_> = properties.keys().cloned().collect();
                 json!({ "type": "object", "required": required, "properties": properties })
@@ -247,9 +381,31 @@ impl Whole<'_> {
         let is_shown =
             |(_, field): &(&String, &Field)| !field.hidden && (field.kind != "secret" || has_secrets);
         let fields = self.entity.fields.iter().filter(is_shown);
-        let properties: Map<_, _> = fields.map(|(name, field)| (name.clone(), value(field))).collect();
+        let fields = fields.map(|(name, field)| (name.clone(), value(field, false)));
+        let mut properties: Map<_, _> = fields.collect();
+        for (name, of) in &self.entity.adds {
+            properties.insert(name.clone(), self.added(of).unwrap_or_else(|| json!({})));
+        }
         let required: Vec<_> = properties.keys().cloned().collect();
         json!({ "type": "object", "required": required, "properties": properties })
+    }
+
+    /// Returns the schema of what an answer adds to a row.
+    fn added(&self, of: &FieldOf) -> Option<Value> {
+        let referring = self.entity.fields.get(&of.reference)?;
+        let field = self.fields_of.get(referring.to.as_ref()?)?.get(&of.field)?;
+        let field = Field {
+            optional: field.optional || referring.optional,
+            ..field.clone()
+        };
+        Some(value(&field, false))
+    }
+
+    /// Returns the member of an answer that says the resource, if it has one.
+    fn named(&self) -> Map<String, Value> {
+        let is_named = self.operations.names_resource;
+        let member = || ("resource".to_owned(), json!({ "const": self.resource() }));
+        is_named.then(member).into_iter().collect()
     }
 
     /// Returns the errors that the failures of such an operation become.
@@ -278,6 +434,17 @@ impl Whole<'_> {
         errors
     }
 
+    /// Adds a field that an update can change.
+    fn change_something(&self, data: &mut Value, schema: &Value) {
+        let can_change = |(name, field): &(&String, &Field)| {
+            let is_scope = self.entity.scope.as_ref() == Some(name);
+            !field.is_fixed() && !is_scope && field.pattern.is_none() && !self.entity.key.contains(name)
+        };
+        if let Some((name, _)) = self.entity.fields.iter().find(can_change) {
+            data[name] = sample(&schema["properties"][name]);
+        }
+    }
+
     /// Returns the smallest valid request.
     fn example(&self, request: &Value) -> Example {
         let mut input = Map::new();
@@ -293,7 +460,11 @@ impl Whole<'_> {
             let narrow = &request["properties"][name];
             let wire = &self.tool.input_schema["properties"][name];
             let schema = if narrow["type"].is_null() { wire } else { narrow };
-            input.insert(name.into(), sample(schema));
+            let mut value = sample(schema);
+            if name == self.operations.data && self.action == Action::Update {
+                self.change_something(&mut value, schema);
+            }
+            input.insert(name.into(), value);
         }
         Example {
             name: article(&self.entity.name.replace('_', " ")),
@@ -303,84 +474,5 @@ impl Whole<'_> {
             at: None,
             rule: None,
         }
-    }
-}
-
-/// Returns the schema of a field's values.
-pub(super) fn value(field: &Field) -> Value {
-    let mut schema = match field.kind.as_str() {
-        "id" | "ref" => json!({ "type": "string", "pattern": ID }),
-        "string" => {
-            let mut schema = json!({ "type": "string" });
-            if let Some(min) = field.min_length {
-                schema["minLength"] = min.into();
-            }
-            schema["maxLength"] = field.max_length.unwrap_or(MAX_TEXT).into();
-            schema
-        }
-        "integer" => {
-            let mut schema = json!({ "type": "integer" });
-            if let Some(min) = field.minimum {
-                schema["minimum"] = min.into();
-            }
-            if let Some(max) = field.maximum {
-                schema["maximum"] = max.into();
-            }
-            schema
-        }
-        "number" => json!({ "type": "number" }),
-        "boolean" => json!({ "type": "boolean" }),
-        "enum" => json!({ "type": "string", "enum": field.values }),
-        "time" | "now" => json!({ "type": "integer" }),
-        "next" | "seq" => json!({ "type": "integer", "minimum": 0 }),
-        "list" => json!({
-            "type": "array",
-            "maxItems": field.max_items.unwrap_or(MAX_ITEMS),
-            "items": { "type": "string", "maxLength": field.max_length.unwrap_or(MAX_TEXT) },
-        }),
-        // A repeated call is answered without it.
-        "secret" => json!({ "type": ["string", "null"] }),
-        _ => json!({}),
-    };
-    if let Some(description) = &field.description {
-        schema["description"] = description.as_str().into();
-    }
-    if field.optional && !schema["type"].is_null() {
-        schema["type"] = json!([schema["type"], "null"]);
-        if let Some(Value::Array(values)) = schema.get_mut("enum") {
-            values.push(Value::Null);
-        }
-    }
-    schema
-}
-
-/// Returns a value that satisfies a schema made by [`value`].
-fn sample(schema: &Value) -> Value {
-    if let Some(first) = schema["enum"].get(0) {
-        return first.clone();
-    }
-    let kind = schema["type"].get(0).unwrap_or(&schema["type"]);
-    match kind.as_str() {
-        Some("string") => "x"
-            .repeat(schema["minLength"].as_u64().unwrap_or(1).max(1) as usize)
-            .into(),
-        Some("integer" | "number") => schema["minimum"].as_i64().unwrap_or(0).into(),
-        Some("boolean") => true.into(),
-        Some("array") => json!([]),
-        Some("object") => {
-            let properties = schema["properties"].as_object();
-            let required = schema["required"].as_array().into_iter().flatten();
-            let mut names: Vec<_> = required.filter_map(Value::as_str).collect();
-            if names.is_empty() && schema["minProperties"] == 1 {
-                names.extend(
-                    properties
-                        .and_then(|properties| properties.keys().next())
-                        .map(String::as_str),
-                );
-            }
-            let value = |name: &str| (name.to_owned(), sample(&schema["properties"][name]));
-            Value::Object(names.into_iter().map(value).collect())
-        }
-        _ => Value::Null,
     }
 }

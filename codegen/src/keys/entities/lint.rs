@@ -6,14 +6,11 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::{
-    Entity,
-    read::{EntityFile, Field, action},
+    Entity, lint_operations,
+    read::{EntityFile, Field, FieldOf, RuleOf},
+    table,
 };
-use crate::{
-    contract::{Contract, Side, Tool},
-    pointer,
-    problem::Problem,
-};
+use crate::{contract::Contract, pointer, problem::Problem};
 
 /// Checks all entities. The operations that follow from them are checked afterwards, as others are.
 pub(crate) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
@@ -55,6 +52,40 @@ pub(crate) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
                 contract
                     .document
                     .problem("/rows/org/entity", message, "name one of `entities`"),
+            );
+        }
+    }
+    if let Some(caller) = &rows.caller {
+        let found = contract
+            .entity(&caller.entity)
+            .filter(|entity| entity.file.key.len() == 1);
+        let has = |name: &&String| found.is_some_and(|entity| entity.file.fields.contains_key(*name));
+        let message = match (found, caller.by.iter().find(|name| !has(name))) {
+            (None, _) => Some(format!(
+                "there is no entity `{}` with a key of one field",
+                caller.entity
+            )),
+            (_, Some(name)) => Some(format!("`{}` has no field `{name}`", caller.entity)),
+            (_, None) => None,
+        };
+        if let Some(message) = message {
+            let help = "name one of `entities`, and its fields";
+            problems.push(contract.document.problem("/rows/caller", message, help));
+        }
+        let fields = contract
+            .spec
+            .provenance
+            .as_ref()
+            .map(|provenance| &provenance.fields);
+        if let (Some(name), Some(fields)) = (&caller.provenance, fields)
+            && !fields.contains_key(name)
+        {
+            let at = "/rows/caller/provenance";
+            let message = format!("there is no field `{name}` of provenance");
+            problems.push(
+                contract
+                    .document
+                    .problem(at, message, "name one of `provenance.fields`"),
             );
         }
     }
@@ -125,19 +156,19 @@ fn circles(contract: &Contract, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns whether a tool's request has this member.
-fn takes(tool: &Tool, member: &str) -> bool {
-    tool.schema(Side::Input)["properties"].get(member).is_some()
-}
-
-struct Lint<'a> {
-    contract: &'a Contract,
-    entity: &'a Entity,
+pub(super) struct Lint<'a> {
+    pub(super) contract: &'a Contract,
+    pub(super) entity: &'a Entity,
     problems: &'a mut Vec<Problem>,
 }
 
 impl Lint<'_> {
-    fn problem(&mut self, at: impl Into<String>, message: impl Into<String>, help: impl Into<String>) {
+    pub(super) fn problem(
+        &mut self,
+        at: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         self.problems
             .push(self.entity.document.problem(at, message, help));
     }
@@ -159,8 +190,11 @@ impl Lint<'_> {
         for (i, unique) in file.unique.iter().enumerate() {
             self.names(&format!("/unique/{i}"), unique.fields());
         }
+        for (i, index) in file.index.iter().enumerate() {
+            self.names(&format!("/index/{i}"), index);
+        }
         for (name, field) in &file.fields {
-            self.field(&pointer::push("/fields", name), field);
+            self.field(&pointer::push("/fields", name), name, field);
         }
         for (i, hook) in file.on.iter().enumerate() {
             let fields = [&hook.when, &hook.set, &hook.otherwise]
@@ -200,11 +234,72 @@ impl Lint<'_> {
                 &names.into_iter().flatten().cloned().collect::<Vec<_>>(),
             );
         }
-        self.operations();
+        self.rules();
+        self.adds();
+        lint_operations::all(self);
+    }
+
+    fn rules(&mut self) {
+        let file = &self.entity.file;
+        for (i, rule) in file.rules.iter().enumerate() {
+            let at = format!("/rules/{i}");
+            self.names(&at, rule.fields());
+            let is_time = |name: &&String| {
+                let field = file.fields.get(*name);
+                field.is_none_or(|field| matches!(field.kind.as_str(), "time" | "now"))
+            };
+            if let RuleOf::Ordered(fields) = rule
+                && let Some(name) = fields.iter().find(|name| !is_time(name))
+            {
+                self.problem(
+                    at,
+                    format!("`{name}` is no time"),
+                    "order fields of the type `time` or `now`",
+                );
+            }
+        }
+    }
+
+    fn adds(&mut self) {
+        for (name, of) in &self.entity.file.adds {
+            let at = pointer::push("/adds", name);
+            if self.entity.file.fields.contains_key(name) {
+                let message = format!("`{name}` is a field of its own");
+                self.problem(&at, message, "choose another name");
+            }
+            if let Some(field) = self.field_of(&at, of)
+                && (field.hidden || field.kind == "secret")
+            {
+                let message = format!("no answer can have `{}`", of.field);
+                self.problem(&at, message, "add a field that answers have");
+            }
+        }
+    }
+
+    /// Returns a field of a row that this one refers to.
+    fn field_of(&mut self, at: &str, of: &FieldOf) -> Option<&Field> {
+        let referring = self.entity.file.fields.get(&of.reference);
+        let to = referring
+            .filter(|field| !field.loose)
+            .and_then(|field| field.to.as_ref());
+        let Some(to) = to else {
+            let message = format!("`{}` refers to no row", of.reference);
+            self.problem(at, message, "name a field of the type `ref` that is not `loose`");
+            return None;
+        };
+        let found = self.contract.entity(to)?.file.fields.get(&of.field);
+        if found.is_none() {
+            self.problem(
+                at,
+                format!("`{to}` has no field `{}`", of.field),
+                "name one of its fields",
+            );
+        }
+        found
     }
 
     /// Each name must be a field's.
-    fn names(&mut self, at: &str, names: &[String]) {
+    pub(super) fn names(&mut self, at: &str, names: &[String]) {
         for name in names {
             if !self.entity.file.fields.contains_key(name) {
                 let message = format!("there is no field `{name}`");
@@ -249,12 +344,12 @@ impl Lint<'_> {
         }
     }
 
-    fn field(&mut self, at: &str, field: &Field) {
+    fn field(&mut self, at: &str, name: &String, field: &Field) {
         self.names(at, &field.one_true_in);
         self.names(at, &field.within);
         self.names(at, &field.same);
-        if let (Some(default), schema) = (&field.default, super::expand::value(field))
-            && !tabellion_runtime::schema::compile(&schema).is_ok_and(|schema| schema.is_valid(default))
+        if let Some(default) = &field.default
+            && tabellion_runtime::rows::checked(&table::field(name, field), default.clone()).is_err()
         {
             let message = format!("{default} is no value of the field");
             self.problem(
@@ -263,6 +358,7 @@ impl Lint<'_> {
                 "write one that requests could give",
             );
         }
+        self.follows(at, name, field);
         let Some(to) = &field.to else { return };
         let Some(target) = self.contract.entity(to) else {
             self.problem(
@@ -298,43 +394,57 @@ impl Lint<'_> {
         }
     }
 
-    fn operations(&mut self) {
-        let Some(operations) = &self.entity.file.operations else {
-            return;
-        };
-        let Some(tool) = self.contract.tool(&operations.tool) else {
-            let message = format!("there is no tool `{}`", operations.tool);
-            self.problem("/operations/tool", message, "name one of `tools`");
-            return;
-        };
-        if tool.spec.select.len() != 2 {
-            let message = format!("`{}` has not two selectors", tool.spec.name);
+    /// Checks what a field's value follows from if none is given.
+    fn follows(&mut self, at: &str, name: &String, field: &Field) {
+        let file = &self.entity.file;
+        if field.from.is_some()
+            && self
+                .contract
+                .spec
+                .rows
+                .as_ref()
+                .is_none_or(|rows| rows.caller.is_none())
+        {
+            let help = "add `rows.caller` in contract.json, or remove it";
             self.problem(
-                "/operations/tool",
-                message,
-                "name a tool with `\"select\": [action, resource]`",
+                format!("{at}/from"),
+                "the contract does not say which row is the caller's",
+                help,
             );
         }
-        for (word, of) in &operations.actions {
-            let at = pointer::push("/operations", word);
-            if action(word).is_none() {
-                self.problem(
-                    &at,
-                    format!("`{word}` is no operation on rows"),
-                    "it is create, get, update, list or delete",
-                );
+        if let Some(of) = &field.slug_of
+            && (of == name || file.fields.get(of).is_none_or(|field| field.kind != "string"))
+        {
+            let message = format!("`{of}` is no other field with a text");
+            self.problem(
+                format!("{at}/slugOf"),
+                message,
+                "name a field of the type `string`",
+            );
+        }
+        if let Some(of) = &field.copy_of {
+            let at = format!("{at}/copyOf");
+            let scope = self
+                .contract
+                .entities
+                .iter()
+                .filter_map(|entity| entity.file.scope.as_ref());
+            let is_scope = scope.into_iter().any(|scope| *scope == of.field);
+            if let Some(copied) = self.field_of(&at, of)
+                && !copied.is_fixed()
+                && !is_scope
+            {
+                let message = format!("`{}` can change, and the copy would not", of.field);
+                self.problem(at, message, "copy a field that is `fixed`");
             }
-            self.names(&at, &of.by.keys().cloned().collect::<Vec<_>>());
-            self.names(&at, &of.required);
-            let members = of.by.values().chain(&of.limit).chain(&of.after);
-            let unknown = members
-                .filter(|member| !takes(tool, member))
-                .cloned()
-                .collect::<Vec<_>>();
-            for member in unknown {
-                let message = format!("the request of `{}` has no `{member}`", tool.spec.name);
-                self.problem(&at, message, "name one of its members, or add it there");
-            }
+        }
+        if let Some(alias) = field
+            .alias
+            .as_ref()
+            .filter(|alias| file.fields.contains_key(*alias))
+        {
+            let message = format!("`{alias}` is a field of its own");
+            self.problem(format!("{at}/alias"), message, "choose another name");
         }
     }
 }

@@ -6,7 +6,10 @@
 mod compare;
 mod expand;
 mod lint;
+mod lint_operations;
 mod read;
+mod schema;
+mod table;
 
 use indexmap::IndexMap;
 use quote::quote;
@@ -14,7 +17,7 @@ use serde_json::Value;
 use tabellion_runtime::spec;
 
 pub use self::read::{EntityFile, Rows};
-pub(crate) use self::{expand::operations, lint::contract as lint, read::table};
+pub(crate) use self::{expand::operations, lint::contract as lint, table::table};
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
     compat::Changes,

@@ -1,25 +1,12 @@
-//! How entities are written, and the constants of the runtime that they become.
+//! How entities are written.
 
 use indexmap::IndexMap;
-use serde::Deserialize;
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _},
+};
 use serde_json::Value;
-use tabellion_runtime::spec::{
-    Action, Also, Assigned, Assignment, Edges, EntitySpec, FieldSpec, FieldType, Hook, Moment, Next,
-    OnDelete, OrgSpec, Reference, RowsSpec, Scope, Seed, Unique,
-};
-
-use super::{Entity, json};
-use crate::{
-    contract::Contract,
-    table::{leaked, list},
-};
-
-/// Largest number of characters of a text that says no other.
-pub(super) const MAX_TEXT: usize = 8 << 20;
-/// Largest number of texts in a list that says no other.
-pub(super) const MAX_ITEMS: usize = 10_000;
-/// Largest integer that all JSON implementations agree on.
-const MAX_INTEGER: i64 = crate::views::LARGEST_INTEGER;
+use tabellion_runtime::spec::Action;
 
 /// That a contract's store keeps rows, and how they are divided.
 #[derive(Debug, Clone, Deserialize)]
@@ -29,6 +16,8 @@ pub struct Rows {
     pub entities: Vec<String>,
     /// How the rows are divided into orgs.
     pub org: Option<Org>,
+    /// Which row is the caller's.
+    pub caller: Option<Caller>,
     /// The rows that a new store begins with.
     #[serde(default)]
     pub seeds: Vec<SeedRow>,
@@ -42,6 +31,19 @@ pub struct Org {
     /// The member of a request that names the org.
     pub argument: Option<String>,
     /// Key of the org of calls that name none.
+    pub default: String,
+}
+
+/// Which row is the caller's.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Caller {
+    /// The entity.
+    pub entity: String,
+    /// The fields by which calls name the row.
+    pub by: Vec<String>,
+    /// The field of the provenance that has such a value.
+    pub provenance: Option<String>,
+    /// Key of the row of calls that name none.
     pub default: String,
 }
 
@@ -82,6 +84,9 @@ pub struct EntityFile {
     /// The fields by which lists are ordered.
     #[serde(default)]
     pub order: Vec<String>,
+    /// The fields by which rows are looked up often.
+    #[serde(default)]
+    pub index: Vec<Vec<String>>,
     /// What follows from a field's value.
     #[serde(default)]
     pub on: Vec<When>,
@@ -91,8 +96,26 @@ pub struct EntityFile {
     /// The graphs without circles that the rows are edges of.
     #[serde(default)]
     pub acyclic: Vec<EdgesOf>,
-    /// The operations that follow.
-    pub operations: Option<OperationsOf>,
+    /// What must hold of several fields together.
+    #[serde(default)]
+    pub rules: Vec<RuleOf>,
+    /// What answers add from other rows.
+    #[serde(default)]
+    pub adds: IndexMap<String, FieldOf>,
+    /// The operations that follow, by tool.
+    #[serde(default, deserialize_with = "one_or_several")]
+    pub operations: Vec<OperationsOf>,
+}
+
+/// Reads a value that need not stand in a list.
+fn one_or_several<'de, D: Deserializer<'de>, T: DeserializeOwned>(read: D) -> Result<Vec<T>, D::Error> {
+    let value = Value::deserialize(read)?;
+    let several = match value {
+        Value::Array(several) => several,
+        one => vec![one],
+    };
+    let read = |value: Value| T::deserialize(&value).map_err(D::Error::custom);
+    several.into_iter().map(read).collect()
 }
 
 fn id() -> Vec<String> {
@@ -129,6 +152,62 @@ pub struct Field {
     pub on: Option<String>,
     pub within: Vec<String>,
     pub strict: bool,
+    pub slug_of: Option<String>,
+    pub copy_of: Option<FieldOf>,
+    pub alias: Option<String>,
+    pub max_bytes: Option<usize>,
+    pub pattern: Option<String>,
+    pub not_blank: bool,
+    pub format: Option<String>,
+    pub pascal_case: bool,
+    pub range: Option<String>,
+    pub loose: bool,
+}
+
+impl Field {
+    /// Returns whether requests can never give it.
+    pub(super) fn is_of_store(&self) -> bool {
+        self.of_store
+            || self.hidden
+            || self.copy_of.is_some()
+            || matches!(self.kind.as_str(), "now" | "secret" | "seq")
+    }
+
+    /// Returns whether it keeps the value that it was created with.
+    pub(super) fn is_fixed(&self) -> bool {
+        self.fixed || self.is_of_store() || self.kind == "id"
+    }
+}
+
+/// A field of a row that is referred to.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct FieldOf {
+    /// The field that refers to the row.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// The row's field.
+    pub field: String,
+}
+
+/// What must hold of several fields together.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RuleOf {
+    /// One at least has a value.
+    AnyOf(Vec<String>),
+    /// Neighbours have different values.
+    Differ(Vec<String>),
+    /// The times are in this order.
+    Ordered(Vec<String>),
+}
+
+impl RuleOf {
+    /// Returns the fields.
+    pub fn fields(&self) -> &[String] {
+        match self {
+            Self::AnyOf(fields) | Self::Differ(fields) | Self::Ordered(fields) => fields,
+        }
+    }
 }
 
 /// Fields whose values only one row can have.
@@ -201,6 +280,7 @@ pub struct EdgesOf {
 
 /// The operations that follow from an entity.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct OperationsOf {
     /// The tool that they are parts of.
     pub tool: String,
@@ -215,6 +295,18 @@ pub struct OperationsOf {
     /// Members of the request by the field of the key.
     #[serde(default)]
     pub key: IndexMap<String, String>,
+    /// Whether the data names the row.
+    #[serde(default)]
+    pub key_in_data: bool,
+    /// Members of the request that each operation takes, by the field whose value they are.
+    #[serde(default)]
+    pub by: IndexMap<String, String>,
+    /// Those that each request must have.
+    #[serde(default)]
+    pub required: Vec<String>,
+    /// Whether answers of `list` and `delete` have the value of the second selector.
+    #[serde(default)]
+    pub names_resource: bool,
     /// The operations by what they do.
     #[serde(flatten)]
     pub actions: IndexMap<String, ActionOf>,
@@ -226,10 +318,28 @@ fn data() -> String {
 
 /// One of these operations.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct ActionOf {
     /// Its name.
     pub name: Option<String>,
+    /// What it does.
+    pub description: Option<String>,
+    /// Members that name the row instead of the key, by the field.
+    pub or_by: IndexMap<String, String>,
+    /// A value of members of `by` that all rows match.
+    pub wildcard: Option<String>,
+    /// What it sets.
+    pub set: IndexMap<String, Value>,
+    /// Those of `set` whose value a request may give.
+    pub fields: Vec<String>,
+    /// Fields that the data can't give.
+    pub omit: Vec<String>,
+    /// Members that select the rows of a list.
+    pub filters: IndexMap<String, FilterOf>,
+    /// The member of the request that has them.
+    pub filters_in: Option<String>,
+    /// The field that `after` has the value of.
+    pub after_by: Option<String>,
     /// Members of the request by the field whose value they are.
     pub by: IndexMap<String, String>,
     /// Those that a request must have.
@@ -246,176 +356,55 @@ pub struct ActionOf {
     pub answer: Option<String>,
 }
 
-/// Returns what `word` in an entity's file does.
-pub(super) fn action(word: &str) -> Option<Action> {
-    Some(match word {
+/// How a row is compared with the value of a filter.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", untagged)]
+pub enum FilterOf {
+    /// This field has it.
+    Field(String),
+    /// In another way.
+    Other(OtherFilter),
+}
+
+/// Another way in which a row is compared with the value of a filter.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum OtherFilter {
+    /// One of these fields has it.
+    Either(Vec<String>),
+    /// This list contains it.
+    Item(String),
+    /// Its words are in these texts.
+    Words(Vec<String>),
+}
+
+impl FilterOf {
+    /// Returns the fields that are compared.
+    pub fn fields(&self) -> &[String] {
+        match self {
+            Self::Field(field) | Self::Other(OtherFilter::Item(field)) => std::slice::from_ref(field),
+            Self::Other(OtherFilter::Either(fields) | OtherFilter::Words(fields)) => fields,
+        }
+    }
+}
+
+/// Returns what `word` in an entity's file does. Words beside the five are updates that set fields.
+pub(super) fn action(word: &str) -> Action {
+    match word {
         "create" => Action::Create,
         "get" => Action::Get,
-        "update" => Action::Update,
         "list" => Action::List,
+        "delete" => Action::Delete,
+        _ => Action::Update,
+    }
+}
+
+/// Returns the operation that changes of other rows can be part of.
+pub(super) fn changing(word: &str) -> Option<Action> {
+    Some(match word {
+        "create" => Action::Create,
+        "update" => Action::Update,
         "delete" => Action::Delete,
         _ => return None,
     })
-}
-
-/// Returns the constant of a contract that has rows.
-pub(crate) fn table(contract: &Contract) -> Option<RowsSpec> {
-    let rows = contract.spec.rows.as_ref()?;
-    Some(RowsSpec {
-        contract: leaked(&contract.spec.contract),
-        version: leaked(&contract.spec.version),
-        org: rows.org.as_ref().map(|org| OrgSpec {
-            entity: leaked(&org.entity),
-            argument: org.argument.as_deref().map(leaked),
-            default: leaked(&org.default),
-        }),
-        entities: list(contract.entities.iter().map(|entity| self::entity(rows, entity))),
-        seeds: list(rows.seeds.iter().map(|seed| Seed {
-            entity: leaked(&seed.entity),
-            org: seed.org.as_deref().map(leaked),
-            row: json(&seed.row),
-        })),
-    })
-}
-
-fn entity(rows: &Rows, entity: &Entity) -> EntitySpec {
-    let file = &entity.file;
-    let is_org = rows.org.as_ref().is_some_and(|org| org.entity == file.name);
-    let also = file
-        .also
-        .iter()
-        .flat_map(|(on, others)| others.iter().map(move |other| (on, other)));
-    EntitySpec {
-        name: leaked(&file.name),
-        table: leaked(&file.table),
-        scope: match &file.scope {
-            Some(field) => Scope::Org(leaked(field)),
-            None if is_org => Scope::Root,
-            None => Scope::Global,
-        },
-        key: texts(&file.key),
-        fields: list(file.fields.iter().map(|(name, field)| self::field(name, field))),
-        uniques: list(file.unique.iter().map(unique)),
-        order: texts(&file.order),
-        on: list(file.on.iter().filter_map(|hook| {
-            let (field, is) = hook.when.first()?;
-            Some(Hook {
-                field: leaked(field),
-                is: json(is),
-                set: assignments(&hook.set),
-                otherwise: assignments(&hook.otherwise),
-            })
-        })),
-        also: list(also.filter_map(|(on, other)| {
-            Some(Also {
-                on: action(on)?,
-                when: list(other.when.iter().map(|(field, is)| (leaked(field), json(is)))),
-                entity: leaked(&other.entity),
-                key: leaked(&other.key),
-                set: assignments(&other.set),
-            })
-        })),
-        acyclic: list(file.acyclic.iter().map(|edges| Edges {
-            from: leaked(&edges.from),
-            to: leaked(&edges.to),
-            by: edges.by.as_deref().map(leaked),
-            among: list(edges.among.iter().map(json)),
-        })),
-    }
-}
-
-fn field(name: &str, field: &Field) -> FieldSpec {
-    FieldSpec {
-        optional: field.optional,
-        fixed: field.fixed,
-        of_store: field.of_store,
-        hidden: field.hidden,
-        default: field.default.as_ref().map(json),
-        from: field.from.as_deref().map(leaked),
-        one_true_in: texts(&field.one_true_in),
-        ..FieldSpec::new(leaked(name), kind(field))
-    }
-}
-
-fn kind(field: &Field) -> FieldType {
-    let text = |text: &Option<String>| leaked(text.as_deref().unwrap_or_default());
-    match field.kind.as_str() {
-        "id" => FieldType::Id,
-        "ref" => FieldType::Ref(Reference {
-            to: text(&field.to),
-            on_delete: match field.on_delete.as_deref() {
-                Some("cascade") => OnDelete::Cascade,
-                Some("clear") => OnDelete::Clear,
-                _ => OnDelete::Restrict,
-            },
-            same: texts(&field.same),
-            acyclic: field.acyclic,
-        }),
-        "string" => FieldType::Text {
-            min: field.min_length.unwrap_or(0),
-            max: field.max_length.unwrap_or(MAX_TEXT),
-        },
-        "integer" => FieldType::Integer {
-            min: field.minimum.unwrap_or(-MAX_INTEGER),
-            max: field.maximum.unwrap_or(MAX_INTEGER),
-        },
-        "number" => FieldType::Number,
-        "boolean" => FieldType::Boolean,
-        "enum" => FieldType::Enum(texts(&field.values)),
-        "time" => FieldType::Time,
-        "now" => FieldType::Now(match field.on.as_deref() {
-            Some("change") => Moment::Change,
-            _ => Moment::Create,
-        }),
-        "list" => FieldType::List {
-            max: field.max_items.unwrap_or(MAX_ITEMS),
-            max_chars: field.max_length.unwrap_or(MAX_TEXT),
-        },
-        "secret" => FieldType::Secret {
-            prefix: text(&field.prefix),
-        },
-        "next" => FieldType::Next(Next {
-            within: texts(&field.within),
-            strict: field.strict,
-        }),
-        "seq" => FieldType::Seq,
-        _ => FieldType::Json,
-    }
-}
-
-fn unique(unique: &UniqueFields) -> Unique {
-    let (folded, while_null): (&[String], _) = match unique {
-        UniqueFields::Plain(_) => (&[], None),
-        UniqueFields::Conditional {
-            folded, while_null, ..
-        } => (folded, while_null.as_deref()),
-    };
-    Unique {
-        fields: texts(unique.fields()),
-        folded: texts(folded),
-        while_null: while_null.map(leaked),
-    }
-}
-
-fn assignments(set: &IndexMap<String, Value>) -> &'static [Assignment] {
-    list(set.iter().map(|(field, value)| {
-        let said = value.as_object();
-        let value = match said {
-            Some(said) if said.get("now").is_some() => Assigned::Now,
-            Some(said) => match said.get("field").and_then(Value::as_str) {
-                Some(field) => Assigned::Field(leaked(field)),
-                None => Assigned::Json(json(&said.get("value").cloned().unwrap_or_default())),
-            },
-            None => Assigned::Json(json(value)),
-        };
-        Assignment {
-            field: leaked(field),
-            value,
-            if_null: said.is_some_and(|said| said.get("ifNull") == Some(&true.into())),
-        }
-    }))
-}
-
-fn texts(texts: &[String]) -> &'static [&'static str] {
-    list(texts.iter().map(|text| leaked(text)))
 }

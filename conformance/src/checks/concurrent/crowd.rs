@@ -207,16 +207,20 @@ fn run<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
     });
     scene.settle();
     let edits: Vec<_> = done?.into_iter().flat_map(|(_, edits)| edits).collect();
-    let refused = edits.iter().filter(|edit| !edit.is_done()).count();
-    let all = edits.len();
+    let refused = edits.iter().filter(|edit| edit.is_refused()).count();
+    let impossible: Vec<_> = edits.iter().filter_map(|edit| edit.impossible.as_ref()).collect();
+    let made = edits.len() - impossible.len();
     bench.trace.did(format!(
-        "the server has answered all edits and refused {refused} of {all}"
+        "the server has answered all edits and refused {refused} of {made}"
     ));
+    if let (0, Some(why)) = (made, impossible.first()) {
+        return Err(Stop::NotApplicable((*why).clone()));
+    }
     if let (true, Some(Reply::Refused(refusal))) =
-        (refused == all, edits.first().and_then(|it| it.reply.as_ref()))
+        (refused == made, edits.iter().find_map(|it| it.reply.as_ref()))
     {
         return Err(judgement::refused(
-            format!("each of {all} concurrent edits"),
+            format!("each of {made} concurrent edits"),
             refusal,
         ));
     }

@@ -26,6 +26,8 @@ pub(super) struct Edit {
     pub(super) token: String,
     pub(super) call: Call,
     pub(super) reply: Option<Reply>,
+    /// Why the adapter could not derive the call from the documents on the disk.
+    pub(super) impossible: Option<String>,
 }
 
 impl Edit {
@@ -57,6 +59,7 @@ impl Edit {
             token: token.to_owned(),
             call: call.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool for {words}")))?,
             reply: None,
+            impossible: None,
         })
     }
 
@@ -72,7 +75,7 @@ impl Edit {
         matches!(self.reply, Some(Reply::Done(_)))
     }
 
-    fn is_refused(&self) -> bool {
+    pub(super) fn is_refused(&self) -> bool {
         matches!(self.reply, Some(Reply::Refused(_)))
     }
 
@@ -109,12 +112,19 @@ pub(super) fn ensure_partial(subject: &Subject, kind: EffectKind) -> Judgement {
 
 /// Sends all edits, then waits for all replies.
 ///
+/// An edit that the adapter cannot derive is not made: an earlier one may have removed its section, for which the server is
+/// judged.
+///
 /// # Errors
 /// If a reply is missing.
 pub(super) fn make_concurrently(bench: &Bench<'_>, client: &mut Client<'_>, edits: &mut [Edit]) -> Judgement {
     let mut sent = HashMap::new();
-    for (number, edit) in edits.iter().enumerate() {
-        sent.insert(client.post(edit.call.tool, &edit.call.arguments)?, number);
+    for (number, edit) in edits.iter_mut().enumerate() {
+        match client.post(edit.call.tool, &edit.call.arguments) {
+            Ok(id) => drop(sent.insert(id, number)),
+            Err(Stop::NotApplicable(why)) => edit.impossible = Some(why),
+            Err(stop) => return Err(stop),
+        }
     }
     while !sent.is_empty() {
         let message = client.receive()?;

@@ -51,6 +51,7 @@ pub fn page(comparison: &Comparison<'_>) -> String {
     );
     tables::guarantees(&mut html, comparison);
     servers(&mut html, comparison);
+    failure::causes(&mut html, comparison);
     tables::checks(&mut html, comparison);
     failure::failures(&mut html, comparison);
     let _ = write!(
@@ -186,6 +187,7 @@ fn mark(standing: Option<Standing>, word: &str) -> String {
         Some(Standing::Unexpected) => ("odd", "bang"),
         Some(Standing::Known) => ("odd", "known"),
         Some(Standing::Advice) => ("odd", "bang"),
+        Some(Standing::AdviceNotShown) => ("odd", "ask"),
         Some(Standing::NotApplicable) | None => ("none", "dash"),
     };
     let word = escape(word);

@@ -77,10 +77,38 @@ pub enum RowError {
         next: i64,
     },
     /// A chain of references would lead back to its beginning.
-    #[error("`{field}` would make a circle")]
+    #[error("`{field}` would make a circle: {}", shown_way(way))]
     Circle {
         /// Name of the field.
         field: &'static str,
+        /// Keys of the rows on the way, from the first one back to it.
+        way: Vec<Value>,
+    },
+    /// The row is the org of calls that name none.
+    #[error("{entity} {key} can't be deleted: calls that name no {entity} are in it")]
+    Kept {
+        /// Name of the entity.
+        entity: &'static str,
+        /// The key, for people.
+        key: String,
+    },
+    /// A field is the caller's row, which is not there.
+    #[error(
+        "`{field}` is missing, and the caller's {entity} {key} is not in this org; give it a {entity} of this org"
+    )]
+    NoCaller {
+        /// Name of the field.
+        field: &'static str,
+        /// Name of the entity that the field refers to.
+        entity: &'static str,
+        /// The key, for people.
+        key: String,
+    },
+    /// None of several fields has a value, or none of several members is given.
+    #[error("{} is missing", either(fields))]
+    NoneOf {
+        /// Names of the fields.
+        fields: Vec<&'static str>,
     },
     /// An argument and the data name different values.
     #[error("conflicting {field} between args and data")]
@@ -122,15 +150,15 @@ impl RowError {
     pub fn rule(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "not_found",
-            Self::NoSuch { .. } | Self::Elsewhere { .. } => "no_such",
+            Self::NoSuch { .. } | Self::Elsewhere { .. } | Self::NoCaller { .. } => "no_such",
             Self::Taken { .. } => "taken",
-            Self::InUse { .. } => "in_use",
+            Self::InUse { .. } | Self::Kept { .. } => "in_use",
             Self::Immutable { .. } => "immutable",
             Self::NotNext { .. } => "stale",
-            Self::Circle { .. } => "circle",
+            Self::Circle { .. } => "circular",
             Self::Conflicting { .. } => "conflicting",
             Self::Unknown { .. } => "unknown_field",
-            Self::Missing { .. } => "missing",
+            Self::Missing { .. } | Self::NoneOf { .. } => "missing",
             Self::Value { .. } => "value",
             Self::Store(_) => "store",
         }
@@ -143,19 +171,23 @@ impl RowError {
             | Self::Elsewhere { field, .. }
             | Self::Immutable { field, .. }
             | Self::NotNext { field, .. }
-            | Self::Circle { field }
+            | Self::Circle { field, .. }
+            | Self::NoCaller { field, .. }
             | Self::Conflicting { field }
             | Self::Missing { field } => Some(field),
             Self::Unknown { field, .. } | Self::Value { field, .. } => Some(field),
             Self::Taken { fields, .. } => fields.first().copied(),
-            Self::NotFound { .. } | Self::InUse { .. } | Self::Store(_) => None,
+            Self::NoneOf { fields } => fields.first().copied(),
+            Self::NotFound { .. } | Self::InUse { .. } | Self::Kept { .. } | Self::Store(_) => None,
         }
     }
 
     fn kind(&self) -> FailureKind {
         match self {
             Self::NotFound { .. } => FailureKind::NotFound,
-            Self::Taken { .. } | Self::InUse { .. } | Self::NotNext { .. } => FailureKind::Conflict,
+            Self::Taken { .. } | Self::InUse { .. } | Self::Kept { .. } | Self::NotNext { .. } => {
+                FailureKind::Conflict
+            }
             Self::Store(failure) => failure.kind,
             _ => FailureKind::Invalid,
         }
@@ -163,17 +195,26 @@ impl RowError {
 
     /// Returns the failure. `within` is the JSON pointer to the member of the request that has the fields.
     pub fn into_failure(self, within: &str) -> Failure {
+        let pointer = self.field().map(|field| pointer::push(within, field));
+        self.into_failure_at(pointer.unwrap_or_default())
+    }
+
+    /// Returns the failure. `pointer` is the JSON pointer to the member of the request that is wrong, if one is.
+    pub(crate) fn into_failure_at(self, pointer: String) -> Failure {
         let Self::Store(failure) = self else {
             let mut failure = Failure::new(self.kind(), self.to_string()).with("rule", self.rule());
             if let Some(field) = self.field() {
                 let violation = Violation {
                     rule: self.rule().into(),
-                    pointer: pointer::push(within, field),
+                    pointer,
                     message: self.to_string(),
                 };
                 failure = failure
                     .with("field", shown_text(field))
                     .with("violations", serde_json::json!([violation]));
+            }
+            if let Self::Circle { way, .. } = &self {
+                failure = failure.with("way", way.clone());
             }
             if let Self::InUse { by, .. } = self {
                 let by: Map<_, _> = by
@@ -191,6 +232,16 @@ impl RowError {
 fn counted(by: &[(&'static str, u64)]) -> String {
     let counted = by.iter().map(|(name, count)| format!("{count} {name}"));
     counted.collect::<Vec<_>>().join(", ")
+}
+
+fn shown_way(way: &[Value]) -> String {
+    let way: Vec<_> = way.iter().map(shown).collect();
+    way.join(" → ")
+}
+
+fn either(fields: &[&str]) -> String {
+    let fields: Vec<_> = fields.iter().map(|field| format!("`{field}`")).collect();
+    fields.join(" or ")
 }
 
 /// Returns a key for people: quoted, without control characters, and not longer than a line.

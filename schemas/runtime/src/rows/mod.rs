@@ -7,6 +7,7 @@ pub mod error;
 pub mod plan;
 mod run;
 pub mod table;
+mod text;
 mod value;
 pub mod view;
 
@@ -20,8 +21,10 @@ use sha2::{Digest, Sha256};
 pub use self::{
     error::RowError,
     plan::{Plan, Within},
-    run::run,
+    run::{PROVENANCE, USER, facts_of, run},
     table::Table,
+    text::pascal,
+    value::{MAX_LOOSE_CHARS, checked},
     view::{Filter, Fresh, Order, RowView, Select, Test},
 };
 use crate::{

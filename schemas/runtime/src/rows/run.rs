@@ -1,6 +1,6 @@
 //! Dispatch of operations that follow from an entity.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Rows, Table, table};
 use crate::{
@@ -8,9 +8,26 @@ use crate::{
     context::CallContext,
     dispatch,
     failure::ContractError,
+    provenance::Provenance,
     spec::{RowsSpec, ToolSpec},
     store::Store,
 };
+
+/// Name of the fact that is the key of the caller's row, as the caller's own key says it.
+pub const USER: &str = "user";
+/// Name of the fact that is the call's provenance, by field.
+pub const PROVENANCE: &str = "provenance";
+
+/// Returns the facts of a call: the caller's user, as its key says it, and its provenance.
+pub fn facts_of(call: &CallContext) -> Map<String, Value> {
+    let user = call.user.as_deref().map(Value::from);
+    let provenance = call.provenance.as_deref().map(Provenance::to_value);
+    let facts = [(USER, user), (PROVENANCE, provenance)];
+    facts
+        .into_iter()
+        .filter_map(|(name, fact)| Some((name.to_owned(), fact?)))
+        .collect()
+}
 
 /// Runs an operation that has no method, by the rules of its entity.
 ///

@@ -2,18 +2,25 @@
 
 use serde_json::{Number, Value};
 
-use super::error::RowError;
+use super::{
+    error::RowError,
+    text::{self, pascal},
+};
 use crate::spec::{FieldSpec, FieldType};
 
 /// The largest integer that all JSON implementations agree on.
 const MAX_INTEGER: i64 = (1 << 53) - 1;
 const MAX_ID_CHARS: usize = 128;
+/// Maximum number of characters of a reference to a row that need not be there.
+pub const MAX_LOOSE_CHARS: usize = 256;
+/// Maximum number of characters of a slug.
+const MAX_SLUG_CHARS: usize = 63;
 
 /// Returns `value` in the form in which `field` keeps it.
 ///
 /// # Errors
 /// If the field can't have the value.
-pub(super) fn checked(field: &FieldSpec, value: Value) -> Result<Value, RowError> {
+pub fn checked(field: &FieldSpec, value: Value) -> Result<Value, RowError> {
     let problem = match judged(field, value) {
         Ok(value) => return Ok(value),
         Err(problem) => problem,
@@ -36,8 +43,13 @@ fn judged(field: &FieldSpec, value: Value) -> Result<Value, String> {
         return Err("contains the character U+0000, which no text can have".into());
     }
     match field.kind {
+        FieldType::Ref(_) if field.loose => text(value, 1, MAX_LOOSE_CHARS),
         FieldType::Id | FieldType::Ref(_) => id(value),
-        FieldType::Text { min, max } => text(value, min, max),
+        FieldType::Text { min, max } => {
+            let value = text(value, min, max)?;
+            text::check(field.text, value.as_str().unwrap_or_default())?;
+            Ok(value)
+        }
         FieldType::Integer { min, max } => integer(&value, min.max(-MAX_INTEGER), max.min(MAX_INTEGER)),
         FieldType::Time | FieldType::Now(_) => integer(&value, -MAX_INTEGER, MAX_INTEGER),
         FieldType::Next(_) | FieldType::Seq => integer(&value, 0, MAX_INTEGER),
@@ -46,6 +58,11 @@ fn judged(field: &FieldSpec, value: Value) -> Result<Value, String> {
         FieldType::Boolean => Err("must be true or false".into()),
         FieldType::Enum(words) => match value.as_str() {
             Some(word) if words.contains(&word) => Ok(value),
+            Some(given) if field.pascal_case => {
+                let word = words.iter().find(|word| pascal(word) == given);
+                let word = word.ok_or_else(|| format!("must be one of {}", words.join(", ")))?;
+                Ok((*word).into())
+            }
             _ => Err(format!("must be one of {}", words.join(", "))),
         },
         FieldType::Json => Ok(value),
@@ -80,6 +97,20 @@ fn text(value: Value, min: usize, max: usize) -> Result<Value, String> {
         return Ok(value);
     }
     Err(format!("must have {min} to {max} characters"))
+}
+
+/// Returns the slug of a text: its ASCII letters in lower case and its digits, with one `-` for all else between them.
+pub(super) fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for char in text.chars() {
+        if char.is_ascii_alphanumeric() {
+            slug.push(char.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.truncate(MAX_SLUG_CHARS);
+    slug.trim_end_matches('-').to_owned()
 }
 
 fn integer(value: &Value, min: i64, max: i64) -> Result<Value, String> {

@@ -61,6 +61,8 @@ pub struct Select {
     pub entity: &'static EntitySpec,
     /// The filters that a row must pass.
     pub all: Vec<Filter>,
+    /// Alternatives: a row must pass one filter at least of each.
+    pub any: Vec<Vec<Filter>>,
     /// The order; the key decides last.
     pub order: Vec<(&'static str, Order)>,
     /// Maximum number of rows.
@@ -102,6 +104,10 @@ pub enum Test {
     Less,
     /// It is larger, and not `null`.
     More,
+    /// It is a list that contains the text.
+    HasItem,
+    /// It is a text that contains the text, without regard to the case of ASCII letters.
+    Contains,
 }
 
 impl Select {
@@ -110,10 +116,17 @@ impl Select {
         Self {
             entity,
             all: filters,
+            any: vec![],
             order: vec![],
             limit: None,
             after: None,
         }
+    }
+
+    /// Returns whether `row` passes the filters.
+    pub fn passes(&self, row: &Row) -> bool {
+        let passes = |filter: &Filter| filter.passes(row);
+        self.all.iter().all(passes) && self.any.iter().all(|any| any.iter().any(passes))
     }
 
     /// Returns the order with the identifying fields that it lacks at its end.
@@ -150,6 +163,13 @@ impl Filter {
             },
             Test::Less => compare(found, &self.value).is_some_and(|order| order.is_lt()),
             Test::More => compare(found, &self.value).is_some_and(|order| order.is_gt()),
+            Test::HasItem => found.as_array().is_some_and(|items| items.contains(&self.value)),
+            Test::Contains => match (found.as_str(), self.value.as_str()) {
+                (Some(found), Some(value)) => {
+                    found.to_ascii_lowercase().contains(&value.to_ascii_lowercase())
+                }
+                _ => false,
+            },
         }
     }
 }

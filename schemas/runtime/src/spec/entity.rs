@@ -12,6 +12,8 @@ pub struct RowsSpec {
     pub version: &'static str,
     /// How the rows are divided into orgs; `None` if they are not.
     pub org: Option<OrgSpec>,
+    /// Which row is the caller's; `None` if fields don't ask for it.
+    pub caller: Option<CallerSpec>,
     /// The entities, in the order in which they are documented.
     pub entities: &'static [EntitySpec],
     /// The rows that a new store begins with.
@@ -26,6 +28,20 @@ pub struct OrgSpec {
     /// Member of a request that names the org, if there is one.
     pub argument: Option<&'static str>,
     /// Key of the org of calls that name none.
+    pub default: &'static str,
+}
+
+/// Which row is the caller's, for fields that have it if a request gives no other: the one of the key that the call was made with, else
+/// the one that the call names, else a default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallerSpec {
+    /// Name of the entity, which has a key of one field.
+    pub entity: &'static str,
+    /// Names of the fields by which calls name the row, the first that fits.
+    pub by: &'static [&'static str],
+    /// Name of the field of the provenance that has such a value, if calls name the row at all.
+    pub provenance: Option<&'static str>,
+    /// Key of the row of calls that name none.
     pub default: &'static str,
 }
 
@@ -57,12 +73,18 @@ pub struct EntitySpec {
     pub uniques: &'static [Unique],
     /// Names of the fields by which lists are ordered, before the key.
     pub order: &'static [&'static str],
+    /// Names of fields by whose values together rows are looked up often, beside references and `order`.
+    pub indexes: &'static [&'static [&'static str]],
     /// What follows from a field's value.
     pub on: &'static [Hook],
     /// Changes of other rows that are part of a change of this one.
     pub also: &'static [Also],
     /// The graphs without circles that the rows are edges of.
     pub acyclic: &'static [Edges],
+    /// What must hold of several fields of a row together.
+    pub rules: &'static [RowRule],
+    /// What answers add to a row from rows that it refers to.
+    pub adds: &'static [Added],
 }
 
 /// Which rows of an entity a caller of an org has.
@@ -93,10 +115,86 @@ pub struct FieldSpec {
     pub hidden: bool,
     /// The value if none is given, as a JSON text.
     pub default: Option<&'static str>,
-    /// Name of the fact of the call that is the value if none is given, such as the caller's user.
+    /// Name of the fact of the call that is the value if none is given: [`CALLER`].
     pub from: Option<&'static str>,
     /// The fields within whose equal values only one row can have `true`: setting it takes it from the other.
     pub one_true_in: &'static [&'static str],
+    /// What must hold of a text besides its length.
+    pub text: &'static [TextRule],
+    /// Whether requests can spell the words of an enumeration in PascalCase, too.
+    pub pascal_case: bool,
+    /// Name of the field whose slug is the value if none is given.
+    pub slug_of: Option<&'static str>,
+    /// Where a given time must lie.
+    pub range: Option<Range>,
+    /// Where the value is copied from: the store sets it.
+    pub copy: Option<Copied>,
+    /// Another name that requests can give it under.
+    pub alias: Option<&'static str>,
+    /// Whether a reference can name a row that is not there.
+    pub loose: bool,
+}
+
+/// Name of the fact that is the key of the caller's row: see [`CallerSpec`].
+pub const CALLER: &str = "caller";
+
+/// What must hold of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextRule {
+    /// It has a character that is no white space.
+    NotBlank,
+    /// It has at most this number of bytes.
+    MaxBytes(usize),
+    /// It matches this regular expression, as JSON Schema's `pattern` does.
+    Pattern(&'static str),
+    /// It is an email address, as JSON Schema's format `email` has it.
+    Email,
+    /// It is the JSON of a value.
+    JsonValue,
+    /// It is the JSON of an object.
+    JsonObject,
+    /// It is the JSON of a list of texts.
+    JsonTexts,
+}
+
+/// Where a given time must lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Range {
+    /// After the time of the change.
+    AfterNow,
+    /// Not after the time of the change.
+    UntilNow,
+}
+
+/// Where a field's value is copied from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copied {
+    /// Name of the field that refers to the other row.
+    pub reference: &'static str,
+    /// Name of that row's field, which never changes.
+    pub field: &'static str,
+}
+
+/// What must hold of several fields of a row together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowRule {
+    /// One of these at least has a value.
+    AnyOf(&'static [&'static str]),
+    /// No two of these have the same value.
+    Differ(&'static [&'static str]),
+    /// The times of these, where there are any, are in this order.
+    Ordered(&'static [&'static str]),
+}
+
+/// What answers add to a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Added {
+    /// Name of the member that is added.
+    pub name: &'static str,
+    /// Name of the field that refers to the other row.
+    pub reference: &'static str,
+    /// Name of that row's field.
+    pub field: &'static str,
 }
 
 /// The type of a field's values.
@@ -304,9 +402,53 @@ pub struct RowOperation {
     pub answer: Option<&'static str>,
     /// Value of the member `resource` in the answers of `List` and `Delete`, if they have one.
     pub resource: Option<&'static str>,
+    /// What an `Update` sets where the request gives no value.
+    pub set: &'static [Assignment],
+    /// Names of the only fields that the data can give, for an `Update` that sets; it can give none, if empty.
+    pub fields: &'static [&'static str],
+    /// Whether the data has the key of the row to get, update or delete.
+    pub key_in_data: bool,
+    /// Members of the request of a `List` that select rows, and how.
+    pub filters: &'static [ListFilter],
+    /// Member of the request that has the filters, `limit` and `after`; without it, the request has them itself.
+    pub filters_in: Option<&'static str>,
+    /// Name of the field that `after` is a value of, if not the key.
+    pub after_by: Option<&'static str>,
+    /// The value of an argument of a `List` that all rows match.
+    pub wildcard: Option<&'static str>,
+}
+
+/// A member of a request that selects the rows of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListFilter {
+    /// Name of the member.
+    pub member: &'static str,
+    /// How a row is compared with its value.
+    pub by: FilterBy,
+}
+
+/// How a row is compared with the value of a [`ListFilter`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilterBy {
+    /// One of these fields has that value.
+    Value(&'static [&'static str]),
+    /// This list contains that text.
+    Item(&'static str),
+    /// Each word of that text is in one of these texts, without regard to the case of ASCII letters.
+    Words(&'static [&'static str]),
 }
 
 impl RowsSpec {
+    /// No rows, for `..` in a constant.
+    pub const EMPTY: Self = Self {
+        contract: "",
+        version: "",
+        org: None,
+        caller: None,
+        entities: &[],
+        seeds: &[],
+    };
+
     /// Returns the entity of that name.
     pub fn entity(&self, name: &str) -> Option<&'static EntitySpec> {
         self.entities.iter().find(|entity| entity.name == name)
@@ -335,9 +477,12 @@ impl EntitySpec {
         fields: &[],
         uniques: &[],
         order: &[],
+        indexes: &[],
         on: &[],
         also: &[],
         acyclic: &[],
+        rules: &[],
+        adds: &[],
     };
 
     /// Returns the field of that name.
@@ -356,6 +501,11 @@ impl EntitySpec {
     /// Returns the names of the fields that identify a row in the store: its org, then its key.
     pub fn identity(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
         self.org_field().into_iter().chain(self.key.iter().copied())
+    }
+
+    /// Returns whether values of that field are unique without regard to the case of ASCII letters.
+    pub fn is_folded(&self, name: &str) -> bool {
+        self.uniques.iter().any(|unique| unique.folded.contains(&name))
     }
 
     /// Returns the fields that refer to other rows.
@@ -380,6 +530,13 @@ impl FieldSpec {
             default: None,
             from: None,
             one_true_in: &[],
+            text: &[],
+            pascal_case: false,
+            slug_of: None,
+            range: None,
+            copy: None,
+            alias: None,
+            loose: false,
         }
     }
 
@@ -387,6 +544,7 @@ impl FieldSpec {
     pub fn is_of_store(&self) -> bool {
         self.of_store
             || self.hidden
+            || self.copy.is_some()
             || matches!(
                 self.kind,
                 FieldType::Now(_) | FieldType::Secret { .. } | FieldType::Seq
@@ -396,6 +554,15 @@ impl FieldSpec {
     /// Returns whether it keeps the value that it was created with.
     pub fn is_fixed(&self) -> bool {
         self.fixed || self.is_of_store() || matches!(self.kind, FieldType::Id)
+    }
+}
+
+impl RowRule {
+    /// Returns the names of the fields that it is about.
+    pub fn fields(&self) -> &'static [&'static str] {
+        match self {
+            Self::AnyOf(fields) | Self::Differ(fields) | Self::Ordered(fields) => fields,
+        }
     }
 }
 
@@ -411,5 +578,12 @@ impl RowOperation {
         after: None,
         answer: None,
         resource: None,
+        set: &[],
+        fields: &[],
+        key_in_data: false,
+        filters: &[],
+        filters_in: None,
+        after_by: None,
+        wildcard: None,
     };
 }

@@ -12,9 +12,11 @@ mod errors;
 mod example;
 mod guarantee;
 mod log;
+mod modes;
 mod operation;
 mod preview;
 mod prompt;
+mod provenance;
 mod rate_limit;
 mod resource;
 
@@ -25,16 +27,22 @@ pub use self::{
     approval::{Approval, Shows},
     effect::{Effect, EffectKind, When},
     entity::{
-        Action, Also, Assigned, Assignment, Edges, EntitySpec, FieldSpec, FieldType, Hook, Moment, Next,
-        OnDelete, OrgSpec, Reference, RowOperation, RowsSpec, Scope, Seed, Unique,
+        Action, Added, Also, Assigned, Assignment, CALLER, CallerSpec, Copied, Edges, EntitySpec, FieldSpec,
+        FieldType, FilterBy, Hook, ListFilter, Moment, Next, OnDelete, OrgSpec, Range, Reference,
+        RowOperation, RowRule, RowsSpec, Scope, Seed, TextRule, Unique,
     },
     errors::{ErrorChannel, ErrorSpec},
     example::Example,
     guarantee::{Guarantee, GuaranteeKind},
     log::LogSpec,
+    modes::ModesSpec,
     operation::{Operation, Operations, RefusedValues},
     preview::PreviewPair,
     prompt::{ArgumentSpec, PromptSpec},
+    provenance::{
+        AlsoIf, Discovery, MissingProvenance, ProvenanceDefault, ProvenanceField, ProvenancePlace,
+        ProvenanceSpec, ProvenanceType, ProvenanceUse,
+    },
     rate_limit::RateLimit,
     resource::ResourceSpec,
 };
@@ -66,6 +74,10 @@ pub struct ContractSpec {
     pub log: Option<LogSpec>,
     /// Rate limits per caller, by name.
     pub rate_limits: &'static [RateLimit],
+    /// The modes of operation, if the contract has any.
+    pub modes: Option<&'static ModesSpec>,
+    /// The provenance of calls, if a tool keeps it.
+    pub provenance: Option<&'static ProvenanceSpec>,
     /// The entities, if the store keeps rows.
     pub rows: Option<&'static RowsSpec>,
     /// The tools, in the order in which clients see them.
@@ -90,6 +102,8 @@ impl ContractSpec {
         previews: &[],
         log: None,
         rate_limits: &[],
+        modes: None,
+        provenance: None,
         rows: None,
         tools: &[],
         resources: &[],
@@ -158,6 +172,10 @@ pub struct ToolSpec {
     pub approval: Option<Approval>,
     /// Name of its rate limit. The runtime counts.
     pub rate_limit: Option<&'static str>,
+    /// Names of the modes in which it may be called, if the contract has modes. Set for tools, not for their operations.
+    pub modes: &'static [&'static str],
+    /// What it does with the provenance of calls; `None` if nothing. Set for tools, not for their operations.
+    pub provenance: Option<ProvenanceUse>,
     /// Names of the errors that the tool can return.
     pub errors: &'static [&'static str],
     /// What calls do to the document at `path`. At most one holds for a request.
@@ -192,6 +210,8 @@ impl ToolSpec {
             commit: None,
             approval: None,
             rate_limit: None,
+            modes: &[],
+            provenance: None,
             errors: &[],
             effects: &[],
             input,

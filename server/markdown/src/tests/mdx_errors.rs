@@ -58,3 +58,11 @@ fn large_and_deep_texts_are_not_checked() {
         assert_eq!(mdx_error(&format!("{padding}\n\n{invalid}")), None, "{name}");
     }
 }
+
+/// Texts on which `markdown` 1.0.0 panics: a tag, and what could underline it as a heading.
+#[test]
+fn texts_that_the_parser_panics_on_are_not_checked() {
+    for text in ["<a>~~\n-", ":<>\n-\n", "{*/}[^![x](y)\n\n:<>\n-\n"] {
+        assert_eq!(mdx_error(text), None, "{text:?}");
+    }
+}

@@ -157,8 +157,8 @@ fn references_unique_values_and_chains_hold() {
             .call("issue", Update, request)
             .map_err(|error| error["rule"].clone())
     };
-    assert_eq!(parent("a", "c").unwrap_err(), "circle");
-    assert_eq!(parent("a", "a").unwrap_err(), "circle");
+    assert_eq!(parent("a", "c").unwrap_err(), "circular");
+    assert_eq!(parent("a", "a").unwrap_err(), "circular");
     parent("c", "a").unwrap();
     let data = json!({"project_id": "q", "title": "x", "parent_id": "a"});
     assert_eq!(bench.refusal("issue", Create, json!({ "data": data })), "no_such");

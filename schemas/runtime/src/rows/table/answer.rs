@@ -1,0 +1,236 @@
+//! Answers of operations on rows.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Table, breach,
+    request::{Request, filter},
+};
+use crate::{
+    call::ReadCx,
+    context::{TOTAL, TRUNCATED},
+    rows::{
+        Filter, Plan, Row, RowError, Rows, Select, Test, error::shown, plan::not_found, value::checked,
+        view::Order,
+    },
+    spec::{Action, EntitySpec, FieldSpec, FieldType, FilterBy, ListFilter},
+};
+
+impl Table {
+    /// Returns the rows that the request selects.
+    pub(super) async fn list(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        plan: &Plan<'_>,
+        entity: &'static EntitySpec,
+        request: Request,
+    ) -> Result<Value, RowError> {
+        let mut select = Select::new(entity, vec![]);
+        for (name, value) in &request.arguments {
+            if let Some(field) = entity.field(name) {
+                check_there(plan, field, field.name, value).await?;
+            }
+            select.all.push(filter(entity, name, value)?);
+        }
+        for filter in self.operation.filters {
+            let value = request.filters.get(filter.member);
+            if let Some(value) = value.filter(|value| !value.is_null()) {
+                narrow(plan, &mut select, filter, value).await?;
+            }
+        }
+        let total = plan.count(select.clone()).await?;
+        select.order = entity.order.iter().map(|name| (*name, Order::Up)).collect();
+        // One more shows whether any are left.
+        select.limit = Some(request.limit.saturating_add(1));
+        if let Some(after) = request.after {
+            self.continue_after(plan, &mut select, after).await?;
+        }
+        let mut rows = plan.select(select).await?;
+        let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
+        if rows.len() > limit {
+            rows.truncate(limit);
+            cx.note(TRUNCATED, true);
+            cx.note(TOTAL, total);
+        }
+        let mut items = vec![];
+        for row in &rows {
+            items.push(whole(plan, entity, row).await?);
+        }
+        let mut answer = self.named();
+        answer.insert("count".into(), items.len().into());
+        answer.insert("total".into(), total.into());
+        answer.insert("items".into(), items.into());
+        Ok(answer.into())
+    }
+
+    /// Selects only what comes after the row that the request names.
+    async fn continue_after(
+        &self,
+        plan: &Plan<'_>,
+        select: &mut Select,
+        after: Value,
+    ) -> Result<(), RowError> {
+        let entity = select.entity;
+        let row = match self.operation.after_by {
+            None => plan.get(entity, std::slice::from_ref(&after)).await?,
+            Some(name) if entity.order == [name] => {
+                select.all.push(Filter {
+                    field: name,
+                    test: Test::More,
+                    value: after,
+                });
+                return Ok(());
+            }
+            Some(name) => {
+                let mut found = Select::new(entity, vec![Filter::is(name, after.clone())]);
+                found.limit = Some(1);
+                plan.select(found).await?.pop()
+            }
+        };
+        select.after = Some(row.ok_or_else(|| not_found(entity, &[after]))?);
+        Ok(())
+    }
+
+    /// Returns the answer that has a row, with the secrets that the plan made for it.
+    pub(super) async fn answer(
+        &self,
+        plan: &Plan<'_>,
+        entity: &'static EntitySpec,
+        row: &Row,
+    ) -> Result<Value, RowError> {
+        let mut answer = whole(plan, entity, row).await?;
+        if self.operation.action == Action::Create {
+            for (field, secret) in plan.secrets() {
+                answer[*field] = secret.as_str().into();
+            }
+        }
+        Ok(match self.operation.answer {
+            Some(member) => json!({ member: answer }),
+            None => answer,
+        })
+    }
+
+    pub(super) fn deleted(&self, entity: &EntitySpec, row: &Row) -> Value {
+        let mut answer = Map::from_iter([("deleted".to_owned(), true.into())]);
+        answer.extend(self.named());
+        for name in entity.key {
+            answer.insert((*name).into(), row.get(*name).cloned().unwrap_or_default());
+        }
+        answer.into()
+    }
+
+    fn named(&self) -> Map<String, Value> {
+        let resource = self.operation.resource;
+        resource
+            .map(|name| ("resource".to_owned(), name.into()))
+            .into_iter()
+            .collect()
+    }
+}
+
+/// Selects only the rows that a filter lets through.
+async fn narrow(
+    plan: &Plan<'_>,
+    select: &mut Select,
+    filter: &'static ListFilter,
+    value: &Value,
+) -> Result<(), RowError> {
+    let entity = select.entity;
+    let field = |name: &str| {
+        let field = entity.field(name);
+        field.ok_or_else(|| breach(format!("there is no field `{name}` to list by")))
+    };
+    let wrong = |problem: &str| RowError::Value {
+        field: filter.member.into(),
+        problem: problem.into(),
+    };
+    match filter.by {
+        FilterBy::Value(names) => {
+            let mut any = vec![];
+            for name in names {
+                let field = field(name)?;
+                let value = checked(field, value.clone()).map_err(|error| match error {
+                    RowError::Value { problem, .. } => wrong(&problem),
+                    other => other,
+                })?;
+                check_there(plan, field, filter.member, &value).await?;
+                any.push(super::request::filter(entity, name, &value)?);
+            }
+            select.any.push(any);
+        }
+        FilterBy::Item(name) => select.all.push(Filter {
+            field: field(name)?.name,
+            test: Test::HasItem,
+            value: value.clone(),
+        }),
+        FilterBy::Words(names) => {
+            let words: Vec<_> = value.as_str().unwrap_or_default().split_whitespace().collect();
+            if words.is_empty() {
+                return Err(wrong("can't be blank"));
+            }
+            for word in words {
+                let contains = |name: &&'static str| Filter {
+                    field: name,
+                    test: Test::Contains,
+                    value: word.into(),
+                };
+                select.any.push(names.iter().map(contains).collect());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the row that a field refers to is there. `member` is the request's name for it.
+async fn check_there(
+    plan: &Plan<'_>,
+    field: &'static FieldSpec,
+    member: &'static str,
+    value: &Value,
+) -> Result<(), RowError> {
+    let FieldType::Ref(reference) = field.kind else {
+        return Ok(());
+    };
+    let to = plan.entity(reference.to)?;
+    if field.loose || plan.get(to, std::slice::from_ref(value)).await?.is_some() {
+        return Ok(());
+    }
+    Err(RowError::NoSuch {
+        field: member,
+        entity: to.name,
+        key: shown(value),
+    })
+}
+
+/// Returns the row as answers have it, with what they add from other rows.
+async fn whole(plan: &Plan<'_>, entity: &'static EntitySpec, row: &Row) -> Result<Value, RowError> {
+    let mut answer = shape(entity, row);
+    for added in entity.adds {
+        let referring = entity.field(added.reference).map(|field| field.kind);
+        let key = row.get(added.reference).filter(|key| !key.is_null());
+        let other = match (referring, key) {
+            (Some(FieldType::Ref(reference)), Some(key)) => {
+                let to = plan.entity(reference.to)?;
+                plan.get(to, std::slice::from_ref(key)).await?
+            }
+            _ => None,
+        };
+        let value = other.and_then(|other| other.get(added.field).cloned());
+        answer[added.name] = value.unwrap_or_default();
+    }
+    Ok(answer)
+}
+
+/// Returns the row as answers have it: without secrets, and without what is hidden.
+pub fn shape(entity: &EntitySpec, row: &Row) -> Value {
+    let is_shown = |name: &str| {
+        let field = entity.field(name);
+        field.is_some_and(|field| !field.hidden && !matches!(field.kind, FieldType::Secret { .. }))
+    };
+    let fields = entity.fields.iter().filter(|field| is_shown(field.name));
+    let fields = fields.map(|field| {
+        let value = row.get(field.name).cloned().unwrap_or_default();
+        (field.name.to_owned(), value)
+    });
+    Value::Object(fields.collect())
+}
