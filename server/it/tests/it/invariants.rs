@@ -220,7 +220,12 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
         ("gix", &["tabellion-library"]),
         (
             "rusqlite",
-            &["tabellion-library", "tabellion-records", "tabellion-retrieval"],
+            &[
+                "tabellion-conformance",
+                "tabellion-library",
+                "tabellion-records",
+                "tabellion-retrieval",
+            ],
         ),
         ("rust-stemmers", &["tabellion-retrieval"]),
         ("pulldown-cmark", &["tabellion-markdown", "tabellion-reference"]),
