@@ -75,10 +75,20 @@ mod tests {
     use serde_json::json;
     use tabellion_runtime::{
         FailureKind,
-        spec::{EffectKind, ErrorChannel, GuaranteeKind, Shows},
+        spec::{
+            Discovery, EffectKind, ErrorChannel, GuaranteeKind, ProvenancePlace, ProvenanceType,
+            ProvenanceUse, Shows,
+        },
     };
 
     use super::*;
+
+    const FIELD_TYPE: &str =
+        "/properties/provenance/properties/fields/additionalProperties/properties/type/enum";
+    const FIELD_FROM: &str =
+        "/properties/provenance/properties/fields/additionalProperties/properties/from/items/enum";
+    const FIELD_DISCOVER: &str =
+        "/properties/provenance/properties/fields/additionalProperties/properties/discover/enum";
 
     #[test]
     fn the_meta_schemas_list_the_words_of_the_closed_vocabularies() {
@@ -100,6 +110,10 @@ mod tests {
                 "/properties/guarantees/items/properties/kind/enum",
                 json!(GuaranteeKind::ALL),
             ),
+            (&contract, FIELD_TYPE, json!(ProvenanceType::ALL)),
+            (&contract, FIELD_FROM, json!(ProvenancePlace::ALL)),
+            (&contract, FIELD_DISCOVER, json!(Discovery::ALL)),
+            (&tool, "/properties/provenance/enum", json!(ProvenanceUse::ALL)),
             (
                 &tool,
                 "/properties/approval/properties/shows/enum",

@@ -15,10 +15,12 @@ mod errors;
 mod examples;
 mod guarantees;
 mod log;
+mod modes;
 mod operations;
 mod paths;
 mod previews;
 mod prompts;
+mod provenance;
 mod rate_limits;
 mod resources;
 mod schemas;
@@ -30,11 +32,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use tabellion_runtime::{
     FailureKind,
-    spec::{self, Annotations, Approval, ErrorChannel},
+    spec::{self, Annotations, Approval, ErrorChannel, ProvenanceUse},
 };
 
 pub(crate) use self::entities::{lint as lint_entities, operations as row_operations};
 pub(crate) use self::operations::{lint_selectors, unite};
+pub(crate) use self::provenance::emit as provenance_names;
 pub use self::{
     about::{RustNames, Source},
     effects::{Effect, When},
@@ -43,10 +46,12 @@ pub use self::{
     examples::Example,
     guarantees::Guarantee,
     log::Log,
+    modes::Modes,
     operations::{Operation, OperationSpec},
     paths::PathPolicy,
     previews::PreviewPair,
     prompts::{Argument, Prompt},
+    provenance::{AlsoIf, MissingProvenance, Provenance, ProvenanceDefault, ProvenanceField},
     rate_limits::RateLimit,
     resources::Resource,
     schemas::NamedRule,
@@ -74,6 +79,8 @@ pub(crate) static KEYS: &[&dyn Key] = &[
     &paths::Paths,
     &approval::Approvals,
     &commit::Commit,
+    &modes::OperationModes,
+    &provenance::CallProvenance,
     &rate_limits::RateLimits,
     &resources::Resources,
     &prompts::Prompts,
@@ -121,6 +128,10 @@ pub struct ContractSpec {
     /// How often tools may be called, by the name that they share a limit under.
     #[serde(default)]
     pub rate_limits: IndexMap<String, RateLimit>,
+    /// The modes of operation.
+    pub modes: Option<Modes>,
+    /// Where calls come from.
+    pub provenance: Option<Provenance>,
     /// Names of the tools in wire order.
     pub tools: Vec<String>,
     /// The resources in wire order.
@@ -162,6 +173,11 @@ pub struct ToolSpec {
     pub approval: Option<Approval>,
     /// Name of the limit to how often it may be called.
     pub rate_limit: Option<String>,
+    /// Names of the modes in which it may be called.
+    #[serde(default)]
+    pub modes: Vec<String>,
+    /// What it does with the provenance of calls.
+    pub provenance: Option<ProvenanceUse>,
     /// Names of the errors that the tool answers with.
     #[serde(default)]
     pub errors: Vec<String>,
@@ -250,6 +266,8 @@ pub(crate) struct State {
 pub(crate) struct EmittedTool {
     /// Fields of its entry in `TOOLS`, each with a comma.
     pub(crate) fields: TokenStream,
+    /// Statements of `Service::call` before the operation is chosen. `tool` is the tool's entry in `TOOLS`, and `call` the context.
+    pub(crate) first: TokenStream,
     /// Statements of `Service::call` before the tool is dispatched to. `tool` is its entry in `TOOLS`.
     pub(crate) before: TokenStream,
 }

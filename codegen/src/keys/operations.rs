@@ -102,6 +102,9 @@ impl OperationSpec {
             commit: self.commit,
             approval: self.approval,
             rate_limit: self.rate_limit,
+            // Said of the tool, before an operation is chosen.
+            modes: vec![],
+            provenance: None,
             errors: self.errors,
             effects: self.effects,
             input_schema: narrowed(&tool.input_schema, &operation, &self.request),

@@ -124,6 +124,7 @@ impl Key for RateLimits {
         EmittedTool {
             fields: quote!(rate_limit: Some(#name),),
             before: quote!(self.rate_limits.count::<ToolError>(tool, call)?;),
+            ..EmittedTool::default()
         }
     }
 

@@ -3,7 +3,10 @@
 use quote::quote;
 use tabellion_runtime::spec;
 
-use super::{Emitted, KEYS, Key, ToolOf, about::About, annotations::Annotated, operations};
+use super::{
+    Emitted, KEYS, Key, ToolOf, about::About, annotations::Annotated, modes::OperationModes, operations,
+    provenance::CallProvenance,
+};
 use crate::{
     compat::Changes,
     contract::{Contract, Side, Tool},
@@ -41,6 +44,8 @@ impl Key for Tools {
                 [false, false] => {
                     About.compare_tool(&mut changes, before, after);
                     Annotated.compare_tool(&mut changes, before, after);
+                    OperationModes.compare_tool(&mut changes, before, after);
+                    CallProvenance.compare_tool(&mut changes, before, after);
                     operations::compare(&mut changes, before, after);
                 }
                 [true, false] => changes.breaking("it has become a tool with operations"),

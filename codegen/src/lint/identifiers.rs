@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::{
     contract::{Contract, SchemaKind, Side},
     document::Document,
+    keys::provenance_names as provenance,
     names, pointer,
     problem::Problem,
     rust, schema,
@@ -22,6 +23,8 @@ const OWN: &[&str] = &[
     "RESOURCES",
     "PROMPTS",
     "ERRORS",
+    "MODES",
+    "PROVENANCE",
 ];
 
 /// Names of the prelude that generated code uses.
@@ -109,6 +112,25 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
             types.add(names::root(&base, Side::Input), &label, at, problems);
         }
     }
+    if let Some(provenance) = &spec.provenance {
+        methods.add(
+            provenance::METHOD.into(),
+            "provenance",
+            "/provenance".into(),
+            problems,
+        );
+        types.add(
+            provenance::TYPE.into(),
+            "provenance",
+            "/provenance".into(),
+            problems,
+        );
+        let mut fields = Names::new("field", document);
+        for name in provenance.fields.keys() {
+            let at = pointer::push("/provenance/fields", name);
+            fields.add(names::value_name(name), name, at, problems);
+        }
+    }
     for (i, resource) in spec.resources.iter().enumerate() {
         let (name, at) = (&resource.name, format!("/resources/{i}/name"));
         for method in names::resource_methods(name) {
@@ -170,6 +192,12 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
     if types.definitions.contains_key(trait_name) || types.aliases.contains_key(trait_name) {
         let message = format!("`{trait_name}` is also a type of this contract");
         problems.push(document.problem("/rust/trait", message, "choose another name for one of them"));
+    }
+    if contract.spec.provenance.is_some()
+        && (types.definitions.contains_key(provenance::TYPE) || types.aliases.contains_key(provenance::TYPE))
+    {
+        let message = format!("`{}` is also a type of this contract", provenance::TYPE);
+        problems.push(document.problem("/provenance", message, "choose another `x-rust-name`"));
     }
     for (i, prompt) in contract.spec.prompts.iter().enumerate() {
         for name in names::prompt(&prompt.name) {

@@ -71,9 +71,14 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -
 /// Returns the dispatch of the tool with index `i` in `TOOLS`.
 fn arm(i: usize, tool: &Tool) -> TokenStream {
     let (name, i) = (&tool.spec.name, Literal::usize_unsuffixed(i));
+    let first: TokenStream = KEYS.iter().map(|key| key.emit_tool(tool).first).collect();
     if tool.spec.select.is_empty() {
-        let call = call(tool, &quote!(&TOOLS[#i]));
-        return quote!(#name => #call,);
+        if first.is_empty() {
+            let call = call(tool, &quote!(&TOOLS[#i]));
+            return quote!(#name => #call,);
+        }
+        let call = call(tool, &quote!(tool));
+        return quote!(#name => { let tool = &TOOLS[#i]; #first #call });
     }
     let with_method = tool.parts.iter().filter(|part| part.rows.is_none());
     let arms = with_method.map(|part| {
@@ -91,9 +96,15 @@ fn arm(i: usize, tool: &Tool) -> TokenStream {
     } else {
         quote!(match operation.label() { #arms _ => #others })
     };
+    let (first, entry) = if first.is_empty() {
+        (first, quote!(&TOOLS[#i]))
+    } else {
+        (quote!(let tool = &TOOLS[#i]; #first), quote!(tool))
+    };
     quote! {
         #name => {
-            let operation = dispatch::operation::<ToolError>(&TOOLS[#i], &arguments)?;
+            #first
+            let operation = dispatch::operation::<ToolError>(#entry, &arguments)?;
             #call
         }
     }
@@ -104,6 +115,7 @@ fn call(tool: &Tool, entry: &TokenStream) -> TokenStream {
     let method = method(&tool.rust_base());
     let dispatch = format_ident!("{}", if tool.spec.mutating { "mutate" } else { "read" });
     let before: TokenStream = KEYS.iter().map(|key| key.emit_tool(tool).before).collect();
+    let is_bound = entry.to_string() == "tool";
     let tool = if before.is_empty() { entry } else { &quote!(tool) };
     let call = quote! {
         dispatch::#dispatch(
@@ -114,9 +126,10 @@ fn call(tool: &Tool, entry: &TokenStream) -> TokenStream {
     if before.is_empty() {
         return call;
     }
+    let bind = (!is_bound).then(|| quote!(let tool = #entry;));
     quote! {
         {
-            let tool = #entry;
+            #bind
             #before
             #call
         }

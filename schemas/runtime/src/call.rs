@@ -11,6 +11,7 @@ use crate::{
     future::BoxFuture,
     ground::{Documents, Ground},
     ids::CommitId,
+    provenance::{self, Provenance},
     snapshot::{Document, DocumentHistory},
 };
 
@@ -42,6 +43,11 @@ impl<'a, G: Ground> ReadCx<'a, G> {
     /// Returns the call's context: caller and conditions.
     pub fn call(&self) -> &CallContext {
         self.call
+    }
+
+    /// Returns the call's provenance; without any fields if the contract's tool keeps none.
+    pub fn provenance(&self) -> &Provenance {
+        self.call.provenance.as_deref().unwrap_or(&provenance::NONE)
     }
 
     /// Returns whether the caller has cancelled the call. Long work should then stop; its answer is not sent.

@@ -8,7 +8,9 @@ use crate::{
     approver::Approver,
     caller::{Caller, Progress, Waiting},
     ids::{ContentId, IdempotencyKey, Precondition},
+    origin::CallOrigin,
     pointer,
+    provenance::{PROVENANCE, Provenance},
     schema::Violation,
 };
 
@@ -59,6 +61,10 @@ pub struct CallContext {
     pub counted_as: Option<Arc<str>>,
     /// The client's name and version, as it sent them.
     pub client: Option<String>,
+    /// Where the call comes from: the sources of its mode and its provenance.
+    pub origin: CallOrigin,
+    /// Its provenance. The runtime sets it, for tools that keep it.
+    pub provenance: Option<Arc<Provenance>>,
     /// The content that the changed document must have, if the caller gave one.
     pub if_base: Option<Precondition>,
     /// The caller's idempotency key.
@@ -129,7 +135,12 @@ impl CallContext {
                     }
                     Err(error) => &error.to_string(),
                 },
-                _ => "is not known; known are `tabellion/ifBase` and `tabellion/idempotencyKey`",
+                // Read where the contract has provenance.
+                (PROVENANCE, Value::Object(_)) => continue,
+                (PROVENANCE, _) => "must be an object of fields of provenance",
+                _ => {
+                    "is not known; known are `tabellion/ifBase`, `tabellion/idempotencyKey` and `tabellion/provenance`"
+                }
             };
             violations.push(Violation {
                 rule: "meta".into(),

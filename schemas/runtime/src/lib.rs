@@ -2,7 +2,8 @@
 //!
 //! A contract's JSON is the only place where its tools are declared; `tabellion-codegen` turns it into types, one trait
 //! and a table of tools. The behaviour that all contracts share is here: [`dispatch`] leads a request to the trait's method
-//! and back, [`schema`] validates, [`rates`], [`policy`] and an [`Approver`] can reject it, [`resources_and_prompts`] does
+//! and back, [`schema`] validates, [`modes`], [`provenance`], [`rates`],
+//! [`policy`] and an [`Approver`] can reject it, [`resources_and_prompts`] does
 //! the same for resources and prompts, [`ground`] says what contracts change, and [`store`] what a store must implement.
 //!
 //! This crate knows no contract by name, no file system, no git and no MCP library.
@@ -21,9 +22,12 @@ pub mod failure;
 pub mod future;
 pub mod ground;
 pub mod ids;
+pub mod modes;
 mod mutation;
+pub mod origin;
 pub mod pointer;
 pub mod policy;
+pub mod provenance;
 pub mod rates;
 pub mod resources_and_prompts;
 pub mod rows;
@@ -47,7 +51,9 @@ pub use failure::{ContractError, ErrorAnswer, Failure, FailureKind};
 pub use future::BoxFuture;
 pub use ground::{Documents, Ground, HasView};
 pub use ids::{CommitId, ContentId, IdempotencyKey, IdempotencyKeyError, Precondition};
+pub use origin::{CallOrigin, Connection, Discovered, Environment, Transport};
 pub use policy::PathPolicy;
+pub use provenance::Provenance;
 pub use rates::RateLimits;
 pub use rows::{Row, RowChange, RowEdit, RowView, Rows, RowsChange};
 pub use schema::{Rule, Schema, Violation};

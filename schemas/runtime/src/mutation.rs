@@ -13,6 +13,7 @@ use crate::{
     failure::{ContractError, Failure, FailureKind},
     ground::{Ground, HasView},
     ids::{ContentId, Precondition},
+    provenance,
     spec::{Shows, ToolSpec},
     store::{Entry, Prepared, Replay, Session, Store, StoreError},
 };
@@ -220,11 +221,16 @@ where
         change: &G::Change,
         details: &Map<String, Value>,
     ) -> Result<Prepared, AttemptError> {
+        let with_provenance = self.call.provenance.as_ref().map(|provenance| {
+            let mut details = details.clone();
+            details.insert(provenance::DETAIL.into(), provenance.to_value());
+            details
+        });
         let entry = Entry {
             tool: self.tool.label(),
             call: self.call,
             request: self.normal.as_deref(),
-            details,
+            details: with_provenance.as_ref().unwrap_or(details),
         };
         let prepared = session.prepare(change, &entry).await;
         let prepared = prepared.map_err(|error| self.store_error(error))?;

@@ -101,7 +101,7 @@ pub struct Entry<'a> {
     pub call: &'a CallContext,
     /// The request in normal form, if the call has an idempotency key.
     pub request: Option<&'a str>,
-    /// Details that the tool adds; may be empty.
+    /// Details that the tool adds, and the call's provenance if it has one; may be empty.
     pub details: &'a Map<String, Value>,
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::ContractSpec;
-use crate::{failure::ErrorAnswer, vocabulary::vocabulary};
+use super::{ContractSpec, ToolSpec};
+use crate::{answer::Rejection, failure::ErrorAnswer, vocabulary::vocabulary};
 
 vocabulary! {
     /// How the errors of a contract reach the client.
@@ -45,6 +45,25 @@ impl ContractSpec {
             code: error.code,
             message,
             data,
+        }
+    }
+
+    /// Returns the rejection of a call of `tool` with the error of this name and a sentence that the contract words. Both are linted, so
+    /// that a contract without them is broken.
+    pub(crate) fn reject(
+        &self,
+        error: &str,
+        tool: &'static ToolSpec,
+        sentence: Option<String>,
+        data: Map<String, Value>,
+    ) -> Rejection {
+        let found = self.errors.iter().find(|entry| entry.name == error);
+        match found.zip(sentence) {
+            Some((entry, sentence)) => Rejection::Declared(self.answer(entry, sentence, data)),
+            None => Rejection::breach(
+                tool.name,
+                format!("`{error}`, or a value of its sentence, is missing"),
+            ),
         }
     }
 }

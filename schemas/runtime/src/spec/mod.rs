@@ -12,9 +12,11 @@ mod errors;
 mod example;
 mod guarantee;
 mod log;
+mod modes;
 mod operation;
 mod preview;
 mod prompt;
+mod provenance;
 mod rate_limit;
 mod resource;
 
@@ -33,9 +35,14 @@ pub use self::{
     example::Example,
     guarantee::{Guarantee, GuaranteeKind},
     log::LogSpec,
+    modes::ModesSpec,
     operation::{Operation, Operations, RefusedValues},
     preview::PreviewPair,
     prompt::{ArgumentSpec, PromptSpec},
+    provenance::{
+        AlsoIf, Discovery, MissingProvenance, ProvenanceDefault, ProvenanceField, ProvenancePlace,
+        ProvenanceSpec, ProvenanceType, ProvenanceUse,
+    },
     rate_limit::RateLimit,
     resource::ResourceSpec,
 };
@@ -67,6 +74,10 @@ pub struct ContractSpec {
     pub log: Option<LogSpec>,
     /// Rate limits per caller, by name.
     pub rate_limits: &'static [RateLimit],
+    /// The modes of operation, if the contract has any.
+    pub modes: Option<&'static ModesSpec>,
+    /// The provenance of calls, if a tool keeps it.
+    pub provenance: Option<&'static ProvenanceSpec>,
     /// The entities, if the store keeps rows.
     pub rows: Option<&'static RowsSpec>,
     /// The tools, in the order in which clients see them.
@@ -91,6 +102,8 @@ impl ContractSpec {
         previews: &[],
         log: None,
         rate_limits: &[],
+        modes: None,
+        provenance: None,
         rows: None,
         tools: &[],
         resources: &[],
@@ -159,6 +172,10 @@ pub struct ToolSpec {
     pub approval: Option<Approval>,
     /// Name of its rate limit. The runtime counts.
     pub rate_limit: Option<&'static str>,
+    /// Names of the modes in which it may be called, if the contract has modes. Set for tools, not for their operations.
+    pub modes: &'static [&'static str],
+    /// What it does with the provenance of calls; `None` if nothing. Set for tools, not for their operations.
+    pub provenance: Option<ProvenanceUse>,
     /// Names of the errors that the tool can return.
     pub errors: &'static [&'static str],
     /// What calls do to the document at `path`. At most one holds for a request.
@@ -193,6 +210,8 @@ impl ToolSpec {
             commit: None,
             approval: None,
             rate_limit: None,
+            modes: &[],
+            provenance: None,
             errors: &[],
             effects: &[],
             input,

@@ -1,0 +1,124 @@
+//! What a change of `provenance` means to clients: a call that carried enough must still do so, under the same names.
+
+use tabellion_runtime::spec::ProvenanceUse;
+
+use super::{Provenance, ProvenanceField, word};
+use crate::compat::Changes;
+
+pub(super) fn contract(changes: &mut Changes<'_>, old: Option<&Provenance>, new: Option<&Provenance>) {
+    let (old, new) = match (old, new) {
+        (None, None) => return,
+        // What it means for each tool is said of the tool.
+        (None, Some(_)) => return changes.compatible("calls have provenance"),
+        (Some(_), None) => return changes.breaking("calls no longer have provenance"),
+        (Some(old), Some(new)) => (old, new),
+    };
+    for (name, before) in &old.fields {
+        match new.fields.get(name) {
+            None => changes.breaking(format!("provenance `{name}` was removed")),
+            Some(after) => field(changes, name, before, after),
+        }
+    }
+    for name in new.fields.keys().filter(|name| !old.fields.contains_key(*name)) {
+        changes.compatible(format!("provenance `{name}` was added"));
+    }
+    for name in new.required.iter().filter(|name| !old.required.contains(name)) {
+        changes.breaking(format!("provenance `{name}` is required"));
+    }
+    for name in old.required.iter().filter(|name| !new.required.contains(name)) {
+        changes.compatible(format!("provenance `{name}` is no longer required"));
+    }
+    let needs = |of: &Provenance| -> Vec<_> {
+        let also = of.also_if.iter();
+        also.flat_map(|also| also.then.iter().map(|then| (also.field.clone(), then.clone())))
+            .collect()
+    };
+    let (before, after) = (needs(old), needs(new));
+    for (field, then) in after.iter().filter(|need| !before.contains(need)) {
+        if !old.required.contains(then) {
+            changes.breaking(format!("provenance `{then}` is required if `{field}` is true"));
+        }
+    }
+    for (field, then) in before.iter().filter(|need| !after.contains(need)) {
+        if !new.required.contains(then) {
+            changes.compatible(format!(
+                "provenance `{then}` is no longer required if `{field}` is true"
+            ));
+        }
+    }
+    if old.session != new.session {
+        changes.breaking("another field of provenance identifies the session");
+    }
+    if old.missing.error != new.missing.error {
+        changes.breaking(format!(
+            "missing provenance is error `{}` and no longer `{}`",
+            new.missing.error, old.missing.error
+        ));
+    }
+    if old.missing.message != new.missing.message {
+        changes.compatible("the sentence about missing provenance changed");
+    }
+}
+
+/// Compares the places that a field is read from.
+fn field(changes: &mut Changes<'_>, name: &str, old: &ProvenanceField, new: &ProvenanceField) {
+    if old.kind != new.kind {
+        changes.breaking(format!(
+            "provenance `{name}` changed its type from `{}` to `{}`",
+            old.kind, new.kind
+        ));
+    }
+    let mut places = |what: &str, before: &[String], after: &[String]| {
+        for place in before.iter().filter(|place| !after.contains(place)) {
+            changes.breaking(format!(
+                "provenance `{name}` is no longer read from {what} `{place}`"
+            ));
+        }
+        for place in after.iter().filter(|place| !before.contains(place)) {
+            changes.compatible(format!("provenance `{name}` is read from {what} `{place}`"));
+        }
+        if sorted(before) == sorted(after) && before != after {
+            changes.breaking(format!("provenance `{name}` is read from another {what} first"));
+        }
+    };
+    places("key", &old.keys, &new.keys);
+    places("header", &old.headers, &new.headers);
+    let words = |field: &ProvenanceField| -> Vec<_> {
+        let from = field.from.iter().map(ToString::to_string);
+        let discovered = field
+            .discover
+            .iter()
+            .map(|discovery| format!("discovered {discovery}"));
+        from.chain(discovered).collect()
+    };
+    places("source", &words(old), &words(new));
+    match (&old.default, &new.default) {
+        (None, Some(_)) => changes.compatible(format!("provenance `{name}` has a default")),
+        (Some(_), None) => changes.breaking(format!("provenance `{name}` no longer has a default")),
+        (before, after) if before != after => {
+            changes.breaking(format!("provenance `{name}` has another default"));
+        }
+        _ => {}
+    }
+}
+
+fn sorted(names: &[String]) -> Vec<&String> {
+    let mut names: Vec<_> = names.iter().collect();
+    names.sort();
+    names
+}
+
+pub(super) fn tool(changes: &mut Changes<'_>, old: Option<ProvenanceUse>, new: Option<ProvenanceUse>) {
+    let rank = |used| match used {
+        None => 0,
+        Some(ProvenanceUse::Kept) => 1,
+        Some(ProvenanceUse::Required) => 2,
+    };
+    match (old, new) {
+        (old, new) if old == new => {}
+        (_, Some(ProvenanceUse::Required)) => changes.breaking("it requires provenance"),
+        (Some(old), None) => changes.breaking(format!("provenance is no longer {}", word(old))),
+        (_, Some(new)) if rank(Some(new)) > rank(old) => changes.compatible("it keeps provenance"),
+        _ => changes.compatible("it no longer requires provenance"),
+    }
+}

@@ -1,0 +1,60 @@
+//! The first step of every call: whether the mode of operation allows its tool.
+
+use serde_json::{Map, json};
+
+use crate::{
+    answer::Rejection,
+    context::CallContext,
+    origin::Transport,
+    spec::{ContractSpec, ModesSpec, ToolSpec},
+    template,
+};
+
+/// Value of `rule` in the data of both refusals.
+const RULE: &str = "mode";
+
+/// Checks that the call's mode allows `tool`.
+///
+/// # Errors
+/// The contract's refusal: the mode is not one of the contract's, or not one of the tool's.
+pub fn check(
+    contract: &'static ContractSpec,
+    tool: &'static ToolSpec,
+    call: &CallContext,
+) -> Result<(), Rejection> {
+    let Some(modes) = &contract.modes else {
+        return Ok(());
+    };
+    let mode = mode(contract, modes, call);
+    let sentence = if !modes.names.contains(&&*mode) {
+        modes.unknown
+    } else if !tool.modes.contains(&&*mode) {
+        modes.refused
+    } else {
+        return Ok(());
+    };
+    let values = json!({
+        "tool": tool.name,
+        "mode": mode,
+        "allowed": tool.modes.join(", "),
+        "names": modes.names.join(", "),
+    });
+    let sentence = template::render(sentence, &values);
+    let data = Map::from_iter([("rule".into(), RULE.into()), ("mode".into(), mode.into())]);
+    Err(contract.reject(modes.error, tool, sentence, data))
+}
+
+/// Returns the mode of a call: the operator's, else its header's, else the transport's.
+fn mode(contract: &ContractSpec, modes: &ModesSpec, call: &CallContext) -> String {
+    let origin = &call.origin;
+    let set = origin
+        .environment
+        .as_ref()
+        .and_then(|environment| environment.mode(contract));
+    let of_request = || {
+        let header = modes.header.filter(|_| origin.transport == Transport::Http)?;
+        origin.header(header).map(str::to_owned)
+    };
+    set.or_else(of_request)
+        .unwrap_or_else(|| modes.default_of(origin.transport).into())
+}

@@ -1,0 +1,261 @@
+//! The sources of one call's provenance, asked one after the other. A value that is found is not replaced.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value};
+
+use super::{
+    PROVENANCE, Provenance, ProvenanceSource,
+    value::{Found, of_text, read},
+};
+use crate::{
+    context::CallContext,
+    origin::Discovered,
+    spec::{ContractSpec, Discovery, ProvenanceDefault, ProvenanceField, ProvenancePlace, ProvenanceSpec},
+};
+
+/// What a field has where no one can say more.
+const UNKNOWN: &str = "unknown";
+
+pub(super) struct Sources<'a> {
+    contract: &'static ContractSpec,
+    spec: &'a ProvenanceSpec,
+    call: &'a CallContext,
+    found: Provenance,
+}
+
+impl<'a> Sources<'a> {
+    pub(super) fn new(
+        contract: &'static ContractSpec,
+        spec: &'a ProvenanceSpec,
+        call: &'a CallContext,
+    ) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |since| since.as_secs());
+        let fields = spec.fields.iter().map(|field| (field, None)).collect();
+        Self {
+            contract,
+            spec,
+            call,
+            found: Provenance {
+                fields,
+                received_at: i64::try_from(now).unwrap_or(i64::MAX),
+            },
+        }
+    }
+
+    /// Reads what the request carries: its `_meta`, the holder of its key, its headers.
+    ///
+    /// # Errors
+    /// What is wrong, if a value under a key of ours is not of its field's type, or is no field's. Other keys and headers may be
+    /// another program's and have any value, so that unfit ones are ignored.
+    pub(super) fn read_request(&mut self) -> Result<(), String> {
+        let origin = &self.call.origin;
+        let own = match origin.meta.get(PROVENANCE) {
+            None => None,
+            Some(Value::Object(own)) => Some(own),
+            Some(_) => {
+                return Err(format!(
+                    "`{PROVENANCE}` must be an object of fields of provenance"
+                ));
+            }
+        };
+        if let Some(own) = own {
+            self.check_names(own)?;
+        }
+        for field in self.spec.fields {
+            let mut found = None;
+            for key in names(field) {
+                let Some(value) = own.and_then(|own| own.get(key)) else {
+                    continue;
+                };
+                match read(field.kind, value) {
+                    Found::Value(value) => found = found.or(Some((value, ProvenanceSource::Meta))),
+                    Found::Blank => {}
+                    Found::Unfit(why) => {
+                        return Err(format!("`{}` of `{PROVENANCE}` {why}", key.escape_debug()));
+                    }
+                }
+            }
+            let of_meta = || {
+                let mut values = field.keys.iter().filter_map(|key| origin.meta.get(*key));
+                values.find_map(|value| fit(read(field.kind, value)))
+            };
+            let of_holder = || {
+                let holder = origin.holder.as_deref()?;
+                let asks = field.from.contains(&ProvenancePlace::Holder);
+                asks.then(|| fit(of_text(field.kind, holder)))?
+            };
+            let of_headers = || {
+                let mut values = field.headers.iter().filter_map(|name| origin.header(name));
+                values.find_map(|value| fit(of_text(field.kind, value)))
+            };
+            let found = found
+                .or_else(|| Some((of_meta()?, ProvenanceSource::Meta)))
+                .or_else(|| Some((of_holder()?, ProvenanceSource::Holder)))
+                .or_else(|| Some((of_headers()?, ProvenanceSource::Header)));
+            if let Some((value, source)) = found {
+                self.found.set(field.name, value, source);
+            }
+        }
+        Ok(())
+    }
+
+    /// Names a member of our own key that is no field's.
+    fn check_names(&self, own: &Map<String, Value>) -> Result<(), String> {
+        let is_known = |name: &&String| {
+            let mut fields = self.spec.fields.iter();
+            fields.any(|field| names(field).any(|known| known == name.as_str()))
+        };
+        let Some(unknown) = own.keys().find(|name| !is_known(name)) else {
+            return Ok(());
+        };
+        let fields: Vec<_> = self.spec.fields.iter().map(|field| field.name).collect();
+        let unknown = unknown.escape_debug();
+        Err(format!(
+            "`{unknown}` of `{PROVENANCE}` is not known; the fields are {}",
+            fields.join(", ")
+        ))
+    }
+
+    /// Finds out which session the call belongs to: what is bound to it is asked for next.
+    pub(super) fn find_session(&mut self) {
+        let Some(session) = self.spec.session else { return };
+        let first = self.call.origin.connection.as_ref();
+        let first = first.and_then(|connection| connection.first(self.contract));
+        if let Some(value) = first.as_ref().and_then(|first| first.get(session)) {
+            self.add(session, ProvenancePlace::Bound, value, ProvenanceSource::Bound);
+        }
+    }
+
+    /// Returns the id of the call's session, if a field that can be bound to it has no value yet.
+    pub(super) fn session_to_ask(&self) -> Option<String> {
+        let session = self.spec.session?;
+        let is_open = |field: &ProvenanceField| {
+            field.from.contains(&ProvenancePlace::Bound) && self.found.get(field.name).is_none()
+        };
+        let is_asked = self.spec.fields.iter().any(is_open);
+        let configured = || {
+            let value = self.call.origin.environment.as_ref()?.configured(session)?;
+            Some(value.as_str()?.to_owned())
+        };
+        let id = self.found.text(session).map(str::to_owned).or_else(configured);
+        id.filter(|_| is_asked)
+    }
+
+    /// Adds what is bound to the session.
+    pub(super) fn add_bound(&mut self, values: &Map<String, Value>) {
+        for (name, value) in values {
+            self.add(name, ProvenancePlace::Bound, value, ProvenanceSource::Bound);
+        }
+    }
+
+    /// Adds what the first call of the connection carried, unless this call is of another session.
+    pub(super) fn add_of_connection(&mut self) {
+        let first = self.call.origin.connection.as_ref();
+        let Some(first) = first.and_then(|connection| connection.first(self.contract)) else {
+            return;
+        };
+        let is_other = self.spec.session.is_some_and(|session| {
+            let sessions = self.found.get(session).zip(first.get(session));
+            sessions.is_some_and(|(here, there)| here != there)
+        });
+        if !is_other {
+            self.add_bound(&first);
+        }
+    }
+
+    /// Adds what is configured.
+    pub(super) fn add_configured(&mut self) {
+        let Some(environment) = &self.call.origin.environment else {
+            return;
+        };
+        for field in self.spec.fields {
+            if let Some(value) = environment.configured(field.name) {
+                self.add(
+                    field.name,
+                    ProvenancePlace::Config,
+                    &value,
+                    ProvenanceSource::Config,
+                );
+            }
+        }
+    }
+
+    /// Adds what the server may find out.
+    pub(super) async fn add_discovered(&mut self) {
+        let origin = &self.call.origin;
+        let environment = origin.environment.as_ref();
+        let Some(environment) = environment.filter(|it| it.discovers(origin.transport)) else {
+            return;
+        };
+        let is_open =
+            |field: &&ProvenanceField| field.discover.is_some() && self.found.get(field.name).is_none();
+        let open: Vec<_> = self.spec.fields.iter().filter(is_open).collect();
+        if open.is_empty() {
+            return;
+        }
+        let facts = environment.discover().await;
+        for field in open {
+            let fact = field.discover.and_then(|discovery| self.fact(discovery, &facts));
+            if let Some(value) = fact.and_then(|fact| fit(of_text(field.kind, &fact))) {
+                self.found.set(field.name, value, ProvenanceSource::Discovered);
+            }
+        }
+    }
+
+    fn fact(&self, discovery: Discovery, facts: &Discovered) -> Option<String> {
+        match discovery {
+            Discovery::Session => Some(self.call.origin.connection.as_ref()?.id().to_owned()),
+            // The version follows.
+            Discovery::Client => {
+                let client = self.call.client.as_deref()?;
+                Some(
+                    client
+                        .rsplit_once('/')
+                        .map_or(client, |(name, _)| name)
+                        .to_owned(),
+                )
+            }
+            Discovery::Unknown => Some(UNKNOWN.into()),
+            other => facts.fact(other).map(str::to_owned),
+        }
+    }
+
+    /// Adds defaults.
+    pub(super) fn add_defaults(&mut self) {
+        for field in self.spec.fields {
+            let value = match field.default {
+                None => continue,
+                Some(ProvenanceDefault::Now) => self.found.received_at.into(),
+                Some(ProvenanceDefault::Present(other)) => self.found.get(other).is_some().into(),
+            };
+            self.found.set(field.name, value, ProvenanceSource::Default);
+        }
+    }
+
+    pub(super) fn into_provenance(self) -> Provenance {
+        self.found
+    }
+
+    /// Adds a value from `place`, if the field may have one from there.
+    fn add(&mut self, name: &str, place: ProvenancePlace, value: &Value, source: ProvenanceSource) {
+        let field = self.spec.field(name).filter(|field| field.from.contains(&place));
+        if let Some(value) = field.and_then(|field| fit(read(field.kind, value))) {
+            self.found.set(name, value, source);
+        }
+    }
+}
+
+/// Returns the names under which `tabellion/provenance` may have a field.
+fn names(field: &'static ProvenanceField) -> impl Iterator<Item = &'static str> {
+    let others = field.keys.iter().copied().filter(|key| *key != field.name);
+    std::iter::once(field.name).chain(others)
+}
+
+fn fit(found: Found) -> Option<Value> {
+    match found {
+        Found::Value(value) => Some(value),
+        Found::Blank | Found::Unfit(_) => None,
+    }
+}

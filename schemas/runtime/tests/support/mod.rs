@@ -1,0 +1,5 @@
+//! What several test binaries share.
+
+#![allow(dead_code, reason = "each uses a part of it")]
+
+pub(crate) mod origin;
