@@ -6,6 +6,7 @@
 mod braindrive_markdown;
 mod failures;
 mod learning_os;
+pub mod mcb;
 mod safe_markdown_editor;
 
 use std::sync::Arc;

@@ -1,0 +1,12 @@
+//! Operations through dispatch, over rows in a temporary folder.
+
+mod bench;
+mod inject;
+mod lists;
+mod memory;
+mod provenance;
+mod scan;
+mod search;
+mod sessions;
+mod timeline;
+mod view;
