@@ -14,6 +14,16 @@ pub static CONTRACTS: &[&ContractSpec] = &[
     &tabellion_contracts::safe_markdown_editor::CONTRACT,
 ];
 
+/// The ids under which checks name the guarantees of contracts with rows, by kind: none of the suite's own contracts has rows.
+pub(crate) const OF_ROWS: &[(GuaranteeKind, &str)] = &[
+    (GuaranteeKind::OneChange, "one-change-per-mutation"),
+    (GuaranteeKind::Rows, "rows-are-what-was-said"),
+    (GuaranteeKind::Durable, "acknowledged-is-durable"),
+    (GuaranteeKind::Together, "nothing-lost-together"),
+    (GuaranteeKind::Orgs, "orgs-apart"),
+    (GuaranteeKind::Secrets, "secrets-once"),
+];
+
 /// Contracts that were loaded from their folders.
 static LOADED: Mutex<Vec<(PathBuf, &ContractSpec)>> = Mutex::new(Vec::new());
 
@@ -81,7 +91,10 @@ pub(crate) fn ids_of(kind: GuaranteeKind) -> impl Iterator<Item = &'static str> 
     let has = move |contract: &&&ContractSpec| contract.guarantees.iter().any(|it| it.kind == Some(kind));
     let first = CONTRACTS.iter().find(has).into_iter();
     let all = first.flat_map(|contract| contract.guarantees);
-    all.filter(move |it| it.kind == Some(kind)).map(|it| it.id)
+    let of_rows = OF_ROWS.iter().filter(move |(of, _)| *of == kind);
+    all.filter(move |it| it.kind == Some(kind))
+        .map(|it| it.id)
+        .chain(of_rows.map(|(_, id)| *id))
 }
 
 /// A contract, or what names one.

@@ -17,7 +17,7 @@ use crate::{
     era::Era,
     http::Url,
     judgement::{Stop, not_shown},
-    layout::{AROUND, DOCUMENT},
+    layout::{AROUND, DATA, DOCUMENT},
     setup::run_within,
     stepper::{Counting, Stepper},
     target::free_port,
@@ -27,7 +27,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Launch {
     /// Program and arguments. `{library}` stands for the library's folder, `{document}` for the path of a
-    /// single-document contract's document in it, `{port}` for the port to listen on.
+    /// single-document contract's document in it, `{data}` for the folder of a server that keeps rows, `{port}` for the port to
+    /// listen on.
     pub command: Vec<String>,
     /// Variables added to the environment, with the same placeholders.
     pub environment: Vec<(String, String)>,
@@ -123,6 +124,7 @@ impl Launch {
         let filled = |text: &str| {
             let text = text.replace("{library}", &root.to_string_lossy());
             let text = text.replace("{document}", DOCUMENT);
+            let text = text.replace("{data}", &root.with_file_name(DATA).to_string_lossy());
             match port {
                 Some(port) => text.replace("{port}", &port.to_string()),
                 None => text,
@@ -199,7 +201,12 @@ impl Launch {
     ) -> Result<(Target, Stepper), Stop> {
         let prepared = self.prepare(root)?;
         let (command, url) = prepared.ok_or_else(not_ours)?;
-        let folders = [root];
+        let data = root.with_file_name(DATA);
+        let folders = if self.names("{data}") {
+            vec![root, &data]
+        } else {
+            vec![root]
+        };
         let (mut target, stepper) = match url {
             Some(url) => Target::serve_stepped(command, &folders, counting, url, era, self.patience)??,
             None => Target::start_stepped(command, &folders, counting)?,

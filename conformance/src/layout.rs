@@ -2,6 +2,8 @@
 
 /// Path of a single-document contract's document, relative to `{library}`: `{document}` in a server's command.
 pub const DOCUMENT: &str = "notes/plan.md";
+/// Name of the folder beside a library for a server's rows: `{data}` in a server's command.
+pub(crate) const DATA: &str = "data";
 /// Folder of a library that is the root of a server in the check `paths/inner-root`.
 pub(crate) const INNER_ROOT: &str = "docs/library";
 /// Names of the folders beside a library, which no server may touch.

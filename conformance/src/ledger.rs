@@ -1,4 +1,10 @@
-//! Reads the content of a library from the disk and from git.
+//! Reads what a server keeps from the disk: the content of a library from its files and git, and rows from a database.
+
+mod export;
+pub mod replay;
+pub mod rows;
+mod source;
+mod sqlite;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,6 +20,8 @@ use std::{
 use rustix::fs::OFlags;
 
 use crate::own::Own;
+
+pub use self::{source::Source, sqlite::Queries};
 
 /// How long to wait for an index that another git process has locked.
 const INDEX_LOCK_TIMEOUT: Duration = Duration::from_secs(3);

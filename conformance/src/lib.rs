@@ -11,6 +11,7 @@
 //! | [`target`], [`http`], [`talk`], [`official`] | the wire: raw messages in lines or over HTTP, arbitrary conversations, MCP's official schemas |
 //! | [`client`], [`person`], [`reply`] | calls of the contract's tools in either era, and the person who approves them |
 //! | [`scene`], [`setup`], [`ledger`], [`own`] | the disk: a temporary library, what the server needs in it, its surroundings, and its content, read from its files and git, without the server's own state |
+//! | [`rows`] | requests about the rows of a contract's entities, and a model of what becomes of them |
 //! | [`stepper`] | kills a program, or fails a system call, at a chosen point |
 //! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`], [`attacks`], [`traps`] | the checks, and the data of their cases |
 //! | [`judgement`], [`semantics`], [`markdown`], [`moment`], [`settled`] | what must hold: after a call, and when no call is in progress |
@@ -51,6 +52,7 @@ pub mod replay;
 pub mod reply;
 pub mod report;
 pub mod request;
+pub mod rows;
 pub mod run;
 pub mod scene;
 pub mod semantics;

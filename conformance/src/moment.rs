@@ -81,6 +81,7 @@ impl Moment {
     /// The failure, which names the difference.
     pub fn same(&self, later: &Self) -> Judgement {
         self.same_around(later)?;
+        self.view.same_rows(&later.view, "what should change nothing")?;
         self.same_documents(later, &[])?;
         self.view.same_folders(&later.view)?;
         let commits = later.view.library.commits_since(&self.view.library).len();

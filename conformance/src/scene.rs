@@ -22,8 +22,8 @@ use crate::{
     era::Era,
     judgement::{Cause, Judgement, Stop, ensure, fail},
     launch::{Launch, OperatorFolder, not_ours},
-    layout::{AROUND, INNER_ROOT},
-    ledger::{self, git},
+    layout::{AROUND, DATA, INNER_ROOT},
+    ledger::{self, git, rows::RowLedger},
     person::Person,
     stepper::{Counting, Stepper},
     subject::Commits,
@@ -66,6 +66,8 @@ pub struct View {
     /// Mode and bytes of the files around the library, by path relative to the library's parent folder. Folders have
     /// neither mode nor bytes.
     pub around: ledger::Files,
+    /// The rows and their log, if the contract's store has rows and the server has created it.
+    pub rows: Option<RowLedger>,
 }
 
 impl View {
@@ -86,6 +88,7 @@ impl View {
             let failure = fail(format!("{what} {did} `{name}`")).because(Cause::of_file(path));
             return Err(failure.showing(&name, old.as_deref(), new.as_deref()));
         }
+        self.same_rows(later, what)?;
         self.same_folders(later)?;
         ensure(self.around == later.around, || {
             format!("{what} changed files outside the library")
@@ -97,6 +100,20 @@ impl View {
         ensure((&old.status, &old.index) == (&new.status, &new.index), || {
             format!("{what} changed the index")
         })
+    }
+
+    /// Fails unless rows and log are equal in `later`. A store that was not there yet may be created.
+    ///
+    /// # Errors
+    /// The failure.
+    pub fn same_rows(&self, later: &Self, what: &str) -> Judgement {
+        let (Some(old), Some(new)) = (&self.rows, &later.rows) else {
+            return ensure(self.rows.is_none(), || format!("{what} removed the rows"));
+        };
+        match old.tables.difference(&new.tables) {
+            Some(difference) => Err(fail(format!("{what} changed rows: {difference}"))),
+            None => ensure(old.log == new.log, || format!("{what} changed the log of rows")),
+        }
     }
 
     /// Fails unless the library has equal folders in `later`.
@@ -144,17 +161,42 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// Creates a folder for rows, in memory if the machine has such a folder. There is no library.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub fn of_rows(subject: &'a Subject, trace: &Trace) -> Result<Self, Stop> {
+        let memory = Path::new("/dev/shm");
+        let temporary = std::env::temp_dir();
+        let parent = if memory.is_dir() { memory } else { &temporary };
+        let scene = Self::empty_in(parent, subject, trace, false)?;
+        fs::create_dir_all(scene.library())?;
+        Ok(scene)
+    }
+
     fn new_in(
         parent: &Path,
         subject: &'a Subject,
         trace: &Trace,
         documents: &[(&str, impl AsRef<[u8]>)],
     ) -> Result<Self, Stop> {
+        let has_inner_root = documents.iter().any(|(path, _)| path.starts_with(INNER_ROOT));
+        let scene = Self::empty_in(parent, subject, trace, has_inner_root)?;
+        scene.fill(documents, has_inner_root)?;
+        Ok(scene)
+    }
+
+    /// Creates a scene without a library.
+    fn empty_in(
+        parent: &Path,
+        subject: &'a Subject,
+        trace: &Trace,
+        has_inner_root: bool,
+    ) -> Result<Self, Stop> {
         let folder = match subject.launch.running() {
             Some(running) => Folder::Given(running.take()?),
             None => Folder::Own(TempDir::with_prefix_in("conformance-", parent)?),
         };
-        let has_inner_root = documents.iter().any(|(path, _)| path.starts_with(INNER_ROOT));
         let own = subject.own.clone().and(&subject.made_at_start);
         let scene = Self {
             subject,
@@ -167,26 +209,33 @@ impl<'a> Scene<'a> {
             is_reset: AtomicBool::new(false),
             trace: trace.clone(),
         };
-        fs::create_dir_all(scene.library())?;
+        if subject.contract.rows.is_some() {
+            fs::create_dir_all(scene.data())?;
+        }
+        Ok(scene)
+    }
+
+    /// Makes a library of `documents`, committed by a person, and its surroundings.
+    fn fill(&self, documents: &[(&str, impl AsRef<[u8]>)], has_inner_root: bool) -> Result<(), Stop> {
+        fs::create_dir_all(self.library())?;
         for outside in AROUND {
-            let outside = scene.around(outside);
+            let outside = self.around(outside);
             fs::create_dir(&outside)?;
             fs::write(outside.join("secret.md"), SECRET)?;
         }
-        git(&scene.library(), &["init", "--quiet", "--initial-branch=main"])?;
-        scene.set_up(has_inner_root)?;
+        git(&self.library(), &["init", "--quiet", "--initial-branch=main"])?;
+        self.set_up(has_inner_root)?;
         for (path, content) in documents {
-            scene.put(path, content)?;
+            self.put(path, content)?;
         }
         let Launch {
             environment,
             patience,
             ..
-        } = &subject.launch;
-        let run = subject.setup.run(&scene.library(), environment, *patience);
+        } = &self.subject.launch;
+        let run = self.subject.setup.run(&self.library(), environment, *patience);
         run.map_err(Stop::Harness)?;
-        scene.commit_all("documents")?;
-        Ok(scene)
+        self.commit_all("documents")
     }
 
     /// Creates what the server needs in its root: the library, and in one check a folder of it.
@@ -205,6 +254,25 @@ impl<'a> Scene<'a> {
             Folder::Own(dir) => dir.path().join("library"),
             Folder::Given(folder) => folder.library().to_owned(),
         }
+    }
+
+    /// Returns the path of the folder for rows.
+    pub fn data(&self) -> PathBuf {
+        self.around(DATA)
+    }
+
+    /// Reads the rows and their log; `None` if the contract has no rows, or the server has not created its store yet.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub fn rows(&self) -> Result<Option<RowLedger>, Stop> {
+        let Some(spec) = self.subject.contract.rows else {
+            return Ok(None);
+        };
+        self.subject
+            .ledger
+            .read(&self.data(), spec)
+            .map_err(Stop::Harness)
     }
 
     /// Returns the path of a folder beside the library.
@@ -281,8 +349,17 @@ impl<'a> Scene<'a> {
         };
         let names = fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name()));
         names
-            .filter(|name| !name.as_ref().is_ok_and(|name| name == "library"))
+            .filter(|name| {
+                !name
+                    .as_ref()
+                    .is_ok_and(|name| name == "library" || self.is_data(name))
+            })
             .collect()
+    }
+
+    /// Returns true if a name beside the library is that of the folder for rows.
+    fn is_data(&self, name: &std::ffi::OsStr) -> bool {
+        name == DATA && self.subject.contract.rows.is_some()
     }
 
     /// Waits until a server that commits [later](Commits::Later) has made its commits; for others it does nothing.
@@ -333,6 +410,7 @@ impl<'a> Scene<'a> {
         Ok(View {
             library: Ledger::read_except(&self.library(), &self.own)?,
             around,
+            rows: self.rows()?,
         })
     }
 

@@ -10,6 +10,7 @@ use crate::{
     adapter::Adapter,
     era::Era,
     launch::Launch,
+    ledger::Source,
     request::{self, Call, With},
     setup::Setup,
 };
@@ -33,6 +34,8 @@ pub struct Subject {
     pub made_at_start: Own,
     /// What it needs in a library before it starts.
     pub setup: Setup,
+    /// Where it keeps its rows, if the contract's store has any.
+    pub ledger: Source,
     /// When it commits its changes. If the contract promises commits and it does not commit before it answers, the checks
     /// about commits fail, and the others judge by documents alone.
     pub commits: Commits,
@@ -62,6 +65,7 @@ impl Subject {
             own: Own::default(),
             made_at_start: Own::default(),
             setup: Setup::default(),
+            ledger: Source::default(),
             commits: Commits::BeforeAnswer,
         }
     }

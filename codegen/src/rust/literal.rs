@@ -36,7 +36,7 @@ const ENUMS: &[(&str, &[&str])] = &[
             "JsonTexts",
         ],
     ),
-    ("Range", &["Future", "Past"]),
+    ("Range", &["AfterNow", "UntilNow"]),
     ("RowRule", &["AnyOf", "Differ", "Ordered"]),
     ("FilterBy", &["Value", "Item", "Words"]),
 ];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tabellion_conformance::{Subject, era::Era, launch::Reach};
+use tabellion_conformance::{Subject, era::Era, launch::Reach, ledger::Source};
 use tabellion_contracts::{braindrive_markdown, learning_os, safe_markdown_editor};
 use tabellion_runtime::ContractSpec;
 
@@ -19,11 +19,19 @@ pub enum CorrectServer {
     Editor,
     /// The small server of the example `desk`.
     Desk,
+    /// The small server of the example `tracker`.
+    Tracker,
 }
 
 impl CorrectServer {
     /// All correct servers.
-    pub const ALL: [Self; 4] = [Self::Reference, Self::Memory, Self::Editor, Self::Desk];
+    pub const ALL: [Self; 5] = [
+        Self::Reference,
+        Self::Memory,
+        Self::Editor,
+        Self::Desk,
+        Self::Tracker,
+    ];
 
     /// Returns the server of a contract.
     ///
@@ -46,6 +54,7 @@ impl CorrectServer {
             Self::Memory => &learning_os::CONTRACT,
             Self::Editor => &safe_markdown_editor::CONTRACT,
             Self::Desk => small::DESK,
+            Self::Tracker => small::TRACKER,
         }
     }
 
@@ -54,6 +63,7 @@ impl CorrectServer {
         match self {
             Self::Reference => &[],
             Self::Desk => &["operations", "mutation/recorded"],
+            Self::Tracker => &["operations", "rows", "orgs", "secrets"],
             Self::Memory | Self::Editor => &[
                 "append",
                 "approval",
@@ -69,7 +79,19 @@ impl CorrectServer {
     pub fn subject(self, program: &Path, specimen: Option<&Specimen>) -> Subject {
         let program = program.to_string_lossy();
         let contract = self.contract();
-        let mut command = vec![&*program, "--library", "{library}", "--contract", contract.id];
+        let mut command = match self {
+            Self::Tracker => vec![&*program, "--data", "{data}", "--contract", contract.id],
+            _ => vec![&*program, "--library", "{library}", "--contract", contract.id],
+        };
+        let mut ledger = Source::default();
+        if self == Self::Tracker {
+            ledger.command = command
+                .iter()
+                .copied()
+                .chain(["--export"])
+                .map(String::from)
+                .collect();
+        }
         if contract.document {
             command.extend(["--document", "{document}"]);
         }
@@ -78,11 +100,12 @@ impl CorrectServer {
         }
         let name = match self {
             Self::Reference => "reference",
-            Self::Memory | Self::Editor | Self::Desk => contract.id,
+            Self::Memory | Self::Editor | Self::Desk | Self::Tracker => contract.id,
         };
         Subject {
             name: specimen.map_or(name, |specimen| specimen.name).to_owned(),
             era: Era::Stateless,
+            ledger,
             ..Subject::new(contract, command.into_iter().map(String::from).collect())
         }
     }

@@ -15,8 +15,14 @@ use tabellion_reference::{
 #[command(name = "tabellion-reference", version)]
 struct Arguments {
     /// The folder of documents, in a git repository
-    #[arg(long)]
-    library: PathBuf,
+    #[arg(long, required_unless_present = "data")]
+    library: Option<PathBuf>,
+    /// The folder for rows, for a contract whose store keeps rows
+    #[arg(long, conflicts_with = "library")]
+    data: Option<PathBuf>,
+    /// Print the rows in that folder and their log as lines of JSON, instead of serving them
+    #[arg(long, requires = "data")]
+    export: bool,
     /// The contract to serve; if absent, the mutant's, or `braindrive-markdown`
     #[arg(long = "contract", value_name = "NAME", value_parser = CorrectServer::find)]
     server: Option<CorrectServer>,
@@ -37,12 +43,18 @@ struct Arguments {
 fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let Arguments {
         library,
+        data,
+        export,
         server,
         document,
         mutant,
         innocent,
         http,
     } = arguments;
+    let library = match (library, data) {
+        (Some(folder), _) | (None, Some(folder)) => folder,
+        (None, None) => return Err("name the folder with `--library` or `--data`".into()),
+    };
     if let Some(innocent) = innocent {
         return Ok(innocent.serve(library)?);
     }
@@ -58,7 +70,13 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if http.is_some() && server != CorrectServer::Reference {
         return Err(format!("`{}` is not served over HTTP", server.contract().id).into());
     }
+    if data.is_some() != (server == CorrectServer::Tracker) {
+        let message = "`--data` names the folder of a contract with rows, `--library` that of documents";
+        return Err(message.into());
+    }
     match server {
+        CorrectServer::Tracker if *export => Ok(small::export_tracker(library)?),
+        CorrectServer::Tracker => Ok(small::serve_tracker(library)?),
         CorrectServer::Reference => tabellion_reference::serve(library, *http),
         CorrectServer::Memory => Ok(small::serve_memory(library)?),
         CorrectServer::Desk => Ok(small::serve_desk(library)?),

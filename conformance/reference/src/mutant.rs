@@ -10,6 +10,7 @@ mod memory;
 mod messages;
 mod over_http;
 mod start;
+mod tracker;
 mod zoo;
 
 use std::sync::OnceLock;
@@ -17,7 +18,7 @@ use std::sync::OnceLock;
 pub use over_http::{ALSO_OVER_HTTP, HTTP_ZOO};
 
 use crate::correct_server::CorrectServer;
-use {desk::DESK, editor::EDITOR, memory::MEMORY, zoo::ZOO};
+use {desk::DESK, editor::EDITOR, memory::MEMORY, tracker::TRACKER, zoo::ZOO};
 
 pub(super) use {behaviour::*, messages::*, start::*};
 
@@ -135,6 +136,41 @@ pub enum Mutant {
     UnsupportedLeavesAFile,
     IgnoresUnused,
     NamesNoArgument,
+    LogsNoRows,
+    LogsRowsTwice,
+    LogsOneRow,
+    LogsBeforeRows,
+    PatchResets,
+    DeletesNothing,
+    GetsAcrossOrgs,
+    ListsAcrossOrgs,
+    RefersAcrossOrgs,
+    UniqueAcrossOrgs,
+    IgnoresUnique,
+    CaseMatters,
+    IgnoresReferences,
+    GoesInCircles,
+    ForgetsCascade,
+    ForgetsClear,
+    DeletesWhatIsUsed,
+    IgnoresRowBase,
+    IgnoresKeys,
+    KeysOfAProcess,
+    SecretListed,
+    SecretInLog,
+    SecretReplayed,
+    SecretOnStderr,
+    AnswersBeforeRows,
+    NeverSyncs,
+    WritesInPlace,
+    RowsWithoutLock,
+    AnyNumber,
+    ForgetsHook,
+    PinsStay,
+    KeepsTheTime,
+    RoundsNumbers,
+    TakesNul,
+    NamesNoField,
     FollowsLinks,
     ReadsThroughLinks,
     AsksNobody,
@@ -217,7 +253,7 @@ pub fn all() -> impl Iterator<Item = &'static Specimen> {
 
 /// Returns the specimens whose defect does not depend on the transport.
 pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
-    [ZOO, MEMORY, EDITOR, DESK].into_iter().flatten()
+    [ZOO, MEMORY, EDITOR, DESK, TRACKER].into_iter().flatten()
 }
 
 static SELF: OnceLock<Mutant> = OnceLock::new();

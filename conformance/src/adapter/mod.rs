@@ -29,6 +29,7 @@ pub use parse::AdapterError;
 use crate::{
     Own,
     judgement::{Stop, fail},
+    ledger::Source,
     reply::{Refusal, Reply, Success},
     setup::Setup,
 };
@@ -77,6 +78,8 @@ pub struct Server {
     pub own: Own,
     /// What it needs in a library before it starts.
     pub setup: Setup,
+    /// Where it keeps its rows, if the contract's store has any.
+    pub ledger: Source,
 }
 
 /// A tool of the contract, and the server's calls for it.
@@ -246,6 +249,11 @@ impl Adapter {
 }
 
 impl Mapping {
+    /// Returns false if the server has the contract's own tools, and the file only says how to start it and where its rows are.
+    pub fn maps_tools(&self) -> bool {
+        !self.tools.is_empty()
+    }
+
     fn tool(&self, tool: &ToolSpec) -> Option<&MappedTool> {
         self.tools
             .iter()

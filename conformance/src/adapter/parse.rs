@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     Own, contracts,
+    ledger::{self, Queries},
     setup::{self, Setup},
 };
 
@@ -72,12 +73,17 @@ pub(super) fn parse(text: &str) -> Result<Mapping, AdapterError> {
 
 fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
     let file = Table::of(file.span(), file.get_ref());
-    file.only(&["server", "tools"])?;
-    let (server, contract) = server(&file.table("server")?)?;
+    file.only(&["server", "tools", "ledger"])?;
+    let (mut server, contract) = server(&file.table("server")?)?;
+    let ledger = file
+        .find("ledger")
+        .map(|item| rows_at(contract, item))
+        .transpose()?;
     unfinished(&file, "")?;
     let tools = file.find("tools").map(table).transpose()?;
     let mut tools = tools.iter().flat_map(Table::members).peekable();
-    if tools.peek().is_none() {
+    // With a ledger alone, the server has the contract's own tools.
+    if tools.peek().is_none() && ledger.is_none() {
         let tables: Vec<_> = contract
             .operations()
             .map(|tool| format!("`[tools.{}]`", tool.label()))
@@ -100,6 +106,7 @@ fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
         tool(contract, known, &table(item)?)
     });
     let tools = tools.collect::<Result<_, _>>()?;
+    server.ledger = ledger.unwrap_or_default();
     Ok(Mapping {
         server,
         contract,
@@ -159,8 +166,64 @@ fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Problem>
         directory: optional("directory")?,
         own,
         setup: setup(table)?,
+        ledger: ledger::Source::default(),
     };
     Ok((server, contract))
+}
+
+/// Parses where a server keeps its rows.
+fn rows_at(contract: &ContractSpec, item: &Item<'_>) -> Result<ledger::Source, Problem> {
+    let at = table(item)?;
+    at.only(&["file", "rows", "log", "command"])?;
+    let Some(spec) = contract.rows else {
+        let message = format!("`{}` has no rows, so that a `ledger` says nothing", contract.id);
+        return Err(wrong(item, message));
+    };
+    let query = |item: &Item<'_>| {
+        let of = table(item)?;
+        of.only(&["query"])?;
+        text(of.get("query")?).map(str::to_owned)
+    };
+    let mut queries = Queries::default();
+    for (name, at, item) in at
+        .find("rows")
+        .map(table)
+        .transpose()?
+        .iter()
+        .flat_map(Table::members)
+    {
+        if spec.entity(name).is_none() {
+            let known: Vec<_> = spec.entities.iter().map(|entity| entity.name).collect();
+            let message = format!("there is no entity `{name}`, but {}", known.join(", "));
+            return Err(wrong_at(at, message));
+        }
+        queries.rows.insert(name.to_owned(), query(item)?);
+    }
+    if !queries.rows.is_empty()
+        && let Some(missing) = spec
+            .entities
+            .iter()
+            .find(|entity| !queries.rows.contains_key(entity.name))
+    {
+        let message = format!(
+            "there are queries, but none for `{0}`: add `[ledger.rows.{0}]`",
+            missing.name
+        );
+        return Err(wrong(item, message));
+    }
+    queries.log = at.find("log").map(query).transpose()?;
+    let file = at.find("file").map(|item| text(item).map(str::to_owned));
+    let file = file.transpose()?;
+    if file.is_none() && queries != Queries::default() {
+        let message = "queries need a database: add `file = \"{data}/NAME.db\"`".to_owned();
+        return Err(wrong(item, message));
+    }
+    let command = at.find("command").map_or(Ok(Vec::new()), texts)?;
+    Ok(ledger::Source {
+        file,
+        queries,
+        command,
+    })
 }
 
 /// Parses what the server needs in a library.

@@ -13,6 +13,7 @@ pub(crate) mod http;
 mod model;
 mod mutation;
 mod operations;
+mod orgs;
 mod outline;
 mod patch;
 mod paths;
@@ -20,16 +21,18 @@ mod person;
 mod policy;
 mod preview;
 mod pure;
+mod rows;
 mod schema;
+mod secrets;
 mod table;
 mod undo;
 mod wire;
 
-use tabellion_runtime::{ContractSpec, Guarantee, ToolSpec};
+use tabellion_runtime::{ContractSpec, Guarantee, ToolSpec, spec::FieldType};
 
 use crate::{
     check::{Check, Severity},
-    contracts::{self, CONTRACTS},
+    contracts::{self, CONTRACTS, OF_ROWS},
 };
 
 /// The families of checks, in the order in which they run.
@@ -51,6 +54,9 @@ pub const FAMILIES: &[&[Check]] = &[
     outline::CHECKS,
     undo::CHECKS,
     model::CHECKS,
+    rows::CHECKS,
+    orgs::CHECKS,
+    secrets::CHECKS,
     budget::CHECKS,
 ];
 
@@ -92,6 +98,21 @@ pub const SMOKE: &[&str] = &[
     "mutation/no-implicit-edits",
     "bytes/invalid-utf8",
     "paths/special-files",
+    "rows/one-change",
+    "rows/model",
+    "orgs/apart",
+    "secrets/once",
+    "rows/refused",
+    "rows/idempotency",
+    "rows/if-base",
+    "rows/references",
+    "rows/unique",
+    "rows/patch",
+    "rows/log-replays",
+    "rows/synced-before-answer",
+    "rows/killed",
+    "rows/crowd",
+    "rows/faults",
 ];
 
 /// Returns all checks, in the order in which they run.
@@ -102,11 +123,22 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
 /// Returns the checks for a contract: those of its guarantees, those of no guarantee, and, if it is not one of the suite's own,
 /// those of what its tools declare.
 pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Check> {
-    all().filter(move |check| {
-        check.guarantees.is_empty()
-            || judged(check, contract).next().is_some()
-            || (!contracts::is_own(contract) && is_declared(check, contract))
-    })
+    all()
+        .filter(move |check| fits(check, contract))
+        .filter(move |check| {
+            check.guarantees.is_empty()
+                || judged(check, contract).next().is_some()
+                || (!contracts::is_own(contract) && is_declared(check, contract))
+        })
+}
+
+/// Returns true if a check can say anything about what the contract's store keeps: documents and their history, or rows.
+fn fits(check: &Check, contract: &ContractSpec) -> bool {
+    match check.family() {
+        "rows" | "orgs" | "secrets" => contract.rows.is_some(),
+        "wire" | "http" | "schema" | "operations" | "pure" | "budget" => true,
+        _ => contract.rows.is_none(),
+    }
 }
 
 /// Returns true if keys of the contract's tools require what the check tests, whatever the contract guarantees.
@@ -115,6 +147,12 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
     match check.family() {
         "wire" | "http" | "schema" | "pure" => true,
         "operations" => contract.tools.iter().any(|tool| tool.operations.is_some()),
+        "rows" => true,
+        "orgs" => contract.rows.is_some_and(|rows| rows.org.is_some()),
+        "secrets" => contract.rows.is_some_and(|rows| {
+            let mut fields = rows.entities.iter().flat_map(|entity| entity.fields);
+            fields.any(|field| matches!(field.kind, FieldType::Secret { .. }))
+        }),
         "preview" => !contract.previews.is_empty(),
         "bytes" => any(|tool| !tool.effects.is_empty()),
         "approval" => any(|tool| tool.approval.is_some()),
@@ -134,16 +172,16 @@ pub fn not_judged(contract: &'static ContractSpec) -> Vec<String> {
             tool.label()
         )
     });
-    let is_judged = |id: &str| all().any(|check| judged(check, contract).any(|it| it.id == id));
+    let is_judged = |id: &str| {
+        let mut fitting = all().filter(|check| fits(check, contract));
+        fitting.any(|check| judged(check, contract).any(|it| it.id == id))
+    };
     let promises = contract
         .guarantees
         .iter()
         .filter(|guarantee| !is_judged(guarantee.id));
     let promises = promises.map(|guarantee| format!("guarantee `{}`: it has no `kind`", guarantee.id));
-    let rows = contract
-        .rows
-        .map(|_| "what becomes of the rows: the suite reads documents".to_owned());
-    silent.chain(rows).chain(promises).collect()
+    silent.chain(promises).collect()
 }
 
 /// Returns the guarantees of a contract that a check judges: those with an id that the check names, and those with an id that no
@@ -186,6 +224,14 @@ const _: () = {
             guarantee += 1;
         }
         contract += 1;
+    }
+    let mut kind = 0;
+    while kind < OF_ROWS.len() {
+        assert!(
+            is_checked(OF_ROWS[kind].1),
+            "a kind of guarantees about rows has no check of severity `Must`: write one in `conformance/src/checks`"
+        );
+        kind += 1;
     }
 };
 

@@ -13,6 +13,7 @@ use crate::{
     http::Url,
     judgement::Stop,
     launch::{ExternalServer, Launch, Reach},
+    ledger::Source,
     probe::{self, Identity, ServerInfo},
     setup::Setup,
     subject::{Commits, Subject},
@@ -62,7 +63,7 @@ pub(super) struct Server {
     #[arg(long, short)]
     verbose: bool,
     /// The command that starts the server. `{library}` is replaced by the folder of the library, `{document}` by a document's
-    /// path in it. By default the adapter's command
+    /// path in it, `{data}` by the folder for rows. By default the adapter's command
     #[arg(last = true, required_unless_present_any = ["adapter", "library"])]
     command: Vec<String>,
 }
@@ -111,16 +112,20 @@ impl Server {
         if let Some(prepare) = &self.prepare {
             setup.command = ["sh", "-c", prepare].map(str::to_owned).to_vec();
         }
+        let ledger = theirs.map_or_else(Source::default, |server| server.ledger.clone());
         let named = theirs.map_or(program, |server| server.name.clone());
         Ok(Subject {
             name: self.name.clone().unwrap_or(named),
             contract,
             launch,
-            adapter: mapping.map_or(Adapter::Native, Adapter::Mapped),
+            adapter: mapping
+                .filter(|mapping| mapping.maps_tools())
+                .map_or(Adapter::Native, Adapter::Mapped),
             era: Era::Session,
             own,
             made_at_start: Own::default(),
             setup,
+            ledger,
             commits: Commits::BeforeAnswer,
         })
     }
@@ -273,10 +278,24 @@ fn adapted(mapping: &Mapping, requested: Option<&str>) -> Result<&'static Contra
 /// Checks that the command contains the required placeholders.
 fn check_placeholders(launch: &Launch, contract: &ContractSpec) -> Result<(), Trouble> {
     if launch.running().is_some() {
-        return Ok(());
+        return match contract.rows {
+            None => Ok(()),
+            Some(_) => Err(Trouble::Usage(format!(
+                "`{}` is about rows, which a server that runs already keeps where the suite can't look; give the server's \
+                 command instead of `--library`",
+                contract.id
+            ))),
+        };
     }
     let command = launch.command.join(" ");
-    if !launch.names_library() {
+    if contract.rows.is_some() && !launch.names("{data}") {
+        return Err(Trouble::Usage(format!(
+            "`{}` is about rows, and the command does not name the folder for them; put `{{data}}` into the command, as in \
+             `-- {command} {{data}}`, or into `--env` or `--dir`",
+            contract.id
+        )));
+    }
+    if contract.rows.is_none() && !launch.names_library() {
         return Err(Trouble::Usage(format!(
             "the command does not name the library; put `{{library}}` into the command, as in \
              `-- {command} {{library}}`, or into `--env` or `--dir`"

@@ -92,6 +92,9 @@ pub struct Call {
     pub effect: Option<Effect>,
 }
 
+/// Name of a call that writes to the program's standard output.
+pub const OUTPUT: &str = "output";
+
 /// A program under trace. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Stepper(Arc<Shared>);
@@ -118,6 +121,8 @@ struct State {
     fault: Option<Fault>,
     calls: Vec<Call>,
     asked_for_ring: bool,
+    /// Whether writes to the program's standard output are recorded too.
+    records_output: bool,
     root: i32,
     /// Live threads and processes, including the root.
     live: Vec<i32>,
@@ -163,6 +168,13 @@ impl Stepper {
         state.calls.clear();
         state.fault = fault;
         state.armed = true;
+        state.records_output = false;
+    }
+
+    /// Resets the recorded calls and starts counting. Writes to the program's standard output are recorded too, as [`OUTPUT`].
+    pub fn record_with_output(&self) {
+        self.arm(None);
+        self.0.state().records_output = true;
     }
 
     /// Stops counting and failing; returns the calls since the stepper was armed.

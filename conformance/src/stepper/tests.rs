@@ -200,6 +200,27 @@ fn counting_begins_when_armed() {
 }
 
 #[test]
+fn output_is_recorded_where_that_is_asked_for() {
+    let dir = TempDir::new().expect("a folder");
+    let mut command = Command::new("sh");
+    let script = "read x; echo a > f; echo b; echo c > f";
+    command
+        .args(["-c", script])
+        .current_dir(&dir)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let Some((stepper, pipes)) = start(command, &dir, Counting::WhenArmed) else {
+        return;
+    };
+    stepper.record_with_output();
+    let mut stdin = pipes.stdin.expect("a pipe");
+    stdin.write_all(b"\n").expect("sent");
+    assert!(stepper.wait(EXIT_TIMEOUT).expect("it ends").success());
+    let names: Vec<_> = stepper.disarm().iter().map(|call| call.name).collect();
+    assert_eq!(names, ["openat", "write", super::OUTPUT, "openat", "write"]);
+}
+
+#[test]
 fn an_external_kill_ends_the_program() {
     let dir = TempDir::new().expect("a folder");
     let Some((stepper, _pipes)) = shell(&dir, "sleep 600 & sleep 600", Counting::WhenArmed) else {

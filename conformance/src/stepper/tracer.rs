@@ -2,7 +2,7 @@
 //! end.
 
 use std::{
-    io,
+    fs, io,
     path::{Path, PathBuf},
     process::Command,
     sync::{Arc, mpsc},
@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    Call, Effect, Errno, Fault, Pipes, Shared, StepperError,
+    Call, Effect, Errno, Fault, OUTPUT, Pipes, Shared, StepperError,
     calls::{self, IO_URING_SETUP},
     system::{self, Entry, Event},
 };
@@ -53,6 +53,12 @@ fn spawn(mut command: Command, shared: &Shared) -> Result<Pipes, StepperError> {
         stdin: child.stdin.take(),
         stdout: child.stdout.take(),
     })
+}
+
+/// Returns true if a call writes to the standard output of the program.
+fn is_output(root: i32, paths: &[PathBuf]) -> bool {
+    let output = fs::read_link(format!("/proc/{root}/fd/1"));
+    output.is_ok_and(|output| paths.contains(&output))
 }
 
 fn ended_early() -> io::Error {
@@ -115,6 +121,14 @@ impl Tracer {
             return;
         };
         if !paths.iter().any(|path| self.inside(path).is_some()) {
+            let mut state = self.shared.state();
+            if state.records_output && is_output(state.root, &paths) {
+                state.calls.push(Call {
+                    name: OUTPUT,
+                    paths: Vec::new(),
+                    effect: None,
+                });
+            }
             return;
         }
         let relative = |path: PathBuf| self.inside(&path).map(Path::to_owned).unwrap_or(path);

@@ -118,8 +118,8 @@ fn field(name: &str, field: &Field) -> FieldSpec {
         pascal_case: field.pascal_case,
         slug_of: field.slug_of.as_deref().map(leaked),
         range: match field.range.as_deref() {
-            Some("future") => Some(Range::Future),
-            Some(_) => Some(Range::Past),
+            Some("future") => Some(Range::AfterNow),
+            Some(_) => Some(Range::UntilNow),
             None => None,
         },
         copy: field.copy_of.as_ref().map(|FieldOf { reference, field }| Copied {

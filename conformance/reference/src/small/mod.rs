@@ -1,11 +1,12 @@
-//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, and of the example `desk`.
+//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, and of the examples `desk` and `tracker`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
-//! the stateless era (2026-07-28), no recovery after a crash.
+//! the stateless era (2026-07-28), no recovery after a crash. The tracker keeps rows in a JSON document instead.
 
 mod desk;
 mod editor;
 mod memory;
+mod tracker;
 
 use std::{
     fs::{self, File},
@@ -21,7 +22,7 @@ use tabellion_runtime::{ContractSpec, ToolSpec};
 
 use crate::mutant::{Mutant, is};
 
-pub(crate) use desk::CONTRACT as DESK;
+pub(crate) use {desk::CONTRACT as DESK, tracker::CONTRACT as TRACKER};
 
 /// Why a call is refused: code and message.
 type Refusal = (i64, String);
@@ -38,6 +39,8 @@ fn failed(error: io::Error) -> Refusal {
 enum Answer {
     /// A response.
     Response(Value),
+    /// A response with `_meta`.
+    Noted { response: Value, meta: Value },
     /// A question for the person, and the state that comes back with the decision.
     Question { message: String, state: String },
 }
@@ -56,6 +59,20 @@ trait ContractServer {
         arguments: &Value,
         decision: Option<PersonAnswer>,
     ) -> Result<Answer, Refusal>;
+
+    /// As [`call`](Self::call), for contracts without approval; `meta` is the request's `_meta`.
+    fn call_with_meta(
+        &mut self,
+        operation: &str,
+        arguments: &Value,
+        meta: &Value,
+    ) -> Result<Answer, Refusal> {
+        let _ = meta;
+        self.call(operation, arguments, None)
+    }
+
+    /// Is called once an answer is out.
+    fn answered(&mut self) {}
 
     /// Returns the operation that the arguments choose, and its arguments.
     fn choose(
@@ -94,6 +111,22 @@ pub fn serve_document(root: &Path, document: &str) -> io::Result<()> {
     )
 }
 
+/// Serves rows in `folder` over standard input and output until the input ends.
+///
+/// # Errors
+/// If a pipe breaks.
+pub fn serve_tracker(folder: &Path) -> io::Result<()> {
+    serve(TRACKER, &mut tracker::Tracker::new(folder))
+}
+
+/// Prints the rows in `folder` and their log as lines of JSON.
+///
+/// # Errors
+/// If they can't be read, or a pipe breaks.
+pub fn export_tracker(folder: &Path) -> io::Result<()> {
+    tracker::export(folder, &mut io::stdout().lock())
+}
+
 /// Serves pages in the library at `root` over standard input and output until the input ends.
 ///
 /// # Errors
@@ -121,6 +154,8 @@ fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io
         let mut output = io::stdout().lock();
         writeln!(output, "{answer}")?;
         output.flush()?;
+        drop(output);
+        server.answered();
     }
     Ok(())
 }
@@ -170,7 +205,14 @@ fn call(
         state: state.to_owned(),
     });
     let can_ask = params["_meta"]["io.modelcontextprotocol/clientCapabilities"]["elicitation"].is_object();
-    match server.call(tool.label(), arguments, decision)? {
+    let answer = match decision {
+        Some(_) => server.call(tool.label(), arguments, decision)?,
+        None => server.call_with_meta(tool.label(), arguments, &params["_meta"])?,
+    };
+    match answer {
+        Answer::Noted { response, meta } => {
+            Ok(json!({ "content": [], "structuredContent": response, "_meta": meta }))
+        }
         Answer::Response(response) => Ok(json!({ "content": [], "structuredContent": response })),
         Answer::Question { .. } if !can_ask => Err(refused(
             "the call needs a person's approval, but the client does not support elicitation",

@@ -7,7 +7,7 @@ mod fault;
 mod full_disk;
 mod killed;
 mod mutation;
-mod points;
+pub(super) mod points;
 pub(super) mod torn;
 
 use points::FaultKind;

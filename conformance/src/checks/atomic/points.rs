@@ -21,7 +21,7 @@ const MAX_QUICK_POINTS: usize = 25;
 /// A fault at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum FaultKind {
+pub(in crate::checks) enum FaultKind {
     Killed,
     FullOnce,
     FullFromThenOn,
@@ -31,7 +31,7 @@ pub(super) enum FaultKind {
 
 impl FaultKind {
     /// Returns the stepper's effect for this fault.
-    pub(super) fn effect(self) -> Effect {
+    pub(in crate::checks) fn effect(self) -> Effect {
         match self {
             Self::Killed => Effect::Kill,
             Self::FullOnce => Effect::Fail(Errno::ENOSPC),
@@ -118,7 +118,7 @@ fn record(bench: &Bench<'_>, mutation: Mutation) -> Result<Vec<Call>, Stop> {
 }
 
 /// Returns those of the faults that can happen at a call.
-fn possible(kinds: &[FaultKind], call: &Call) -> Vec<FaultKind> {
+pub(in crate::checks) fn possible(kinds: &[FaultKind], call: &Call) -> Vec<FaultKind> {
     let kinds = kinds.iter().copied();
     kinds.filter(|kind| kind.effect().is_of(call.name)).collect()
 }
@@ -140,7 +140,7 @@ fn choose_points(calls: &[Call], kinds: &[FaultKind], max: usize, dice: &mut fas
 }
 
 /// Returns up to `max` of the numbers below `all`: a random one from each of `max` equal parts.
-fn spread(all: usize, max: usize, dice: &mut fastrand::Rng) -> Vec<usize> {
+pub(in crate::checks) fn spread(all: usize, max: usize, dice: &mut fastrand::Rng) -> Vec<usize> {
     let parts = max.min(all);
     (0..parts)
         .map(|part| dice.usize(part * all / parts..(part + 1) * all / parts))
@@ -148,7 +148,7 @@ fn spread(all: usize, max: usize, dice: &mut fastrand::Rng) -> Vec<usize> {
 }
 
 /// Replaces ids and numbers, which differ between runs, by `*`.
-fn without_ids(path: &Path) -> String {
+pub(in crate::checks) fn without_ids(path: &Path) -> String {
     let parts = path.components().map(|part| {
         let part = part.as_os_str().to_string_lossy();
         let is_id = |word: &str| {

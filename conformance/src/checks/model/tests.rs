@@ -183,6 +183,7 @@ fn view(documents: &[(&str, &str)], commits: &[&str], status: &str) -> View {
             index: String::new(),
         },
         around: Default::default(),
+        rows: None,
     }
 }
 

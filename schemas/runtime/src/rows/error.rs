@@ -195,12 +195,18 @@ impl RowError {
 
     /// Returns the failure. `within` is the JSON pointer to the member of the request that has the fields.
     pub fn into_failure(self, within: &str) -> Failure {
+        let pointer = self.field().map(|field| pointer::push(within, field));
+        self.into_failure_at(pointer.unwrap_or_default())
+    }
+
+    /// Returns the failure. `pointer` is the JSON pointer to the member of the request that is wrong, if one is.
+    pub(crate) fn into_failure_at(self, pointer: String) -> Failure {
         let Self::Store(failure) = self else {
             let mut failure = Failure::new(self.kind(), self.to_string()).with("rule", self.rule());
             if let Some(field) = self.field() {
                 let violation = Violation {
                     rule: self.rule().into(),
-                    pointer: pointer::push(within, field),
+                    pointer,
                     message: self.to_string(),
                 };
                 failure = failure

@@ -159,9 +159,9 @@ pub enum TextRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Range {
     /// After the time of the change.
-    Future,
+    AfterNow,
     /// Not after the time of the change.
-    Past,
+    UntilNow,
 }
 
 /// Where a field's value is copied from.

@@ -32,5 +32,17 @@ vocabulary! {
         Approval,
         /// Only certain paths are read or written.
         Paths,
+        /// Each mutation of rows is one entry of the log, which says exactly what it changed.
+        OneChange,
+        /// Rows are what the entities' rules make of the calls.
+        Rows,
+        /// What was acknowledged survives a crash.
+        Durable,
+        /// No change is lost or doubled where several clients work together.
+        Together,
+        /// What is in another org is not there.
+        Orgs,
+        /// A secret is answered once, and kept nowhere.
+        Secrets,
     }
 }

@@ -49,8 +49,8 @@ impl Plan<'_> {
         let value = checked(field, value)?;
         let now = self.view.fresh().now();
         let problem = match (field.range, value.as_i64()) {
-            (Some(Range::Future), Some(time)) if time <= now => "must be later than now",
-            (Some(Range::Past), Some(time)) if time > now => "can't be later than now",
+            (Some(Range::AfterNow), Some(time)) if time <= now => "must be later than now",
+            (Some(Range::UntilNow), Some(time)) if time > now => "can't be later than now",
             _ => return Ok(value),
         };
         Err(RowError::Value {

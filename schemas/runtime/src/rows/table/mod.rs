@@ -73,24 +73,29 @@ impl Table {
         entity.ok_or_else(|| breach(format!("there is no entity `{name}`")))
     }
 
-    /// Returns the members of the request that are arguments, and the fields whose values they are.
+    /// Returns the arguments that the request has, and the fields whose values they are, but for those that its data have, too.
     fn arguments_in(&self, request: &Value) -> Vec<(&'static str, &'static str)> {
-        let arguments = self.operation.arguments.iter().copied();
-        arguments
-            .filter(|(member, _)| request.get(member).is_some())
+        let data = self.operation.data.and_then(|member| request.get(member));
+        let is_given = |(member, field): &(&str, &str)| {
+            request.get(member).is_some() && data.is_none_or(|data| data.get(field).is_none())
+        };
+        self.operation
+            .arguments
+            .iter()
+            .copied()
+            .filter(is_given)
             .collect()
     }
 
     /// Returns the failure, which points at the member of the request that the field's value comes from.
     fn failure(&self, arguments: &[(&'static str, &'static str)], error: RowError) -> Failure {
-        let field = error.field().map(String::from);
-        let argument = arguments
-            .iter()
-            .find(|(_, named)| Some(*named) == field.as_deref());
         let within = self.operation.data.or(self.operation.filters_in);
-        let within = within.filter(|_| argument.is_none());
         let within = within.map(|member| pointer::push("", member));
-        error.into_failure(&within.unwrap_or_default())
+        let argument = arguments.iter().find(|(_, field)| error.field() == Some(*field));
+        match argument {
+            Some((member, _)) => error.into_failure_at(pointer::push("", member)),
+            None => error.into_failure(&within.unwrap_or_default()),
+        }
     }
 
     async fn read(&self, cx: &ReadCx<'_, Rows>, request: Value) -> Result<Value, RowError> {

@@ -1,0 +1,315 @@
+//! What a change makes of the tracker's rows, or why it is refused.
+
+use serde_json::{Value, json};
+
+use super::{
+    Changed, Request,
+    fields::{ENTITIES, Entity, Field, Kind, OnDelete},
+    store::{Row, State, digest, now, random},
+};
+use crate::{
+    mutant::{Mutant, is},
+    small::Refusal,
+};
+
+/// Returns the row that a request names.
+pub(super) fn find(state: &State, request: &Request<'_>, in_any_org: bool) -> Result<Row, Refusal> {
+    let is_it = |row: &Row| {
+        let is_of_org = request.entity.name == "org" || row["org_id"] == request.org;
+        row["id"] == request.id && (is_of_org || in_any_org)
+    };
+    let found = state.rows(request.entity.name).into_iter().find(is_it);
+    found.ok_or_else(|| {
+        (
+            -32001,
+            format!("there is no {} `{}`", request.entity.name, request.id),
+        )
+    })
+}
+
+pub(super) fn create(state: &mut State, request: &Request<'_>) -> Result<Changed, Refusal> {
+    let (entity, org) = (request.entity, request.org);
+    if !state.rows("org").iter().any(|row| row["id"] == org) {
+        return Err((-32001, format!("there is no org `{org}`")));
+    }
+    let (mut row, mut secret) = (Row::new(), None);
+    for field in entity.fields {
+        let given = request.data.get(field.name);
+        let given = given.map(|value| field.checked(value)).transpose()?;
+        let value = match field.kind {
+            Kind::Id => match given {
+                Some(id) => id,
+                None => random(24)?.into(),
+            },
+            Kind::Org => org.into(),
+            Kind::Created | Kind::Changed => now().into(),
+            Kind::Closed => Value::Null,
+            Kind::Seq => {
+                state.last += 1;
+                state.last.into()
+            }
+            Kind::Count => count(state, &row, given)?,
+            Kind::Secret => {
+                let made = format!("trk_{}", random(64)?);
+                let kept = digest(&json!(made));
+                secret = Some(made);
+                kept.into()
+            }
+            _ => first(field, given)?,
+        };
+        row.insert(field.name.to_owned(), value);
+    }
+    let is_same = |other: &Row| other["id"] == row["id"] && other["org_id"] == org;
+    if state.rows(entity.name).iter().any(is_same) {
+        return Err((
+            -32002,
+            format!("there is a {} with this `id` already", entity.name),
+        ));
+    }
+    follow(None, &mut row);
+    check(state, entity, None, &row)?;
+    let mut rows = state.rows(entity.name);
+    rows.push(row.clone());
+    state.set_rows(entity.name, rows);
+    take_mark(state, None, &row);
+    let id = row["id"].as_str().unwrap_or_default().to_owned();
+    let mut response = row;
+    if let Some(secret) = &secret {
+        response.insert("secret".into(), secret.as_str().into());
+    }
+    Ok(Changed {
+        response: response.into(),
+        secret: secret.map(|secret| (id, secret)),
+    })
+}
+
+/// Returns the first value of a field.
+fn first(field: &Field, given: Option<Value>) -> Result<Value, Refusal> {
+    match (given, field.default) {
+        (Some(given), _) => Ok(given),
+        (None, Some(default)) => field.checked(&serde_json::from_str(default).unwrap_or_default()),
+        (None, None) => Err((-32602, format!("`{}` is missing", field.name))),
+    }
+}
+
+/// Returns the number of a new issue in its project.
+fn count(state: &State, row: &Row, given: Option<Value>) -> Result<Value, Refusal> {
+    let issues = state.rows("issue").into_iter();
+    let same = issues.filter(|it| it["org_id"] == row["org_id"] && it["project_id"] == row["project_id"]);
+    let next = same.filter_map(|it| it["number"].as_i64()).max().unwrap_or(0) + 1;
+    match given {
+        Some(given) if given != next && !is(Mutant::AnyNumber) => {
+            Err((-32002, format!("`number` must be {next}")))
+        }
+        Some(given) => Ok(given),
+        None => Ok(next.into()),
+    }
+}
+
+pub(super) fn update(state: &mut State, request: &Request<'_>) -> Result<Changed, Refusal> {
+    let entity = request.entity;
+    let old = find(state, request, false)?;
+    let mut row = old.clone();
+    for field in entity.fields {
+        match request.data.get(field.name) {
+            Some(_) if field.is_fixed => {
+                return Err((-32602, format!("`{}` can't be changed", field.name)));
+            }
+            Some(value) => drop(row.insert(field.name.to_owned(), field.checked(value)?)),
+            None if is(Mutant::PatchResets) && field.default.is_some() && !field.is_fixed => {
+                row.insert(field.name.to_owned(), first(field, None)?);
+            }
+            None => {}
+        }
+    }
+    let row = put(state, entity, &old, row)?;
+    let mut response = row;
+    response.shift_remove("secret");
+    Ok(Changed {
+        response: response.into(),
+        secret: None,
+    })
+}
+
+/// Replaces a row, with all that follows.
+fn put(state: &mut State, entity: &'static Entity, old: &Row, mut row: Row) -> Result<Row, Refusal> {
+    follow(Some(old), &mut row);
+    if row != *old && row.contains_key("updated_at") && !is(Mutant::KeepsTheTime) {
+        row.insert("updated_at".into(), now().into());
+    }
+    check(state, entity, Some(old), &row)?;
+    let mut rows = state.rows(entity.name);
+    rows.iter_mut()
+        .filter(|it| *it == old)
+        .for_each(|it| it.clone_from(&row));
+    state.set_rows(entity.name, rows);
+    take_mark(state, Some(old), &row);
+    Ok(row)
+}
+
+/// Sets what follows from the state of an issue.
+fn follow(old: Option<&Row>, row: &mut Row) {
+    let is_closed = |row: &Row| row.get("state").is_some_and(|state| state == "closed");
+    match (old.is_some_and(is_closed), is_closed(row)) {
+        _ if is(Mutant::ForgetsHook) => {}
+        (false, true) => drop(row.insert("closed_at".into(), now().into())),
+        (true, false) => drop(row.insert("closed_at".into(), Value::Null)),
+        _ => {}
+    }
+}
+
+/// Takes the pin from the other issues of the project.
+fn take_mark(state: &mut State, old: Option<&Row>, row: &Row) {
+    let is_pinned = |row: &Row| row.get("pinned") == Some(&Value::Bool(true));
+    if !is_pinned(row) || old.is_some_and(is_pinned) || is(Mutant::PinsStay) {
+        return;
+    }
+    let mut rows = state.rows("issue");
+    for other in &mut rows {
+        let is_beside = other["org_id"] == row["org_id"] && other["project_id"] == row["project_id"];
+        if is_beside && is_pinned(other) && other["id"] != row["id"] {
+            other.insert("pinned".into(), false.into());
+            other.insert("updated_at".into(), now().into());
+        }
+    }
+    state.set_rows("issue", rows);
+}
+
+/// Checks the rules for a row that becomes `row`.
+fn check(state: &State, entity: &'static Entity, old: Option<&Row>, row: &Row) -> Result<(), Refusal> {
+    let differs = |name: &str| old.is_none_or(|old| old.get(name) != row.get(name));
+    for field in entity.fields {
+        let Kind::Of(to, _) = field.kind else { continue };
+        if row[field.name].is_null() || !differs(field.name) || is(Mutant::IgnoresReferences) {
+            continue;
+        }
+        let wrong = |why: &str| (-32602, format!("`{}` {why}", field.name));
+        let is_it = |it: &Row| {
+            it["id"] == row[field.name] && (it["org_id"] == row["org_id"] || is(Mutant::RefersAcrossOrgs))
+        };
+        let target = state.rows(to).into_iter().find(is_it);
+        let target = target.ok_or_else(|| wrong("names no row"))?;
+        if field.name == "parent_id" {
+            if target["project_id"] != row["project_id"] {
+                return Err(wrong("must name an issue with the same `project_id`"));
+            }
+            circle(state, row, target).map_err(|()| wrong("would make a circle"))?;
+        }
+    }
+    unique(state, entity, old, row)
+}
+
+/// Fails if following the parents from `at` leads to `row`.
+fn circle(state: &State, row: &Row, mut at: Row) -> Result<(), ()> {
+    let issues = state.rows("issue");
+    for _ in 0..=issues.len() {
+        if at["id"] == row["id"] && at["org_id"] == row["org_id"] {
+            return if is(Mutant::GoesInCircles) {
+                Ok(())
+            } else {
+                Err(())
+            };
+        }
+        let is_parent = |it: &&Row| it["id"] == at["parent_id"] && it["org_id"] == at["org_id"];
+        match issues.iter().find(is_parent) {
+            Some(parent) => at = parent.clone(),
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+fn unique(state: &State, entity: &'static Entity, old: Option<&Row>, row: &Row) -> Result<(), Refusal> {
+    let names: &[&str] = match entity.name {
+        "project" => &["name"],
+        "issue" => &["project_id", "number"],
+        "access_key" => &["label"],
+        _ => return Ok(()),
+    };
+    let form = |row: &Row, name: &str| match &row[name] {
+        Value::String(text) if entity.name == "project" && !is(Mutant::CaseMatters) => {
+            text.to_ascii_lowercase().into()
+        }
+        value => value.clone(),
+    };
+    let is_same = |other: &Row| {
+        let own = old.is_some_and(|old| old["id"] == other["id"]);
+        let same = other["org_id"] == row["org_id"] || is(Mutant::UniqueAcrossOrgs);
+        !(own && other["org_id"] == row["org_id"])
+            && same
+            && names.iter().all(|name| form(other, name) == form(row, name))
+    };
+    if state.rows(entity.name).iter().any(is_same) && !is(Mutant::IgnoresUnique) {
+        let message = format!(
+            "there is a {} with this `{}` already",
+            entity.name,
+            names.join("` and `")
+        );
+        return Err((-32002, message));
+    }
+    Ok(())
+}
+
+pub(super) fn delete(state: &mut State, request: &Request<'_>) -> Result<Changed, Refusal> {
+    let first = find(state, request, false)?;
+    let mut gone = vec![(request.entity, first)];
+    let mut next = 0;
+    while next < gone.len() {
+        let (entity, row) = (gone[next].0, gone[next].1.clone());
+        next += 1;
+        for (other, field, on_delete) in referring(entity) {
+            if on_delete == OnDelete::DeletesToo && !is(Mutant::ForgetsCascade) {
+                let rows = state.rows(other.name).into_iter();
+                gone.extend(rows.filter(|it| names(it, field, &row)).map(|it| (other, it)));
+            }
+        }
+    }
+    for (entity, row) in &gone {
+        let mut rows = state.rows(entity.name);
+        rows.retain(|it| it != row);
+        state.set_rows(entity.name, rows);
+    }
+    for (entity, row) in &gone {
+        for (other, field, on_delete) in referring(entity) {
+            for it in state.rows(other.name) {
+                if !names(&it, field, row) {
+                    continue;
+                }
+                match on_delete {
+                    OnDelete::Refused if !is(Mutant::DeletesWhatIsUsed) => {
+                        return Err((
+                            -32002,
+                            format!("the {} is in use by a {}", entity.name, other.name),
+                        ));
+                    }
+                    OnDelete::Clears if !is(Mutant::ForgetsClear) => {
+                        let mut cleared = it.clone();
+                        cleared.insert(field.to_owned(), Value::Null);
+                        put(state, other, &it, cleared)?;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    Ok(Changed {
+        response: json!({ "deleted": true, "id": request.id }),
+        secret: None,
+    })
+}
+
+/// Returns the entities with a field that names rows of `entity`.
+fn referring(entity: &'static Entity) -> impl Iterator<Item = (&'static Entity, &'static str, OnDelete)> {
+    let fields = ENTITIES
+        .iter()
+        .flat_map(|it| it.fields.iter().map(move |field| (it, field)));
+    fields.filter_map(move |(it, field)| match field.kind {
+        Kind::Of(to, on_delete) if to == entity.name => Some((it, field.name, on_delete)),
+        _ => None,
+    })
+}
+
+/// Returns true if the field of `it` names `row`.
+fn names(it: &Row, field: &str, row: &Row) -> bool {
+    it[field] == row["id"] && it["org_id"] == row["org_id"]
+}

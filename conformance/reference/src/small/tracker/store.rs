@@ -1,0 +1,178 @@
+//! The tracker's file: one JSON document with rows, log and idempotency keys, replaced as a whole under a lock.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use data_encoding::HEXLOWER;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use sha1::{Digest, Sha1};
+
+use crate::{
+    mutant::{Mutant, is},
+    small::{Refusal, failed},
+};
+
+pub(super) type Row = Map<String, Value>;
+
+/// All that is kept.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct State {
+    /// Rows by entity.
+    pub(super) rows: Map<String, Value>,
+    /// The log, oldest entry first.
+    pub(super) log: Vec<Value>,
+    /// Request and answer of calls with an idempotency key.
+    pub(super) keys: Map<String, Value>,
+    /// The largest number of a row.
+    pub(super) last: i64,
+}
+
+impl State {
+    pub(super) fn rows(&self, entity: &str) -> Vec<Row> {
+        let rows = self.rows.get(entity).and_then(Value::as_array);
+        let rows = rows.into_iter().flatten();
+        rows.filter_map(|row| row.as_object().cloned()).collect()
+    }
+
+    pub(super) fn set_rows(&mut self, entity: &str, rows: Vec<Row>) {
+        let rows = rows.into_iter().map(Value::Object).collect();
+        self.rows.insert(entity.to_owned(), Value::Array(rows));
+    }
+
+    /// Returns an entry for what differs from `earlier`.
+    pub(super) fn entry(&self, earlier: &Self, id: &str) -> Value {
+        let mut changes = Vec::new();
+        let name = |row: &Row| (row.get("org_id").cloned(), row.get("id").cloned());
+        for entity in super::fields::ENTITIES {
+            let (old, new) = (earlier.rows(entity.name), self.rows(entity.name));
+            let is_same = |one: &Row, other: &Row| name(one) == name(other);
+            let change = |before: Option<&Row>, after: Option<&Row>| {
+                let row = before.or(after);
+                let mut key = Row::new();
+                for field in ["org_id", "id"] {
+                    if let Some(value) = row.and_then(|row| row.get(field)) {
+                        key.insert(field.to_owned(), value.clone());
+                    }
+                }
+                json!({ "entity": entity.name, "key": key, "before": before, "after": after })
+            };
+            for row in &old {
+                match new.iter().find(|other| is_same(row, other)) {
+                    None => changes.push(change(Some(row), None)),
+                    Some(other) if other != row => changes.push(change(Some(row), Some(other))),
+                    Some(_) => {}
+                }
+            }
+            let added = new
+                .iter()
+                .filter(|row| !old.iter().any(|other| is_same(row, other)));
+            changes.extend(added.map(|row| change(None, Some(row))));
+        }
+        json!({ "id": id, "rows": changes })
+    }
+}
+
+/// The folder with the file.
+pub(super) struct Store(PathBuf);
+
+impl Store {
+    pub(super) fn new(folder: &Path) -> Self {
+        Self(folder.to_owned())
+    }
+
+    /// Takes the lock among processes, which is held until the file is dropped.
+    pub(super) fn lock(&self) -> Result<Option<File>, Refusal> {
+        if is(Mutant::RowsWithoutLock) {
+            return Ok(None);
+        }
+        let file = File::create(self.0.join("lock")).map_err(failed)?;
+        file.lock().map_err(failed)?;
+        Ok(Some(file))
+    }
+
+    /// Reads what is kept; a new store has the two orgs, in one entry of the log.
+    pub(super) fn read(&self) -> Result<State, Refusal> {
+        match fs::read(self.0.join("tracker.json")) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(error.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut state = State::default();
+                let org = |id: &str, name: &str| {
+                    let row = json!({ "id": id, "name": name, "created_at": now() });
+                    row.as_object().cloned().unwrap_or_default()
+                };
+                state.set_rows("org", vec![org("home", "Home"), org("work", "Work")]);
+                state.log.push(state.entry(&State::default(), "seed"));
+                self.write(&state)?;
+                Ok(state)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Replaces what is kept.
+    pub(super) fn write(&self, state: &State) -> Result<(), Refusal> {
+        let bytes = serde_json::to_vec(state).map_err(|error| failed(error.into()))?;
+        let path = self.0.join("tracker.json");
+        if is(Mutant::WritesInPlace) {
+            return fs::write(path, bytes).map_err(failed);
+        }
+        let new = self.0.join(format!("new-{}", std::process::id()));
+        let written = File::create(&new).and_then(|mut file| {
+            file.write_all(&bytes)?;
+            if is(Mutant::NeverSyncs) {
+                Ok(())
+            } else {
+                file.sync_all()
+            }
+        });
+        let replaced = written.and_then(|()| fs::rename(&new, path));
+        if replaced.is_err() {
+            // It is replaced by the next change of this process otherwise.
+            let _ = fs::remove_file(&new);
+        }
+        replaced.map_err(failed)
+    }
+
+    /// Prints rows and log as lines of JSON.
+    pub(super) fn export(&self, to: &mut dyn Write) -> io::Result<()> {
+        let path = self.0.join("tracker.json");
+        let state: State = match fs::read(path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for entry in &state.log {
+            writeln!(to, "{}", json!({ "change": entry }))?;
+        }
+        for entity in super::fields::ENTITIES {
+            for row in state.rows(entity.name) {
+                writeln!(to, "{}", json!({ "row": { "entity": entity.name, "row": row } }))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// Returns random hexadecimal digits.
+pub(super) fn random(digits: usize) -> Result<String, Refusal> {
+    let mut bytes = vec![0; digits / 2];
+    File::open("/dev/urandom")
+        .and_then(|mut file| io::Read::read_exact(&mut file, &mut bytes))
+        .map_err(failed)?;
+    Ok(HEXLOWER.encode(&bytes))
+}
+
+/// Returns the digest of a value's JSON.
+pub(super) fn digest(value: &Value) -> String {
+    HEXLOWER.encode(&Sha1::digest(value.to_string()))
+}

@@ -1,0 +1,188 @@
+//! The log: each change is one entry, which says exactly what changed; all entries together give the tables.
+
+use serde_json::Value;
+use tabellion_runtime::{
+    context::CHANGE,
+    spec::{Action, OnDelete},
+};
+
+use super::{entity, has, play, program, some, spec, start};
+use crate::{
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Stop, ensure, fail, not_shown},
+    ledger::{replay, rows::Row},
+    reply::Reply,
+    rows::{Request, RowsClient, client, requests},
+    scene::Scene,
+};
+
+pub(super) const ONE_CHANGE: Check = Check {
+    id: "rows/one-change",
+    severity: Severity::Must,
+    guarantees: &["one-change-per-mutation"],
+    states: "Each mutation adds exactly one entry to the log, which has exactly the rows that changed; nothing else adds one.",
+    explains: "Creates, updates and deletes a row of each entity, also rows that others refer to, and reads the tables and the \
+               log from the disk before and after each call. The entry's rows must lead from the one to the other, and the \
+               answer must name it. Reading and refused calls add no entry.",
+    cases,
+    judge,
+    shrink: as_small_as_can_be,
+};
+
+pub(super) const LOG_REPLAYS: Check = Check {
+    id: "rows/log-replays",
+    severity: Severity::Must,
+    guarantees: &["one-change-per-mutation"],
+    states: "Replaying the log on an empty store gives the tables, row for row.",
+    explains: "Runs random programs of all operations, with restarts in between. After each call, the log has its earlier entries \
+               as they were. At the end it is replayed on an empty store: each entry must fit the rows so far, and the rows must \
+               be those of the tables. Where a command exports rows too, it must say the same as the file.",
+    cases: |bench| program::cases(bench, "log", bench.pick(4, 30)),
+    judge: judge_replay,
+    shrink: program::shrink,
+};
+
+fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let entities = spec(bench)?.entities.iter();
+    let created = entities.filter(|entity| has(bench, entity.name, &[Action::Create]));
+    let cases = created.map(|entity| Case::new(entity.name, entity.name));
+    some(cases.collect(), "the server has no operation that creates a row")
+}
+
+fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let entity = entity(bench, &case.read::<String>()?)?;
+    let (scene, mut rows) = start(bench)?;
+    let data = rows.complete(entity, Row::new())?;
+    let request = rows.request(entity, Action::Create, Row::new(), data)?;
+    let done = one_change(&scene, &mut rows, &request)?;
+    let row = request.row(&done).cloned().unwrap_or_default();
+    let key = requests::key_of(entity, &row);
+    let settable = client::settable(entity).next();
+    if let Some(field) = settable.filter(|_| rows.has(entity, Action::Update)) {
+        let value = rows.other_value(field, &row)?;
+        let set = Row::from_iter([(field.name.to_owned(), value)]);
+        let request = rows.request(entity, Action::Update, key.clone(), set)?;
+        one_change(&scene, &mut rows, &request)?;
+    }
+    nothing(bench, &scene, &mut rows, &key, entity.name)?;
+    if !rows.has(entity, Action::Delete) {
+        return Ok(());
+    }
+    for (other, field, reference) in rows.spec.referring(entity) {
+        if reference.on_delete != OnDelete::Restrict && rows.has(other, Action::Create) {
+            let mut given = Row::from_iter([(field.name.to_owned(), key[entity.key[0]].clone())]);
+            let same = |name: &&str| Some(((*name).to_owned(), row.get(*name)?.clone()));
+            given.extend(reference.same.iter().filter_map(same));
+            rows.create(other, given)?;
+        }
+    }
+    let request = rows.request(entity, Action::Delete, key, Row::new())?;
+    one_change(&scene, &mut rows, &request).map(drop)
+}
+
+/// Makes a mutation, and compares its entry with what changed; returns the response.
+pub(super) fn one_change(
+    scene: &Scene<'_>,
+    rows: &mut RowsClient<'_>,
+    request: &Request,
+) -> Result<Value, Stop> {
+    let what = request.tool.label();
+    let before = client::ledger(scene)?;
+    let done = rows.must(request)?;
+    let after = client::ledger(scene)?;
+    let entries = after
+        .entries_since(&before)
+        .map_err(|why| fail(format!("after `{what}`, {why}")))?;
+    let entries = entries.ok_or_else(|| not_shown("there is no way to read the server's log"))?;
+    let [entry] = entries else {
+        let many = entries.len();
+        return Err(fail(format!(
+            "`{what}` added {many} entries to the log instead of one"
+        )));
+    };
+    let mut tables = before.tables.clone();
+    replay::apply(rows.spec, &mut tables, entry)
+        .map_err(|why| fail(format!("the entry of `{what}` is wrong: {why}")))?;
+    if let Some(difference) = tables.difference(&after.tables) {
+        return Err(fail(format!(
+            "the entry of `{what}` is not what changed: by the entry, {difference}"
+        )));
+    }
+    let changed = before.tables.changed(&after.tables);
+    let of_entry = entry.rows.iter().filter(|row| row.before != row.after);
+    let said = of_entry.filter_map(|row| Some(row.place(rows.spec.entity(&row.entity)?)));
+    let too_much = said.filter(|place| !changed.contains(place)).count();
+    ensure(too_much == 0, || {
+        format!("the entry of `{what}` has {too_much} rows that did not change")
+    })?;
+    ensure(!changed.is_empty(), || {
+        format!("`{what}` was answered, but it changed no row")
+    })?;
+    let named = done.meta.get(CHANGE).and_then(Value::as_str);
+    ensure(named == Some(&entry.id), || {
+        format!(
+            "the answer to `{what}` names the change {named:?} instead of `{}`",
+            entry.id
+        )
+    })?;
+    Ok(done.response)
+}
+
+/// Makes calls that change nothing.
+fn nothing(
+    bench: &Bench<'_>,
+    scene: &Scene<'_>,
+    rows: &mut RowsClient<'_>,
+    key: &Row,
+    name: &str,
+) -> Judgement {
+    let entity = entity(bench, name)?;
+    let before = client::ledger(scene)?;
+    for action in [Action::Get, Action::List] {
+        let by = if action == Action::Get {
+            key.clone()
+        } else {
+            Row::new()
+        };
+        if let Ok(request) = rows.request(entity, action, by, Row::new()) {
+            rows.send(&request)?;
+            super::unchanged(&before, scene, &format!("`{}`", request.tool.label()))?;
+        }
+    }
+    let missing = key
+        .keys()
+        .map(|name| (name.clone(), "no-such-row".into()))
+        .collect();
+    if let Ok(request) = rows.request(entity, Action::Delete, missing, Row::new()) {
+        let what = format!("`{}` of a row that is not there", request.tool.label());
+        ensure(matches!(rows.send(&request)?, Reply::Refused(_)), || {
+            format!("{what} was accepted")
+        })?;
+        super::unchanged(&before, scene, &what)?;
+    }
+    Ok(())
+}
+
+fn judge_replay(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let steps: Vec<program::Step> = case.read()?;
+    let scene = play::run(bench, &steps, play::Judges::Log)?;
+    let ledger = client::ledger(&scene)?;
+    if ledger.log.is_none() {
+        return Err(not_shown("there is no way to read the server's log"));
+    }
+    if let Some(differs) = ledger.replay_differs(spec(bench)?) {
+        return Err(fail(differs));
+    }
+    let source = &bench.subject.ledger;
+    let exported = source
+        .exported(&scene.data(), spec(bench)?)
+        .map_err(Stop::Harness)?;
+    match exported.filter(|exported| *exported != ledger) {
+        None => Ok(()),
+        Some(exported) => {
+            let difference = ledger.tables.difference(&exported.tables);
+            let difference = difference.unwrap_or_else(|| "the log differs".to_owned());
+            Err(fail(format!("the export is not what the file has: {difference}")))
+        }
+    }
+}

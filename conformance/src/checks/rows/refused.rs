@@ -1,0 +1,155 @@
+//! Values that a field can't have are refused by its name.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec};
+
+use super::{entity, has, must_be_refused, some, spec, start};
+use crate::{
+    check::{Bench, Case, Check, Severity},
+    judgement::{Judgement, Stop},
+    ledger::rows::Row,
+    rows::{requests, values},
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "rows/refused",
+    severity: Severity::Must,
+    guarantees: &["rows-are-what-was-said", "errors-change-nothing"],
+    states: "A value that a field can't have is refused with an error of the contract that names the field, and nothing changes.",
+    explains: "Creates and updates rows of each entity with one wrong value: of another type, too short or long, beyond 2^53, with a \
+               NUL, 8 MiB of text where less is allowed, an unknown field, a field that the server sets or that can't change. Each \
+               call must be refused, and the rows and the log on the disk must be as before.",
+    cases,
+    judge,
+    shrink,
+};
+
+/// What is tried with an entity.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Attempts {
+    entity: String,
+    /// Whether a row is updated instead of created.
+    updates: bool,
+    /// Names of the fields, and of their wrong values.
+    wrong: Vec<(String, String)>,
+}
+
+/// Name of a field that no entity has.
+const UNKNOWN: &str = "no_such_field";
+const UNKNOWN_FIELD: &str = "an unknown field";
+const FIXED: &str = "another value of a field that can't change";
+const OF_SERVER: &str = "a field that the server sets";
+
+fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let mut cases = Vec::new();
+    for entity in spec(bench)?.entities {
+        for updates in [false, true] {
+            let actions = if updates {
+                &[Action::Create, Action::Update][..]
+            } else {
+                &[Action::Create]
+            };
+            if has(bench, entity.name, actions) {
+                let wrong = wrong(entity, updates);
+                let verb = if updates { "update" } else { "create" };
+                let name = format!("{verb} {}", entity.name);
+                let entity = entity.name.to_owned();
+                cases.push(Case::new(
+                    name,
+                    Attempts {
+                        entity,
+                        updates,
+                        wrong,
+                    },
+                ));
+            }
+        }
+    }
+    some(cases, "the server has no operation that creates a row")
+}
+
+/// Returns what is tried with an entity.
+fn wrong(entity: &'static EntitySpec, updates: bool) -> Vec<(String, String)> {
+    let mut all = vec![(UNKNOWN.to_owned(), UNKNOWN_FIELD.to_owned())];
+    for field in entity.fields {
+        if entity.org_field() == Some(field.name) {
+            continue;
+        }
+        if field.is_of_store() {
+            all.push((field.name.to_owned(), OF_SERVER.to_owned()));
+        } else if updates && (field.is_fixed() || entity.key.contains(&field.name)) {
+            all.push((field.name.to_owned(), FIXED.to_owned()));
+        } else {
+            let values = values::wrong(field).into_iter();
+            all.extend(values.map(|(what, _)| (field.name.to_owned(), what.to_owned())));
+        }
+    }
+    all
+}
+
+/// Returns each attempt as a case of its own.
+fn shrink(case: &Case) -> Vec<Case> {
+    let Ok(attempts) = case.read::<Attempts>() else {
+        return Vec::new();
+    };
+    if attempts.wrong.len() < 2 {
+        return Vec::new();
+    }
+    let one = |wrong: &(String, String)| {
+        let name = format!("{}: {} with {}", case.name, wrong.0, wrong.1);
+        let wrong = vec![wrong.clone()];
+        Case::new(
+            name,
+            Attempts {
+                wrong,
+                ..attempts.clone()
+            },
+        )
+    };
+    attempts.wrong.iter().map(one).collect()
+}
+
+fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let attempts: Attempts = case.read()?;
+    let entity = entity(bench, &attempts.entity)?;
+    let (scene, mut rows) = start(bench)?;
+    let valid = rows.complete(entity, Row::new())?;
+    let key = if attempts.updates {
+        let row = rows.create(entity, Row::new())?;
+        Some(requests::key_of(entity, &row))
+    } else {
+        None
+    };
+    for (name, what) in &attempts.wrong {
+        let value = value(entity, name, what)?;
+        let set = Row::from_iter([(name.clone(), value)]);
+        let request = match &key {
+            Some(key) => rows.request(entity, Action::Update, key.clone(), set)?,
+            None => {
+                let data = valid.clone().into_iter().chain(set).collect();
+                rows.request(entity, Action::Create, Row::new(), data)?
+            }
+        };
+        let what = format!("`{name}` of {} with {what}", entity.name);
+        must_be_refused(bench, &scene, &mut rows, &request, (&what, &[name]))?;
+    }
+    Ok(())
+}
+
+/// Returns the wrong value of that name.
+fn value(entity: &'static EntitySpec, name: &str, what: &str) -> Result<Value, Stop> {
+    let field: Option<&'static FieldSpec> = entity.field(name);
+    let Some(field) = field else {
+        return Ok(json!("x"));
+    };
+    if what == FIXED || what == OF_SERVER {
+        return Ok(match values::plain(field, 77_777) {
+            Value::Null => json!("x"),
+            value => value,
+        });
+    }
+    let found = values::wrong(field).into_iter().find(|(known, _)| *known == what);
+    let unknown = || Stop::NotApplicable(format!("`{name}` has no wrong value `{what}`"));
+    Ok(found.ok_or_else(unknown)?.1)
+}

@@ -1,0 +1,73 @@
+//! Where a server keeps its rows, and so how they are read.
+
+use std::{path::Path, process::Command};
+
+use tabellion_runtime::spec::RowsSpec;
+
+use super::{
+    export,
+    rows::RowLedger,
+    sqlite::{self, Queries},
+};
+
+/// Placeholder for the folder of a server's data.
+const DATA: &str = "{data}";
+
+/// Where a server keeps its rows. By default it is an SQLite file, `CONTRACT.db` in its data folder, whose tables are the
+/// contract's, with the log in the table `change`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The SQLite file; `{data}` stands for the data folder.
+    pub file: Option<String>,
+    /// How the file is read, if its tables are others.
+    pub queries: Queries,
+    /// A program and its arguments that print rows and log as lines of JSON; `{data}` stands for the data folder.
+    pub command: Vec<String>,
+}
+
+impl Source {
+    /// Returns the rows and the log of the data folder; `None` if the server has none yet.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub fn read(&self, data: &Path, spec: &RowsSpec) -> Result<Option<RowLedger>, String> {
+        if self.is_command_alone() {
+            return self.exported(data, spec);
+        }
+        sqlite::read(Path::new(&self.file(data, spec)), spec, &self.queries)
+    }
+
+    /// Returns true if only a command reads the rows.
+    pub fn is_command_alone(&self) -> bool {
+        !self.command.is_empty() && self.file.is_none()
+    }
+
+    /// Returns what the command prints; `None` if there is no command, or nothing in the data folder.
+    ///
+    /// # Errors
+    /// If the command fails, or prints something else.
+    pub fn exported(&self, data: &Path, spec: &RowsSpec) -> Result<Option<RowLedger>, String> {
+        let is_empty = data
+            .read_dir()
+            .map_or(true, |mut entries| entries.next().is_none());
+        let mut words = self.command.iter().map(|word| filled(word, data));
+        let Some(program) = words.next().filter(|_| !is_empty) else {
+            return Ok(None);
+        };
+        let mut command = Command::new(program);
+        command.args(words);
+        export::read(command, spec).map(Some)
+    }
+
+    /// Returns the path of the SQLite file.
+    fn file(&self, data: &Path, spec: &RowsSpec) -> String {
+        match &self.file {
+            Some(file) => filled(file, data),
+            None => filled(&format!("{DATA}/{}.db", spec.contract), data),
+        }
+    }
+}
+
+fn filled(text: &str, data: &Path) -> String {
+    text.replace(DATA, &data.to_string_lossy())
+}

@@ -1,0 +1,189 @@
+//! A model of a contract's rows: what a request makes of them, or why it must be refused.
+//!
+//! It has rows in memory and follows the `RowsSpec` alone. `change` has the operations, `rules` what must hold for a row, `list` what
+//! is read, `learn` compares the model with a server's tables.
+
+mod change;
+mod learn;
+mod list;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, fmt};
+
+use serde_json::Value;
+use tabellion_runtime::{
+    ContractSpec,
+    spec::{Action, EntitySpec, FieldType, RowsSpec, Scope},
+};
+
+use super::{Request, made::Made};
+use crate::ledger::rows::{Row, Tables, canonical_row};
+
+pub use list::Page;
+
+/// Rows, and what was seen of the values that a server makes.
+#[derive(Debug, Clone)]
+pub struct Model {
+    spec: &'static RowsSpec,
+    rows: BTreeMap<&'static str, Vec<Row>>,
+    /// The largest number of a row so far.
+    last: i64,
+    /// Ids that rows have had, by entity.
+    ids: BTreeMap<&'static str, Vec<Value>>,
+}
+
+/// Why a request must be refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// The contract's schema refuses it.
+    Schema(String),
+    /// The row, or the org, is not there.
+    NotThere,
+    /// The value of this field breaks a rule.
+    Field(String),
+    /// The row of this entity is in use.
+    InUse(&'static str),
+}
+
+/// What a request must come to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is refused.
+    Refused(Refused),
+    /// It is done, and these are the rows then.
+    Changed(Box<Model>),
+    /// It is answered with this row.
+    Row(Row),
+    /// It is answered with these rows.
+    Page(Page),
+    /// It is refused, or answered with no row.
+    NothingOrRefused,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Schema(why) => write!(f, "the contract's schema refuses it: {why}"),
+            Self::NotThere => f.write_str("there is no such row"),
+            Self::Field(field) => write!(f, "`{field}` breaks a rule"),
+            Self::InUse(entity) => write!(f, "the {entity} is in use"),
+        }
+    }
+}
+
+impl Model {
+    /// Creates the model of rows that are there already.
+    pub fn of(spec: &'static RowsSpec, tables: &Tables) -> Self {
+        let mut model = Self {
+            spec,
+            rows: BTreeMap::new(),
+            last: 0,
+            ids: BTreeMap::new(),
+        };
+        model.take(tables);
+        model
+    }
+
+    /// Returns what a request must come to.
+    pub fn outcome(&self, contract: &ContractSpec, request: &Request) -> Outcome {
+        if let Err(violations) = request.tool.input.check(&request.arguments) {
+            let why = violations.first().map(ToString::to_string).unwrap_or_default();
+            return Outcome::Refused(Refused::Schema(why));
+        }
+        debug_assert!(contract.taker(request.tool.name, &request.arguments).is_some());
+        let entity = request.entity;
+        match request.operation.action {
+            Action::Get => match self.find(entity, request) {
+                Some(at) => Outcome::Row(shape(entity, &self.rows[entity.name][at])),
+                None => Outcome::Refused(Refused::NotThere),
+            },
+            Action::List => self.list(request),
+            Action::Create | Action::Update | Action::Delete => {
+                let mut later = self.clone();
+                match later.change(request) {
+                    Ok(()) => Outcome::Changed(Box::new(later)),
+                    Err(refused) => Outcome::Refused(refused),
+                }
+            }
+        }
+    }
+
+    /// Returns the rows of an entity that a caller of an org has.
+    pub fn visible<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        org: Option<&'a str>,
+    ) -> impl Iterator<Item = &'a Row> + Clone {
+        let all = self.rows.get(entity.name).into_iter().flatten();
+        all.filter(move |row| is_of(entity, row, org))
+    }
+
+    /// Returns all rows of an entity.
+    pub fn all(&self, entity: &'static EntitySpec) -> &[Row] {
+        self.rows.get(entity.name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the index of the row that a request names.
+    fn find(&self, entity: &'static EntitySpec, request: &Request) -> Option<usize> {
+        let org = request.org.as_deref();
+        let is = |row: &Row| {
+            is_of(entity, row, org)
+                && request
+                    .key
+                    .iter()
+                    .all(|(name, value)| row.get(name) == Some(value))
+        };
+        self.rows.get(entity.name)?.iter().position(is)
+    }
+
+    /// Returns the row of a caller of an org with this key of one field.
+    fn by_key(&self, entity: &'static EntitySpec, org: Option<&str>, key: &Value) -> Option<&Row> {
+        let name = entity.key.first()?;
+        self.visible_in(entity, org)
+            .find(|row| row.get(*name) == Some(key))
+    }
+
+    fn visible_in<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        org: Option<&str>,
+    ) -> impl Iterator<Item = &'a Row> {
+        let org = org.map(str::to_owned);
+        let all = self.rows.get(entity.name).into_iter().flatten();
+        all.filter(move |row| is_of(entity, row, org.as_deref()))
+    }
+
+    fn entity(&self, name: &str) -> Option<&'static EntitySpec> {
+        self.spec.entity(name)
+    }
+}
+
+/// Returns true if a caller of `org` has the row.
+fn is_of(entity: &EntitySpec, row: &Row, org: Option<&str>) -> bool {
+    match entity.scope {
+        Scope::Org(field) => row.get(field).and_then(Value::as_str) == org,
+        Scope::Global | Scope::Root => true,
+    }
+}
+
+/// Returns the row as answers have it: without secrets, and without what is hidden.
+pub fn shape(entity: &EntitySpec, row: &Row) -> Row {
+    let fields = entity
+        .fields
+        .iter()
+        .filter(|field| !field.hidden && !matches!(field.kind, FieldType::Secret { .. }));
+    let value = |name: &str| (name.to_owned(), row.get(name).cloned().unwrap_or_default());
+    canonical_row(entity, fields.map(|field| value(field.name)).collect())
+}
+
+/// Returns a constant of the contract.
+fn constant(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// Returns what stands for the time of the call.
+fn now() -> Value {
+    Made::Now.value()
+}

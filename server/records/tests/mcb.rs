@@ -1,0 +1,239 @@
+//! The contract `mcb` over this store: every operation on rows and every refused pair, as data in `mcb/cases.json`.
+//!
+//! A case is `[call, arguments, what comes of it]`. A call is a tool, an action and a resource, after the caller's org if it is bound
+//! to one. What comes of it is a part of the answer or of the error's data; or an error's rule, and the pointer to what is wrong; or
+//! that and a part of its sentence. `<time>`, `<id>`, `<number>`, `<secret>` and `<none>` stand for any such value.
+
+use std::{collections::BTreeSet, future::Future};
+
+use serde_json::{Map, Value, json};
+use tabellion_contracts::mcb::{CONTRACT, ROWS, ToolError};
+use tabellion_records::{Records, Start};
+use tabellion_runtime::{
+    Answer, CallContext, Rejection, Rows, Schema, Store, ToolSpec, dispatch,
+    rows::{Table, run, table},
+    spec::{Action, RowOperation},
+};
+use tempfile::TempDir;
+
+/// The tools whose operations all follow from entities.
+const TOOLS: [&str; 2] = ["entity", "project"];
+
+struct Bench {
+    _folder: TempDir,
+    records: Records,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let records = Records::open(&folder.path().join("data"), &ROWS, Start::Serve).unwrap();
+        Self {
+            _folder: folder,
+            records,
+        }
+    }
+
+    /// Calls a tool as clients do; errors are the data of the contract's error, with its sentence and its code.
+    #[track_caller]
+    fn call(&self, call: &CallContext, tool: &str, arguments: Value) -> Result<Answer, Value> {
+        let tool = CONTRACT.tool(tool).unwrap();
+        let outcome = wait(async {
+            let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+            run::<ToolError>(&ROWS, operation, &self.records, call, arguments).await
+        });
+        refusal(outcome)
+    }
+
+    /// Begins an agent's session, as no tool of these does.
+    fn session(&self, data: Value) -> Value {
+        static CREATE: RowOperation = RowOperation {
+            entity: "agent_session",
+            action: Action::Create,
+            ..RowOperation::EMPTY
+        };
+        static ANY: Schema = Schema::plain("{}");
+        static TOOL: ToolSpec = ToolSpec {
+            mutating: true,
+            ..ToolSpec::new(&ANY, &ANY)
+        };
+        let mut session = json!({"agent_type": "claude-code", "model": "m", "project_id": "p"});
+        session["id"] = data["id"].clone();
+        let (table, store): (_, &dyn Store<Rows>) = (Table::new(&ROWS, &CREATE), &self.records);
+        let call = CallContext::default();
+        let answer = wait(dispatch::mutate(
+            &TOOL,
+            &table,
+            store,
+            &call,
+            session,
+            table::mutate::<ToolError>,
+        ));
+        answer.unwrap().response
+    }
+
+    fn export(&self) -> String {
+        let mut text = vec![];
+        self.records.export(&mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+}
+
+fn refusal(outcome: Result<Answer, Rejection>) -> Result<Answer, Value> {
+    outcome.map_err(|rejection| match rejection {
+        Rejection::Declared(error) => {
+            let mut data = Value::Object(error.data);
+            let first = &data["violations"][0]["rule"];
+            if data["rule"].is_null() {
+                data["rule"] = first.clone();
+            }
+            data["message"] = error.message.into();
+            data["code"] = error.code.into();
+            data
+        }
+        other => panic!("{other:?}"),
+    })
+}
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(future)
+}
+
+fn cases() -> Map<String, Value> {
+    serde_json::from_str(include_str!("mcb/cases.json")).unwrap()
+}
+
+/// Returns the first difference of `found` from what is expected of it.
+fn difference(found: &Value, expected: &Value) -> Option<String> {
+    let fits = match expected.as_str() {
+        Some("<time>") => found.as_i64().is_some_and(|time| time > 1_700_000_000),
+        Some("<number>") => found.as_i64().is_some_and(|number| number > 0),
+        Some("<id>") => found.as_str().is_some_and(|id| id.len() == 36),
+        Some("<secret>") => found
+            .as_str()
+            .and_then(|secret| secret.strip_prefix("mcb_"))
+            .is_some_and(|digits| digits.len() == 64),
+        Some("<none>") => found.is_null(),
+        _ => match expected {
+            Value::Object(members) => {
+                let of = |(name, expected): (&String, &Value)| {
+                    let none = expected == "<none>" && found.get(name).is_some();
+                    let found = difference(&found[name], expected);
+                    found
+                        .or(none.then(|| "is there".into()))
+                        .map(|found| format!("{name}: {found}"))
+                };
+                return members.iter().find_map(of);
+            }
+            Value::Array(items) => {
+                let found = found.as_array().cloned().unwrap_or_default();
+                if found.len() != items.len() {
+                    return Some(format!("{found:?} has not {} items", items.len()));
+                }
+                return found
+                    .iter()
+                    .zip(items)
+                    .find_map(|(found, expected)| difference(found, expected));
+            }
+            expected => found == expected,
+        },
+    };
+    (!fits).then(|| format!("{found} and not {expected}"))
+}
+
+/// Makes the call of a case; what it breaks is a sentence. Refused calls must change nothing.
+fn judge(bench: &Bench, case: &Value) -> Option<String> {
+    let (words, expected) = (case[0].as_str().unwrap(), &case[2]);
+    let words: Vec<_> = words.split(' ').collect();
+    let mut call = CallContext::default();
+    let (tool, action, resource) = match words.as_slice() {
+        ["session"] => return difference(&bench.session(case[1].clone()), expected),
+        [tool, action, resource] => (tool, action, resource),
+        [org, tool, action, resource] => {
+            call.org = Some((*org).into());
+            (tool, action, resource)
+        }
+        _ => panic!("{case}"),
+    };
+    let mut arguments = json!({"action": action, "resource": resource});
+    for (name, value) in case[1].as_object().unwrap() {
+        arguments[name] = value.clone();
+    }
+    let before = bench.export();
+    let answer = bench.call(&call, tool, arguments);
+    let is_expected = |error: &Value, rule: &str| {
+        let (rule, pointer) = rule.split_once(' ').unwrap_or((rule, ""));
+        let found = error["violations"][0]["pointer"].as_str().unwrap_or_default();
+        let fits = error["rule"] == rule && (pointer.is_empty() || found == pointer);
+        (!fits || error["code"] != -32602).then(|| format!("{error} and not {rule} at {pointer}"))
+    };
+    match (answer, expected) {
+        (Ok(answer), Value::Object(members)) if !members.contains_key("rule") => {
+            difference(&answer.response, expected)
+        }
+        (Ok(answer), _) => Some(format!("answered {}", answer.response)),
+        (Err(_), _) if bench.export() != before => Some("a refused call changed something".into()),
+        (Err(error), Value::String(rule)) => is_expected(&error, rule),
+        (Err(error), Value::Array(both)) => is_expected(&error, both[0].as_str()?).or_else(|| {
+            let message = error["message"].as_str().unwrap_or_default();
+            let part = both[1].as_str().unwrap_or_default();
+            (!message.contains(part)).then(|| format!("{message:?} does not say {part:?}"))
+        }),
+        (Err(error), expected) => difference(&error, expected),
+    }
+}
+
+#[test]
+fn every_case_comes_to_what_it_says() {
+    let all = cases();
+    let mut problems = vec![];
+    for (scene, steps) in all.iter().filter(|(scene, _)| *scene != "setup") {
+        let bench = Bench::new();
+        let setup = all["setup"].as_array().unwrap();
+        for case in setup.iter().chain(steps.as_array().unwrap()) {
+            if let Some(problem) = judge(&bench, case) {
+                problems.push(format!("{scene}: {case}\n    {problem}"));
+            }
+        }
+        bench.records.check().unwrap();
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn every_operation_is_answered_and_every_refused_pair_is_refused() {
+    let cases = cases();
+    let steps = cases.values().flat_map(|steps| steps.as_array().unwrap());
+    let is_answered = |case: &&Value| case[2].as_object().is_some_and(|it| !it.contains_key("rule"));
+    let (answered, refused): (Vec<_>, Vec<_>) = steps.partition(is_answered);
+    let words = |cases: &[&Value]| -> BTreeSet<String> {
+        cases
+            .iter()
+            .map(|case| case[0].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let (answered, refused) = (words(&answered), words(&refused));
+    let (mut operations, mut pairs) = (0, 0);
+    for tool in TOOLS {
+        let tool = CONTRACT.tool(tool).unwrap().operations.unwrap();
+        let label = |is: &[&str]| -> String {
+            let name = tool.all[0].name;
+            [&[name], is].concat().join(" ")
+        };
+        for operation in tool.all {
+            let label = label(operation.operation.unwrap().is);
+            assert!(answered.contains(&label), "no case is an answer of `{label}`");
+            operations += 1;
+        }
+        for pair in tool.refused {
+            assert!(
+                refused.contains(&label(pair.is)),
+                "no case is refused as {:?}",
+                pair.is
+            );
+            pairs += 1;
+        }
+    }
+    assert_eq!((operations, pairs), (100, 21));
+}
