@@ -1419,6 +1419,7 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             row: "{\"id\":\"work\",\"name\":\"Work\"}",
         },
     ],
+    ..spec::RowsSpec::EMPTY
 };
 
 /// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
@@ -2929,7 +2930,7 @@ mod schema {
         &[],
     );
 
-    pub(super) static TRACK_UPDATE_COMMENT_INPUT: Schema = Schema::plain(
+    pub(super) static TRACK_UPDATE_COMMENT_INPUT: Schema = Schema::new(
         r#"{
   "type": "object",
   "required": ["id", "data", "action", "resource"],
@@ -2942,8 +2943,13 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
+        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
         "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-        "score": { "type": "number" }
+        "score": { "type": "number" },
+        "seq": { "type": "integer", "minimum": 0 },
+        "created_at": { "type": "integer" }
       },
       "additionalProperties": false,
       "minProperties": 1
@@ -2952,6 +2958,37 @@ mod schema {
   },
   "additionalProperties": false
 }"#,
+        r#"{
+  "type": "object",
+  "required": ["id", "data", "action", "resource"],
+  "properties": {
+    "action": { "type": "string", "const": "update" },
+    "resource": { "type": "string", "const": "comment" },
+    "id": { "type": "string" },
+    "data": {
+      "type": "object",
+      "required": [],
+      "properties": {
+        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
+        "score": { "type": "number" },
+        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
+        "created_at": {
+          "type": "integer",
+          "minimum": -9007199254740991,
+          "maximum": 9007199254740991
+        }
+      },
+      "additionalProperties": false,
+      "minProperties": 1
+    },
+    "org_id": { "type": "string" }
+  },
+  "additionalProperties": false
+}"#,
+        &[],
     );
 
     pub(super) static TRACK_UPDATE_COMMENT_OUTPUT: Schema = Schema::new(
@@ -2984,7 +3021,7 @@ mod schema {
         &[],
     );
 
-    pub(super) static TRACK_UPDATE_ISSUE_INPUT: Schema = Schema::plain(
+    pub(super) static TRACK_UPDATE_ISSUE_INPUT: Schema = Schema::new(
         r#"{
   "type": "object",
   "required": ["id", "data", "action", "resource"],
@@ -2997,12 +3034,19 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
+        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "number": { "type": "integer", "minimum": 0 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "closed_at": { "type": ["integer", "null"] },
+        "created_at": { "type": "integer" },
+        "updated_at": { "type": "integer" }
       },
       "additionalProperties": false,
       "minProperties": 1
@@ -3011,6 +3055,51 @@ mod schema {
   },
   "additionalProperties": false
 }"#,
+        r#"{
+  "type": "object",
+  "required": ["id", "data", "action", "resource"],
+  "properties": {
+    "action": { "type": "string", "const": "update" },
+    "resource": { "type": "string", "const": "issue" },
+    "id": { "type": "string" },
+    "data": {
+      "type": "object",
+      "required": [],
+      "properties": {
+        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
+        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
+        "body": { "type": ["string", "null"], "maxLength": 8388608 },
+        "state": { "type": "string", "enum": ["open", "started", "closed"] },
+        "pinned": { "type": "boolean" },
+        "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "closed_at": {
+          "type": ["integer", "null"],
+          "minimum": -9007199254740991,
+          "maximum": 9007199254740991
+        },
+        "created_at": {
+          "type": "integer",
+          "minimum": -9007199254740991,
+          "maximum": 9007199254740991
+        },
+        "updated_at": {
+          "type": "integer",
+          "minimum": -9007199254740991,
+          "maximum": 9007199254740991
+        }
+      },
+      "additionalProperties": false,
+      "minProperties": 1
+    },
+    "org_id": { "type": "string" }
+  },
+  "additionalProperties": false
+}"#,
+        &[],
     );
 
     pub(super) static TRACK_UPDATE_ISSUE_OUTPUT: Schema = Schema::new(
@@ -3087,7 +3176,7 @@ mod schema {
         &[],
     );
 
-    pub(super) static TRACK_UPDATE_PROJECT_INPUT: Schema = Schema::plain(
+    pub(super) static TRACK_UPDATE_PROJECT_INPUT: Schema = Schema::new(
         r#"{
   "type": "object",
   "required": ["id", "data", "action", "resource"],
@@ -3100,13 +3189,18 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
+        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "settings": {},
         "labels": {
           "type": "array",
           "maxItems": 50,
           "items": { "type": "string", "maxLength": 100 }
-        }
+        },
+        "seq": { "type": "integer", "minimum": 0 },
+        "created_at": { "type": "integer" },
+        "updated_at": { "type": "integer" }
       },
       "additionalProperties": false,
       "minProperties": 1
@@ -3115,6 +3209,46 @@ mod schema {
   },
   "additionalProperties": false
 }"#,
+        r#"{
+  "type": "object",
+  "required": ["id", "data", "action", "resource"],
+  "properties": {
+    "action": { "type": "string", "const": "update" },
+    "resource": { "type": "string", "const": "project" },
+    "id": { "type": "string" },
+    "data": {
+      "type": "object",
+      "required": [],
+      "properties": {
+        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
+        "settings": {},
+        "labels": {
+          "type": "array",
+          "maxItems": 50,
+          "items": { "type": "string", "maxLength": 100 }
+        },
+        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
+        "created_at": {
+          "type": "integer",
+          "minimum": -9007199254740991,
+          "maximum": 9007199254740991
+        },
+        "updated_at": {
+          "type": "integer",
+          "minimum": -9007199254740991,
+          "maximum": 9007199254740991
+        }
+      },
+      "additionalProperties": false,
+      "minProperties": 1
+    },
+    "org_id": { "type": "string" }
+  },
+  "additionalProperties": false
+}"#,
+        &[],
     );
 
     pub(super) static TRACK_UPDATE_PROJECT_OUTPUT: Schema = Schema::new(
