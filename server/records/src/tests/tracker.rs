@@ -310,6 +310,11 @@ impl Bench {
         Self { folder, records }
     }
 
+    /// Closes the file; its folder stays until what is returned is dropped.
+    pub(crate) fn closed(self) -> TempDir {
+        self.folder
+    }
+
     /// Calls an operation as a caller that is bound to no org.
     #[track_caller]
     pub(crate) fn call(&self, entity: &'static str, action: Action, request: Value) -> Result<Value, Value> {

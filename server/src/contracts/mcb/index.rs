@@ -8,7 +8,7 @@ use tabellion_runtime::{BoxFuture, Failure};
 use super::{call::Call, entries::Selection};
 
 /// An index of the rows of the memory.
-pub trait MemoryIndex: Send + Sync {
+pub(super) trait MemoryIndex: Send + Sync {
     /// Returns the rows that match, best first. Any text is a query.
     ///
     /// # Errors
@@ -18,53 +18,53 @@ pub trait MemoryIndex: Send + Sync {
 
 /// A question. Filters hold before the rows are ranked and cut.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct MemoryQuery {
+pub(super) struct MemoryQuery {
     /// Key of the org: what is in another one is not there.
-    pub org: String,
+    pub(super) org: String,
     /// Name of the entity: `observation`, `error_pattern` or `session_summary`.
-    pub entity: &'static str,
+    pub(super) entity: &'static str,
     /// The text.
-    pub text: String,
+    pub(super) text: String,
     /// The types that an observation can have; any, if empty.
-    pub types: Vec<String>,
+    pub(super) types: Vec<String>,
     /// Tags, all of which a row has.
-    pub tags: Vec<String>,
+    pub(super) tags: Vec<String>,
     /// The project.
-    pub project_id: Option<String>,
+    pub(super) project_id: Option<String>,
     /// The repository.
-    pub repo_id: Option<String>,
+    pub(super) repo_id: Option<String>,
     /// The session.
-    pub session_id: Option<String>,
+    pub(super) session_id: Option<String>,
     /// The file of an observation.
-    pub file_path: Option<String>,
+    pub(super) file_path: Option<String>,
     /// The branch of an observation.
-    pub branch: Option<String>,
+    pub(super) branch: Option<String>,
     /// Earliest time, in Unix seconds.
-    pub since: Option<i64>,
+    pub(super) since: Option<i64>,
     /// Latest time, in Unix seconds.
-    pub until: Option<i64>,
+    pub(super) until: Option<i64>,
     /// Lowest score.
-    pub min_score: f64,
+    pub(super) min_score: f64,
     /// Maximum number of hits.
-    pub limit: u64,
+    pub(super) limit: u64,
 }
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
+pub(super) struct Found {
     /// The best hits, in descending order of their scores.
-    pub hits: Vec<Hit>,
+    pub(super) hits: Vec<Hit>,
     /// Number of rows that match, with at least the lowest score.
-    pub total: u64,
+    pub(super) total: u64,
 }
 
 /// A row that matches.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
+pub(super) struct Hit {
     /// Its id.
-    pub id: String,
+    pub(super) id: String,
     /// How well it matches, from 0 to 1.
-    pub score: f64,
+    pub(super) score: f64,
 }
 
 impl MemoryQuery {

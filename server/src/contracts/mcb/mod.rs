@@ -10,13 +10,13 @@
 //! | `observations`, `runs`, `patterns`, `summaries` | the resources of the memory: storing and reading them |
 //! | `entries`, `walk` | one form for all resources, and reading them in order of time |
 //! | `lists`, `timeline`, `inject`, `search` | what looks at all resources in the same way |
-//! | `index` | what is asked of an index of words |
+//! | `index`, `words` | what is asked of an index of words; the index beside the rows |
 //! | `vcs` | branch and commit of the caller's repository |
 
 mod agents;
 mod call;
 mod entries;
-pub mod index;
+mod index;
 mod inject;
 mod lists;
 mod observations;
@@ -31,6 +31,7 @@ mod timeline;
 mod values;
 mod vcs;
 mod walk;
+mod words;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -49,18 +50,29 @@ use tabellion_contracts::mcb::{
     SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary, SummarizeRequest, Summary,
     Timeline, TimelineRequest, ToolError,
 };
-use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
+use tabellion_records::Records;
+use tabellion_runtime::{Contract, Failure, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
 
-use self::{call::Call, entries::Kind, index::MemoryIndex};
+use self::{call::Call, entries::Kind, index::MemoryIndex, words::Words};
 
 /// A reading method's outcome.
 type Answer<T> = Result<T, ToolError>;
 /// A mutating method's outcome.
 type Change<T> = Result<Staged<T, Rows>, ToolError>;
 
+/// Puts the implementation over `records`. The index of words is a file beside them; the workspace is the work tree around the
+/// current folder.
+///
+/// # Errors
+/// If the index can't be opened.
+pub(super) fn service(records: Arc<Records>) -> Result<Arc<dyn Contract>, Failure> {
+    let index = Words::open(Arc::clone(&records))?;
+    Ok(over(records, Arc::new(index), vcs::workspaces()))
+}
+
 /// Returns the contract, served from `store`. `index` finds rows by their words; branch and commit of a caller's repository are
 /// told where it is in one of `workspaces`.
-pub fn service(
+fn over(
     store: Arc<dyn Store<Rows>>,
     index: Arc<dyn MemoryIndex>,
     workspaces: Vec<PathBuf>,

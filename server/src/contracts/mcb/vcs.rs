@@ -1,9 +1,21 @@
 //! Branch and commit of the caller's repository.
 
-use std::path::{Path, PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 use tabellion_contracts::mcb::VcsContext;
 use tabellion_library::Checkout;
+
+/// Returns the folders whose repositories may be told of: the work tree around the current folder, or that folder.
+pub(super) fn workspaces() -> Vec<PathBuf> {
+    let Ok(current) = env::current_dir() else {
+        return vec![];
+    };
+    let top = current.ancestors().find(|folder| folder.join(".git").exists());
+    vec![top.unwrap_or(&current).to_owned()]
+}
 
 /// Returns branch and commit of the repository at `path`; `None` if there is none, or it is in no workspace: a caller learns
 /// nothing of other folders of the machine.

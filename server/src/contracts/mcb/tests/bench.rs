@@ -11,7 +11,7 @@ use tabellion_runtime::{
 };
 use tempfile::TempDir;
 
-use super::{super::service, scan::Scan};
+use super::super::{over, words::Words};
 
 /// The contract over rows in a folder that goes with it.
 pub(super) struct Bench {
@@ -99,9 +99,9 @@ impl Bench {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let records = Arc::new(Records::open(&folder.path().join("data"), &ROWS, Start::Serve).unwrap());
-        let index = Arc::new(Scan(Arc::clone(&records)));
+        let index = Arc::new(Words::open(Arc::clone(&records)).unwrap());
         let store: Arc<dyn Store<Rows>> = records.clone();
-        let contract = service(store, index, vec![folder.path().into()]);
+        let contract = over(store, index, vec![folder.path().into()]);
         Self {
             folder,
             contract,

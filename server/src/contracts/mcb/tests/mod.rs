@@ -5,7 +5,6 @@ mod inject;
 mod lists;
 mod memory;
 mod provenance;
-mod scan;
 mod search;
 mod sessions;
 mod timeline;
