@@ -34,6 +34,7 @@
 mod attributes;
 mod blocking;
 mod branch;
+mod checkout;
 mod checkpoint;
 mod commit;
 mod commit_message;
@@ -87,6 +88,7 @@ use self::{
     working_tree::WorkingTree,
 };
 pub use self::{
+    checkout::Checkout,
     counts::Counts,
     entries::{Difference, DocumentChange, EntryChange, Place, Uncommitted},
     folder::{CreateFolders, Created},

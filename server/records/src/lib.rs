@@ -10,6 +10,7 @@
 //! | `reading`, `query` | snapshots from a pool of connections; SQL of selections |
 //! | `write`, `log` | rows and the log's entries |
 //! | `codec`, `layout` | rows as SQLite keeps them; tables, and what differs between two versions |
+//! | `follow` | what changed after a place in the log |
 //! | `file` | opening, creating and migrating the file |
 //! | `inspection` | which version the file is of, and what differs |
 //! | `upkeep` | check, export, import, backup |
@@ -20,6 +21,7 @@ mod blocking;
 mod codec;
 mod failures;
 mod file;
+mod follow;
 mod fresh;
 mod inspection;
 mod layout;
@@ -61,6 +63,7 @@ use self::{
 };
 pub use self::{
     file::{Start, path},
+    follow::{Followed, FollowedRow},
     inspection::{Inspection, Standing, inspect},
     recovery::{Recovered, recover},
     upkeep::{Checked, backup, import},

@@ -124,11 +124,30 @@ pub(crate) fn with_key(connection: &Connection, org: &str, key: &str) -> Result<
 /// Calls `each` with every entry in order.
 pub(crate) fn for_each(
     connection: &Connection,
+    each: impl FnMut(LogEntry) -> Result<(), Failure>,
+) -> Result<u64, Failure> {
+    for_each_after(connection, 0, u32::MAX, each)
+}
+
+/// Returns the id of the entry at a place.
+pub(crate) fn id_at(connection: &Connection, at: i64) -> Result<Option<String>, Failure> {
+    let mut statement = connection
+        .prepare_cached("SELECT id FROM change WHERE seq = ?")
+        .doing("read the log")?;
+    let id = statement.query_row([at], |row| row.get(0));
+    id.optional().doing("read the log")
+}
+
+/// Calls `each` with at most `max` entries after a place, in order.
+pub(crate) fn for_each_after(
+    connection: &Connection,
+    after: i64,
+    max: u32,
     mut each: impl FnMut(LogEntry) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
-    let sql = format!("SELECT {COLUMNS} FROM change ORDER BY seq");
-    let mut statement = connection.prepare(&sql).doing("read the log")?;
-    let mut rows = statement.query([]).doing("read the log")?;
+    let sql = format!("SELECT {COLUMNS} FROM change WHERE seq > ? ORDER BY seq LIMIT ?");
+    let mut statement = connection.prepare_cached(&sql).doing("read the log")?;
+    let mut rows = statement.query(params![after, max]).doing("read the log")?;
     let mut count = 0;
     while let Some(row) = rows.next().doing("read the log")? {
         each(read(row)?)?;

@@ -1,20 +1,397 @@
-//! `mcb`: rows of projects, their people and their work. Operations that follow from the entities need no method here.
+//! MCB's memory: sessions of agents, what they log, what they want to remember, and searching it.
+//!
+//! Rows that no operation here is about, such as projects and issues, need no Rust: the table engine runs them. What a method
+//! changes, it plans with the entities' rules and stages; the store makes it in one transaction.
+//!
+//! | module | does |
+//! |---|---|
+//! | `call`, `values` | a call's org, provenance and plan; values that an argument, the data or the provenance gives |
+//! | `sessions`, `agents` | sessions, and what is logged in them |
+//! | `observations`, `runs`, `patterns`, `summaries` | the resources of the memory: storing and reading them |
+//! | `entries`, `walk` | one form for all resources, and reading them in order of time |
+//! | `lists`, `timeline`, `inject`, `search` | what looks at all resources in the same way |
+//! | `index`, `words` | what is asked of an index of words; the index beside the rows |
+//! | `vcs` | branch and commit of the caller's repository |
 
-use std::sync::Arc;
+mod agents;
+mod call;
+mod entries;
+mod index;
+mod inject;
+mod lists;
+mod observations;
+mod patterns;
+mod runs;
+mod search;
+mod sessions;
+mod summaries;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod values;
+mod vcs;
+mod walk;
+mod words;
 
-use tabellion_contracts::mcb::{Mcb, Service};
+use std::{path::PathBuf, sync::Arc};
+
+use tabellion_contracts::mcb::{
+    AgentLogDelegationRequest, AgentLogDelegationResponse, AgentLogToolRequest, AgentLogToolResponse,
+    CallProvenance, GetRunsRequest, InjectRequest, InjectedContext, ListRequest, Listing, Mcb,
+    MemoryGetErrorPatternRequest, MemoryGetErrorPatternResponse, MemoryGetExecutionResponse,
+    MemoryGetObservationRequest, MemoryGetObservationResponse, MemoryGetQualityGateResponse,
+    MemoryGetSessionRequest, MemoryHits, MemoryInjectObservationRequest, MemoryInjectSessionRequest,
+    MemoryListErrorPatternRequest, MemoryListSessionRequest, MemoryStoreErrorPatternRequest,
+    MemoryStoreErrorPatternResponse, MemoryStoreExecutionRequest, MemoryStoreExecutionResponse,
+    MemoryStoreObservationRequest, MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse,
+    MemoryStoreSessionRequest, MemoryTimelineObservationRequest, MemoryTimelineSessionRequest,
+    PatternListing, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse, SessionGetRequest,
+    SessionGetResponse, SessionListRequest, SessionListResponse, SessionReadSummaryRequest,
+    SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary, SummarizeRequest, Summary,
+    Timeline, TimelineRequest, ToolError,
+};
 use tabellion_records::Records;
-use tabellion_runtime::{Contract, Failure};
+use tabellion_runtime::{Contract, Failure, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
 
-/// The contract over its rows.
-struct OverRows;
+use self::{call::Call, entries::Kind, index::MemoryIndex, words::Words};
 
-impl Mcb for OverRows {}
+/// A reading method's outcome.
+type Answer<T> = Result<T, ToolError>;
+/// A mutating method's outcome.
+type Change<T> = Result<Staged<T, Rows>, ToolError>;
 
-/// Puts the implementation over `records`.
+/// Puts the implementation over `records`. The index of words is a file beside them; the workspace is the work tree around the
+/// current folder.
 ///
 /// # Errors
-/// If what it derives from the rows can't be opened.
+/// If the index can't be opened.
 pub(super) fn service(records: Arc<Records>) -> Result<Arc<dyn Contract>, Failure> {
-    Ok(Arc::new(Service::new(OverRows, records)))
+    let index = Words::open(Arc::clone(&records))?;
+    Ok(over(records, Arc::new(index), vcs::workspaces()))
+}
+
+/// Returns the contract, served from `store`. `index` finds rows by their words; branch and commit of a caller's repository are
+/// told where it is in one of `workspaces`.
+fn over(
+    store: Arc<dyn Store<Rows>>,
+    index: Arc<dyn MemoryIndex>,
+    workspaces: Vec<PathBuf>,
+) -> Arc<dyn Contract> {
+    Arc::new(Service::new(Memory { index, workspaces }, store))
+}
+
+/// The implementation. The store has the rows.
+struct Memory {
+    index: Arc<dyn MemoryIndex>,
+    workspaces: Vec<PathBuf>,
+}
+
+impl Memory {
+    fn inject<'m>(&'m self, cx: &'m ReadCx<'_, Rows>) -> inject::Inject<'m> {
+        inject::Inject {
+            call: Call::of(cx),
+            index: &*self.index,
+            workspaces: &self.workspaces,
+        }
+    }
+}
+
+/// Returns the contract's error for a refusal.
+fn refused(error: RowError) -> ToolError {
+    error.into_failure("/data").into()
+}
+
+impl Mcb for Memory {
+    async fn bound_provenance(&self, cx: &ReadCx<'_, Rows>, session: &str) -> Answer<CallProvenance> {
+        sessions::bound(cx, session).await.map_err(refused)
+    }
+
+    async fn session_create(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: SessionCreateRequest,
+    ) -> Change<SessionCreateResponse> {
+        sessions::create(cx, req).await.map_err(refused)
+    }
+
+    async fn session_get(&self, cx: &ReadCx<'_, Rows>, req: SessionGetRequest) -> Answer<SessionGetResponse> {
+        sessions::get(cx, req).await.map_err(refused)
+    }
+
+    async fn session_update(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: SessionUpdateRequest,
+    ) -> Change<SessionUpdateResponse> {
+        sessions::update(cx, req).await.map_err(refused)
+    }
+
+    async fn session_list(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: SessionListRequest,
+    ) -> Answer<SessionListResponse> {
+        sessions::list(cx, req).await.map_err(refused)
+    }
+
+    async fn session_summarize(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: SummarizeRequest,
+    ) -> Change<StoredSummary> {
+        let session = Some(req.session_id);
+        let stored = summaries::store(cx, req.data, session, req.project_id, None);
+        stored.await.map_err(refused)
+    }
+
+    async fn session_read_summary(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: SessionReadSummaryRequest,
+    ) -> Answer<Summary> {
+        let newest = summaries::newest(cx, req.session_id, req.project_id);
+        newest.await.map_err(refused)
+    }
+
+    async fn agent_log_tool(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: AgentLogToolRequest,
+    ) -> Change<AgentLogToolResponse> {
+        agents::log_tool(cx, req).await.map_err(refused)
+    }
+
+    async fn agent_log_delegation(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: AgentLogDelegationRequest,
+    ) -> Change<AgentLogDelegationResponse> {
+        agents::log_delegation(cx, req).await.map_err(refused)
+    }
+
+    async fn memory_store_observation(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: MemoryStoreObservationRequest,
+    ) -> Change<StoredObservation> {
+        observations::store(cx, req).await.map_err(refused)
+    }
+
+    async fn memory_store_execution(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: MemoryStoreExecutionRequest,
+    ) -> Change<MemoryStoreExecutionResponse> {
+        runs::store_execution(cx, req).await.map_err(refused)
+    }
+
+    async fn memory_store_quality_gate(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: MemoryStoreQualityGateRequest,
+    ) -> Change<MemoryStoreQualityGateResponse> {
+        runs::store_quality_gate(cx, req).await.map_err(refused)
+    }
+
+    async fn memory_store_error_pattern(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: MemoryStoreErrorPatternRequest,
+    ) -> Change<MemoryStoreErrorPatternResponse> {
+        patterns::store(cx, req).await.map_err(refused)
+    }
+
+    async fn memory_store_session(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: MemoryStoreSessionRequest,
+    ) -> Change<StoredSummary> {
+        let stored = summaries::store(cx, req.data, req.session_id, req.project_id, req.repo_id);
+        stored.await.map_err(refused)
+    }
+
+    async fn memory_get_observation(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: MemoryGetObservationRequest,
+    ) -> Answer<MemoryGetObservationResponse> {
+        observations::get(cx, req).await.map_err(refused)
+    }
+
+    async fn memory_get_execution(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: GetRunsRequest,
+    ) -> Answer<MemoryGetExecutionResponse> {
+        runs::get_executions(cx, req).await.map_err(refused)
+    }
+
+    async fn memory_get_quality_gate(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: GetRunsRequest,
+    ) -> Answer<MemoryGetQualityGateResponse> {
+        runs::get_quality_gates(cx, req).await.map_err(refused)
+    }
+
+    async fn memory_get_error_pattern(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: MemoryGetErrorPatternRequest,
+    ) -> Answer<MemoryGetErrorPatternResponse> {
+        patterns::get(cx, &*self.index, req).await.map_err(refused)
+    }
+
+    async fn memory_get_session(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: MemoryGetSessionRequest,
+    ) -> Answer<Summary> {
+        let newest = summaries::newest(cx, req.session_id, req.project_id);
+        newest.await.map_err(refused)
+    }
+
+    async fn memory_list_observation(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
+        lists::list(cx, &*self.index, lists::Asked::of(Kind::Observation, req))
+            .await
+            .map_err(refused)
+    }
+
+    async fn memory_list_execution(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
+        lists::list(cx, &*self.index, lists::Asked::of(Kind::Execution, req))
+            .await
+            .map_err(refused)
+    }
+
+    async fn memory_list_quality_gate(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
+        lists::list(cx, &*self.index, lists::Asked::of(Kind::QualityGate, req))
+            .await
+            .map_err(refused)
+    }
+
+    async fn memory_list_error_pattern(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: MemoryListErrorPatternRequest,
+    ) -> Answer<PatternListing> {
+        lists::list_patterns(cx, &*self.index, req.into())
+            .await
+            .map_err(refused)
+    }
+
+    async fn memory_list_session(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: MemoryListSessionRequest,
+    ) -> Answer<Listing> {
+        lists::list(cx, &*self.index, req.into()).await.map_err(refused)
+    }
+
+    async fn memory_timeline_observation(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: MemoryTimelineObservationRequest,
+    ) -> Answer<Timeline> {
+        timeline::timeline(&Call::of(cx), &*self.index, req.into())
+            .await
+            .map_err(refused)
+    }
+
+    async fn memory_timeline_execution(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: TimelineRequest,
+    ) -> Answer<Timeline> {
+        let asked = timeline::Asked::of(Kind::Execution, req);
+        timeline::timeline(&Call::of(cx), &*self.index, asked)
+            .await
+            .map_err(refused)
+    }
+
+    async fn memory_timeline_quality_gate(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: TimelineRequest,
+    ) -> Answer<Timeline> {
+        let asked = timeline::Asked::of(Kind::QualityGate, req);
+        timeline::timeline(&Call::of(cx), &*self.index, asked)
+            .await
+            .map_err(refused)
+    }
+
+    async fn memory_timeline_error_pattern(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: TimelineRequest,
+    ) -> Answer<Timeline> {
+        let asked = timeline::Asked::of(Kind::ErrorPattern, req);
+        timeline::timeline(&Call::of(cx), &*self.index, asked)
+            .await
+            .map_err(refused)
+    }
+
+    async fn memory_timeline_session(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: MemoryTimelineSessionRequest,
+    ) -> Answer<Timeline> {
+        timeline::timeline(&Call::of(cx), &*self.index, req.into())
+            .await
+            .map_err(refused)
+    }
+
+    async fn memory_inject_observation(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: MemoryInjectObservationRequest,
+    ) -> Answer<InjectedContext> {
+        self.inject(cx).run(req.into()).await.map_err(refused)
+    }
+
+    async fn memory_inject_execution(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: InjectRequest,
+    ) -> Answer<InjectedContext> {
+        let asked = inject::Asked::of(Kind::Execution, req);
+        self.inject(cx).run(asked).await.map_err(refused)
+    }
+
+    async fn memory_inject_quality_gate(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: InjectRequest,
+    ) -> Answer<InjectedContext> {
+        let asked = inject::Asked::of(Kind::QualityGate, req);
+        self.inject(cx).run(asked).await.map_err(refused)
+    }
+
+    async fn memory_inject_error_pattern(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: InjectRequest,
+    ) -> Answer<InjectedContext> {
+        let asked = inject::Asked::of(Kind::ErrorPattern, req);
+        self.inject(cx).run(asked).await.map_err(refused)
+    }
+
+    async fn memory_inject_session(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: MemoryInjectSessionRequest,
+    ) -> Answer<InjectedContext> {
+        self.inject(cx).run(req.into()).await.map_err(refused)
+    }
+
+    async fn search_memory(&self, cx: &ReadCx<'_, Rows>, req: SearchRequest) -> Answer<MemoryHits> {
+        search::search(cx, &*self.index, search::Among::Everything, req)
+            .await
+            .map_err(refused)
+    }
+
+    async fn search_context(&self, cx: &ReadCx<'_, Rows>, req: SearchRequest) -> Answer<MemoryHits> {
+        search::search(cx, &*self.index, search::Among::Context, req)
+            .await
+            .map_err(refused)
+    }
 }

@@ -1,0 +1,178 @@
+//! A call: its org, its provenance, and plans of what it changes.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+use tabellion_contracts::mcb::ROWS;
+use tabellion_runtime::{
+    Failure, FailureKind, ReadCx, Row, RowChange, RowEdit, RowView, Rows, RowsChange, Staged, WriteCx,
+    context,
+    rows::{Filter, Order, Plan, RowError, Select, Within, content_id, identity},
+    spec::EntitySpec,
+};
+
+/// Rows here take no value from facts of the call.
+static NO_FACTS: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+
+/// A state of the rows, for a call of one org.
+pub(super) struct Call<'v> {
+    view: &'v dyn RowView,
+    within: Within,
+    /// Where the call came from.
+    pub(super) provenance: Provenance,
+}
+
+/// Where a call came from: the contract's twelve fields, as far as they are known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Provenance(Map<String, Value>);
+
+impl Provenance {
+    /// Returns a text of it.
+    pub(super) fn text(&self, field: &str) -> Option<&str> {
+        self.0.get(field)?.as_str()
+    }
+
+    /// Returns all of it, as rows keep it.
+    pub(super) fn kept(&self) -> Value {
+        self.0.clone().into()
+    }
+}
+
+impl From<Map<String, Value>> for Provenance {
+    fn from(fields: Map<String, Value>) -> Self {
+        Self(fields)
+    }
+}
+
+/// Reads a call's provenance: the only place that knows where it is.
+fn provenance(cx: &ReadCx<'_, Rows>) -> Provenance {
+    match cx.provenance().to_value() {
+        Value::Object(fields) => Provenance(fields),
+        _ => Provenance::default(),
+    }
+}
+
+impl<'v> Call<'v> {
+    /// Returns the call of a method.
+    pub(super) fn of(cx: &ReadCx<'v, Rows>) -> Self {
+        let bound = cx.call().org.as_deref();
+        Self::new(cx.view(), bound, provenance(cx))
+    }
+
+    /// Creates a call of the org that the caller is bound to, or of the default one.
+    pub(super) fn new(view: &'v dyn RowView, bound: Option<&str>, provenance: Provenance) -> Self {
+        let default = ROWS.org.map(|org| org.default);
+        let within = Within {
+            org: bound.or(default).map(String::from),
+            is_bound: bound.is_some(),
+        };
+        Self {
+            view,
+            within,
+            provenance,
+        }
+    }
+
+    /// Returns the key of the call's org.
+    pub(super) fn org(&self) -> &str {
+        self.within.org.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the call's time.
+    pub(super) fn now(&self) -> i64 {
+        self.view.fresh().now()
+    }
+
+    /// Begins a plan.
+    pub(super) fn plan(&self) -> Plan<'v> {
+        Plan::new(&ROWS, self.view, self.within.clone(), &NO_FACTS)
+    }
+
+    /// Returns a new id.
+    pub(super) fn fresh_id(&self) -> String {
+        self.view.fresh().id()
+    }
+
+    /// Returns the row with this key.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub(super) async fn get(&self, name: &'static str, key: &str) -> Result<Option<Row>, RowError> {
+        self.plan().get(entity(name)?, &[key.into()]).await
+    }
+
+    /// Returns the rows that pass the filters, in the order of these fields.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub(super) async fn select(
+        &self,
+        name: &'static str,
+        filters: Vec<Filter>,
+        order: Vec<(&'static str, Order)>,
+        limit: u64,
+    ) -> Result<Vec<Row>, RowError> {
+        let mut select = Select::new(entity(name)?, filters);
+        select.order = order;
+        select.limit = Some(limit);
+        self.read(select).await
+    }
+
+    /// Returns the selected rows.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub(super) async fn read(&self, select: Select) -> Result<Vec<Row>, RowError> {
+        self.plan().select(select).await
+    }
+
+    /// Returns the number of selected rows.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub(super) async fn count(&self, select: Select) -> Result<u64, RowError> {
+        self.plan().count(select).await
+    }
+}
+
+/// Returns the entity of that name.
+///
+/// # Errors
+/// If the contract has none.
+pub(super) fn entity(name: &'static str) -> Result<&'static EntitySpec, RowError> {
+    let missing = || Failure::new(FailureKind::Io, format!("the contract has no entity `{name}`"));
+    Ok(ROWS.entity(name).ok_or_else(missing)?)
+}
+
+/// Notes the id of the content of a row that is answered, which `tabellion/ifBase` can name.
+pub(super) fn note_base(cx: &ReadCx<'_, Rows>, name: &'static str, row: &Row) -> Result<(), RowError> {
+    cx.note(context::BASE, content_id(entity(name)?, row));
+    Ok(())
+}
+
+/// Stages a plan. The row `subject` is the one that `tabellion/ifBase` is compared with; its id, if the method made it, does not
+/// count as a difference between two plans of the same call.
+///
+/// # Errors
+/// If nothing was planned.
+pub(super) fn stage<T: Send + 'static>(
+    cx: &WriteCx<'_, Rows>,
+    plan: Plan<'_>,
+    operation: &'static str,
+    subject: (&'static str, &Row),
+    answer: T,
+) -> Result<Staged<T, Rows>, RowError> {
+    let entity = entity(subject.0)?;
+    let key = identity(entity, subject.1);
+    let mut rows = plan.finish(operation)?.into_rows();
+    let is_subject = |change: &RowChange| change.entity.name == entity.name && change.key == key;
+    if let Some(at) = rows.iter().position(is_subject) {
+        rows[..=at].rotate_right(1);
+        if matches!(rows[0].edit, RowEdit::Insert(_)) {
+            rows[0].made.extend(entity.field("id").map(|field| field.name));
+        }
+    }
+    let change = RowsChange::new(rows, operation);
+    let change = change.map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
+    Ok(cx.stage(change, |_| answer))
+}

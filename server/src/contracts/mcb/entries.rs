@@ -1,0 +1,261 @@
+//! One form for what the memory keeps, so that lists, timelines and contexts need not know the resources apart.
+
+use tabellion_contracts::mcb::tool;
+use tabellion_runtime::{
+    Row,
+    rows::{Filter, RowError, Select, Test},
+};
+
+use super::{
+    call::entity,
+    observations::OBSERVATION,
+    patterns::{self, ERROR_PATTERN},
+    runs::{EXECUTION, QUALITY_GATE},
+    summaries::{self, SESSION_SUMMARY},
+    values::{integer, text, texts},
+};
+
+/// Maximum number of characters of a preview.
+const MAX_PREVIEW_CHARS: usize = 120;
+
+/// A resource of the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Observations of all types.
+    Observation,
+    Execution,
+    QualityGate,
+    ErrorPattern,
+    /// Summaries of sessions.
+    Session,
+}
+
+impl Kind {
+    /// Returns the name of the entity that has the text and the time.
+    pub(super) fn entity(self) -> &'static str {
+        match self {
+            Self::Observation | Self::Execution | Self::QualityGate => OBSERVATION,
+            Self::ErrorPattern => ERROR_PATTERN,
+            Self::Session => SESSION_SUMMARY,
+        }
+    }
+
+    /// Returns what one entry is called.
+    pub(super) fn noun(self) -> &'static str {
+        self.only_type().unwrap_or(self.entity())
+    }
+
+    /// Returns the only type that its observations have.
+    fn only_type(self) -> Option<&'static str> {
+        match self {
+            Self::Execution => Some(EXECUTION),
+            Self::QualityGate => Some(QUALITY_GATE),
+            Self::Observation | Self::ErrorPattern | Self::Session => None,
+        }
+    }
+
+    /// Returns the name of the field with the time.
+    pub(super) fn time(self) -> &'static str {
+        match self {
+            Self::ErrorPattern => "first_seen_at",
+            _ => "created_at",
+        }
+    }
+
+    /// Returns a row in the form of all.
+    pub(super) fn entry(self, row: &Row) -> Entry {
+        let of_provenance = |field: &str| {
+            let value = row.get("provenance")?.get(field)?;
+            Some(value.as_str()?.to_owned())
+        };
+        let own = |field: &str| text(row, field).map(String::from);
+        let (word, content, preview) = match self {
+            Self::ErrorPattern => (ERROR_PATTERN, patterns::content(row), None),
+            // The resource has the name of a tool.
+            Self::Session => (
+                tool::SESSION,
+                summaries::content(row),
+                Some(summaries::topics(row)),
+            ),
+            _ => {
+                let word = text(row, "observation_type").unwrap_or_default();
+                (word, own("content").unwrap_or_default(), None)
+            }
+        };
+        Entry {
+            id: own("id").unwrap_or_default(),
+            word: word.to_owned(),
+            preview: preview.unwrap_or_else(|| content.clone()),
+            content,
+            tags: texts(row, "tags"),
+            project_id: own("project_id"),
+            repo_id: own("repo_id").or_else(|| of_provenance("repo_id")),
+            session_id: own("session_id").or_else(|| of_provenance("session_id")),
+            file_path: own("file_path"),
+            at: At {
+                time: integer(row, self.time()).unwrap_or_default(),
+                seq: integer(row, "seq").unwrap_or_default(),
+            },
+            category: own("category"),
+            occurrences: integer(row, "occurrence_count"),
+        }
+    }
+}
+
+/// A place in the order of time. The sequence number decides within a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct At {
+    pub(super) time: i64,
+    pub(super) seq: i64,
+}
+
+/// What the memory keeps, whatever the resource.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Entry {
+    pub(super) id: String,
+    /// The type of an observation, or else the resource.
+    pub(super) word: String,
+    pub(super) content: String,
+    /// What a preview begins with.
+    preview: String,
+    pub(super) tags: Vec<String>,
+    pub(super) project_id: Option<String>,
+    pub(super) repo_id: Option<String>,
+    pub(super) session_id: Option<String>,
+    pub(super) file_path: Option<String>,
+    pub(super) at: At,
+    /// Of patterns alone.
+    pub(super) category: Option<String>,
+    /// Of patterns alone.
+    pub(super) occurrences: Option<i64>,
+}
+
+impl Entry {
+    /// Returns the beginning of the content, or of a summary's topics.
+    pub(super) fn preview(&self) -> String {
+        preview(&self.preview)
+    }
+}
+
+/// Returns the beginning of a text, cut between characters; `…` stands for what is left out.
+fn preview(text: &str) -> String {
+    if text.chars().nth(MAX_PREVIEW_CHARS).is_none() {
+        return text.to_owned();
+    }
+    let kept = text.chars().take(MAX_PREVIEW_CHARS - 1);
+    kept.chain(['…']).collect()
+}
+
+/// Which entries are asked for. Only arguments of a call select; its provenance never does.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Selection {
+    pub(super) kind: Kind,
+    pub(super) project_id: Option<String>,
+    pub(super) repo_id: Option<String>,
+    pub(super) session_id: Option<String>,
+    /// Tags, all of which an entry has.
+    pub(super) tags: Vec<String>,
+    /// The types that an observation can have; any, if empty.
+    pub(super) observation_types: Vec<String>,
+}
+
+impl Selection {
+    /// Selects all entries of a kind.
+    pub(super) fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            project_id: None,
+            repo_id: None,
+            session_id: None,
+            tags: vec![],
+            observation_types: vec![],
+        }
+    }
+
+    /// Returns the types that an observation can have; any, if empty.
+    pub(super) fn types(&self) -> Vec<String> {
+        match self.kind.only_type() {
+            Some(only) => vec![only.into()],
+            None => self.observation_types.clone(),
+        }
+    }
+
+    /// Selects the rows, as far as their fields say it. An entry that [`passes`](Self::passes) is among them.
+    ///
+    /// # Errors
+    /// If the contract has no such entity.
+    pub(super) fn select(&self) -> Result<Select, RowError> {
+        let mut select = Select::new(entity(self.kind.entity())?, vec![]);
+        let of_observations = !matches!(self.kind, Kind::ErrorPattern | Kind::Session);
+        let mut given = |field, value: &Option<String>| {
+            select
+                .all
+                .extend(value.as_deref().map(|value| Filter::is(field, value)));
+        };
+        given("project_id", &self.project_id);
+        if self.kind != Kind::ErrorPattern {
+            given("session_id", &self.session_id);
+        }
+        if of_observations {
+            given("repo_id", &self.repo_id);
+            match &*self.types() {
+                [] => {}
+                [only] => select.all.push(Filter::is("observation_type", only.as_str())),
+                several => {
+                    let is = |word: &String| Filter::is("observation_type", word.as_str());
+                    select.any.push(several.iter().map(is).collect());
+                }
+            }
+        }
+        select.all.extend(self.tags.iter().map(|tag| Filter {
+            field: "tags",
+            test: Test::HasItem,
+            value: tag.as_str().into(),
+        }));
+        Ok(select)
+    }
+
+    /// Returns whether [`select`](Self::select) selects nothing else.
+    pub(super) fn is_of_fields(&self) -> bool {
+        match self.kind {
+            Kind::ErrorPattern => self.repo_id.is_none() && self.session_id.is_none(),
+            Kind::Session => self.repo_id.is_none(),
+            _ => true,
+        }
+    }
+
+    /// Returns whether an entry of the kind is selected.
+    pub(super) fn passes(&self, entry: &Entry) -> bool {
+        let is = |asked: &Option<String>, has: &Option<String>| asked.is_none() || asked == has;
+        // Only observations have types.
+        let types = self.types();
+        is(&self.project_id, &entry.project_id)
+            && is(&self.repo_id, &entry.repo_id)
+            && is(&self.session_id, &entry.session_id)
+            && self.tags.iter().all(|tag| entry.tags.contains(tag))
+            && (types.is_empty() || types.contains(&entry.word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_preview_is_the_beginning_and_never_too_long(text in "\\PC{0,200}") {
+            let shown = preview(&text);
+            prop_assert!(shown.chars().count() <= MAX_PREVIEW_CHARS);
+            match shown.strip_suffix('…').filter(|_| shown != text) {
+                Some(beginning) => {
+                    prop_assert_eq!(beginning.chars().count(), MAX_PREVIEW_CHARS - 1);
+                    prop_assert!(text.starts_with(beginning));
+                    prop_assert!(text.chars().count() > MAX_PREVIEW_CHARS);
+                }
+                None => prop_assert_eq!(shown, text),
+            }
+        }
+    }
+}

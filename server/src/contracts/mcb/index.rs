@@ -1,0 +1,86 @@
+//! What is asked of an index of words: which rows match a text, within the filters, best first.
+//!
+//! The index is derived from the rows. An implementation brings itself up to the newest change before it answers, so that what a
+//! call was told is stored is found by the next one.
+
+use tabellion_runtime::{BoxFuture, Failure};
+
+use super::{call::Call, entries::Selection};
+
+/// An index of the rows of the memory.
+pub(super) trait MemoryIndex: Send + Sync {
+    /// Returns the rows that match, best first. Any text is a query.
+    ///
+    /// # Errors
+    /// If the index can't be read, or can't be brought up to the newest change.
+    fn search<'a>(&'a self, query: &'a MemoryQuery) -> BoxFuture<'a, Result<Found, Failure>>;
+}
+
+/// A question. Filters hold before the rows are ranked and cut.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct MemoryQuery {
+    /// Key of the org: what is in another one is not there.
+    pub(super) org: String,
+    /// Name of the entity: `observation`, `error_pattern` or `session_summary`.
+    pub(super) entity: &'static str,
+    /// The text.
+    pub(super) text: String,
+    /// The types that an observation can have; any, if empty.
+    pub(super) types: Vec<String>,
+    /// Tags, all of which a row has.
+    pub(super) tags: Vec<String>,
+    /// The project.
+    pub(super) project_id: Option<String>,
+    /// The repository.
+    pub(super) repo_id: Option<String>,
+    /// The session.
+    pub(super) session_id: Option<String>,
+    /// The file of an observation.
+    pub(super) file_path: Option<String>,
+    /// The branch of an observation.
+    pub(super) branch: Option<String>,
+    /// Earliest time, in Unix seconds.
+    pub(super) since: Option<i64>,
+    /// Latest time, in Unix seconds.
+    pub(super) until: Option<i64>,
+    /// Lowest score.
+    pub(super) min_score: f64,
+    /// Maximum number of hits.
+    pub(super) limit: u64,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Found {
+    /// The best hits, in descending order of their scores.
+    pub(super) hits: Vec<Hit>,
+    /// Number of rows that match, with at least the lowest score.
+    pub(super) total: u64,
+}
+
+/// A row that matches.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Hit {
+    /// Its id.
+    pub(super) id: String,
+    /// How well it matches, from 0 to 1.
+    pub(super) score: f64,
+}
+
+impl MemoryQuery {
+    /// Asks which rows of a selection match a text best.
+    pub(super) fn new(call: &Call<'_>, selection: &Selection, text: String, limit: u64) -> Self {
+        Self {
+            org: call.org().into(),
+            entity: selection.kind.entity(),
+            text,
+            types: selection.types(),
+            tags: selection.tags.clone(),
+            project_id: selection.project_id.clone(),
+            repo_id: selection.repo_id.clone(),
+            session_id: selection.session_id.clone(),
+            limit,
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Observations: what agents want to remember. The same content again, of the same type and project, is counted and not added.
+
+use data_encoding::HEXLOWER;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tabellion_contracts::mcb::{
+    MemoryGetObservationRequest, MemoryGetObservationResponse, MemoryStoreObservationRequest,
+    StoredObservation,
+};
+use tabellion_runtime::{
+    ReadCx, Row, Rows, Staged, WriteCx,
+    rows::{Filter, Plan, RowError, Select},
+};
+
+use super::{
+    call::{Call, entity, stage},
+    values::{fall_back, fold, integer, join, joined, picked, required, texts, typed, without_nulls},
+};
+
+/// Name of the entity.
+pub(super) const OBSERVATION: &str = "observation";
+
+/// The fields of an observation that are answered.
+pub(super) const FIELDS: [&str; 16] = [
+    "id",
+    "project_id",
+    "content",
+    "observation_type",
+    "tags",
+    "session_id",
+    "repo_id",
+    "file_path",
+    "branch",
+    "commit",
+    "created_at",
+    "seq",
+    "content_hash",
+    "times_seen",
+    "last_seen_at",
+    "provenance",
+];
+
+/// Where something belongs: what an argument says, or else the data, or else the call's provenance.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    pub(super) project_id: Option<String>,
+    pub(super) repo_id: Option<String>,
+    pub(super) session_id: Option<String>,
+}
+
+impl Place {
+    /// Sets the fields of `data`.
+    ///
+    /// # Errors
+    /// If an argument and the data differ, or nothing names the project.
+    pub(super) fn set(self, call: &Call<'_>, data: &mut Row) -> Result<(), RowError> {
+        let Self {
+            project_id,
+            repo_id,
+            session_id,
+        } = self;
+        let fields = [
+            ("project_id", project_id),
+            ("repo_id", repo_id),
+            ("session_id", session_id),
+        ];
+        for (field, argument) in fields {
+            join(data, field, argument)?;
+            fall_back(data, field, &call.provenance);
+        }
+        required(data, "project_id")?;
+        Ok(())
+    }
+}
+
+pub(super) async fn store(
+    cx: &WriteCx<'_, Rows>,
+    req: MemoryStoreObservationRequest,
+) -> Result<Staged<StoredObservation, Rows>, RowError> {
+    let call = Call::of(cx);
+    let mut data = without_nulls(req.data);
+    fold(&mut data, "observation_type");
+    let place = Place {
+        project_id: req.project_id,
+        repo_id: req.repo_id,
+        session_id: req.session_id,
+    };
+    place.set(&call, &mut data)?;
+    let hash = content_hash(required(&data, "content")?);
+    data.insert("content_hash".into(), hash.into());
+    let mut plan = call.plan();
+    let earlier = same(&plan, &data).await?;
+    let is_again = earlier.is_some();
+    let row = match earlier {
+        Some(earlier) => count(&call, &mut plan, &earlier, texts(&data, "tags")).await?,
+        None => add(&call, &mut plan, data).await?,
+    };
+    let answer = StoredObservation {
+        observation_id: required(&row, "id")?.into(),
+        deduplicated: is_again,
+    };
+    let operation = if is_again { "count" } else { "create" };
+    stage(cx, plan, operation, (OBSERVATION, &row), answer)
+}
+
+/// Returns the observation with the content, type and project of `data`, if there is one.
+async fn same(plan: &Plan<'_>, data: &Row) -> Result<Option<Row>, RowError> {
+    let fields = ["project_id", "observation_type", "content_hash"];
+    let filters = fields.map(|field| Filter::is(field, data.get(field).cloned().unwrap_or_default()));
+    let mut select = Select::new(entity(OBSERVATION)?, filters.into());
+    select.limit = Some(1);
+    Ok(plan.select(select).await?.pop())
+}
+
+async fn count(
+    call: &Call<'_>,
+    plan: &mut Plan<'_>,
+    earlier: &Row,
+    tags: Vec<String>,
+) -> Result<Row, RowError> {
+    let mut set = Row::new();
+    let times = integer(earlier, "times_seen").unwrap_or_default();
+    set.insert("times_seen".into(), (times + 1).into());
+    set.insert("last_seen_at".into(), call.now().into());
+    set.insert("tags".into(), joined(texts(earlier, "tags"), tags).into());
+    plan.update(entity(OBSERVATION)?, &[earlier["id"].clone()], set)
+        .await
+}
+
+/// Plans a new observation, and returns it.
+///
+/// # Errors
+/// If a value does not fit.
+pub(super) async fn add(call: &Call<'_>, plan: &mut Plan<'_>, mut data: Row) -> Result<Row, RowError> {
+    let hash = content_hash(required(&data, "content")?);
+    let tags = joined(texts(&data, "tags"), vec![]);
+    data.insert("tags".into(), tags.into());
+    data.insert("content_hash".into(), hash.into());
+    data.insert("last_seen_at".into(), call.now().into());
+    data.insert("provenance".into(), call.provenance.kept());
+    plan.create(entity(OBSERVATION)?, data).await
+}
+
+fn content_hash(content: &str) -> String {
+    HEXLOWER.encode(&Sha256::digest(content))
+}
+
+pub(super) async fn get(
+    cx: &ReadCx<'_, Rows>,
+    req: MemoryGetObservationRequest,
+) -> Result<MemoryGetObservationResponse, RowError> {
+    let call = Call::of(cx);
+    let (mut observations, mut missing) = (vec![], vec![]);
+    for id in joined(req.ids, vec![]) {
+        let row = call.get(OBSERVATION, &id).await?;
+        let is_of_project = |row: &Row| is_named(row, "project_id", req.project_id.as_deref());
+        match row.filter(is_of_project) {
+            Some(row) => observations.push(typed(picked(&row, &FIELDS))?),
+            None => missing.push(id),
+        }
+    }
+    Ok(MemoryGetObservationResponse {
+        count: observations.len() as i64,
+        missing,
+        observations,
+    })
+}
+
+/// Returns whether a field has the value of an argument, if that was given.
+pub(super) fn is_named(row: &Row, field: &str, argument: Option<&str>) -> bool {
+    argument.is_none_or(|argument| row.get(field).and_then(Value::as_str) == Some(argument))
+}

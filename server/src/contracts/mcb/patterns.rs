@@ -1,0 +1,162 @@
+//! Patterns of errors: the same signature in a project is one pattern, which counts how often it occurred.
+
+use tabellion_contracts::mcb::{
+    MemoryGetErrorPatternRequest, MemoryGetErrorPatternResponse, MemoryStoreErrorPatternRequest,
+    MemoryStoreErrorPatternResponse,
+};
+use tabellion_runtime::{
+    ReadCx, Row, Rows, Staged, WriteCx,
+    rows::{Filter, Order, RowError, Select},
+};
+
+use super::{
+    call::{Call, entity, stage},
+    entries::{Kind, Selection},
+    index::{MemoryIndex, MemoryQuery},
+    observations::{Place, is_named},
+    values::{fold, integer, invalid, joined, picked, required, text, texts, typed, without_nulls},
+};
+
+/// Name of the entity.
+pub(super) const ERROR_PATTERN: &str = "error_pattern";
+/// The lists that grow with each occurrence.
+const JOINED: [&str; 3] = ["solutions", "affected_files", "tags"];
+/// Maximum number of texts in each of these lists.
+const MAX_JOINED: usize = 1000;
+/// Number of patterns that are read where the request does not say how many.
+const DEFAULT_LIMIT: u64 = 10;
+/// Maximum number of ids in a request.
+const MAX_IDS: u64 = 100;
+
+pub(super) async fn store(
+    cx: &WriteCx<'_, Rows>,
+    req: MemoryStoreErrorPatternRequest,
+) -> Result<Staged<MemoryStoreErrorPatternResponse, Rows>, RowError> {
+    let call = Call::of(cx);
+    let mut data = without_nulls(req.data);
+    fold(&mut data, "category");
+    let place = Place {
+        project_id: req.project_id,
+        repo_id: req.repo_id,
+        session_id: req.session_id,
+    };
+    place.set(&call, &mut data)?;
+    // Where it was last seen is in the provenance.
+    let (repo, session) = (data.shift_remove("repo_id"), data.shift_remove("session_id"));
+    let mut provenance = call.provenance.kept();
+    for (field, value) in [("repo_id", repo), ("session_id", session)] {
+        if let Some(value) = value {
+            provenance[field] = value;
+        }
+    }
+    data.insert("provenance".into(), provenance);
+    data.insert("last_seen_at".into(), call.now().into());
+    let mut plan = call.plan();
+    let patterns = entity(ERROR_PATTERN)?;
+    let fields = ["project_id", "pattern_signature"];
+    let same = fields.map(|field| Filter::is(field, data.get(field).cloned().unwrap_or_default()));
+    let earlier = plan.select(Select::new(patterns, same.into())).await?.pop();
+    let is_again = earlier.is_some();
+    let row = match earlier {
+        Some(earlier) => {
+            let set = occurred(&earlier, data)?;
+            plan.update(patterns, &[earlier["id"].clone()], set).await?
+        }
+        None => {
+            data.insert("first_seen_at".into(), call.now().into());
+            for field in JOINED {
+                data.insert(field.into(), joined(texts(&data, field), vec![]).into());
+            }
+            plan.create(patterns, data).await?
+        }
+    };
+    let answer = MemoryStoreErrorPatternResponse {
+        id: required(&row, "id")?.into(),
+        occurrence_count: integer(&row, "occurrence_count").unwrap_or_default(),
+        deduplicated: is_again,
+    };
+    let operation = if is_again { "count" } else { "create" };
+    stage(cx, plan, operation, (ERROR_PATTERN, &row), answer)
+}
+
+/// Returns what one more occurrence sets: the newest description, a count, and lists with what is new in them.
+fn occurred(earlier: &Row, mut data: Row) -> Result<Row, RowError> {
+    let count = integer(earlier, "occurrence_count").unwrap_or_default();
+    data.insert("occurrence_count".into(), (count + 1).into());
+    for field in JOINED {
+        let all = joined(texts(earlier, field), texts(&data, field));
+        if all.len() > MAX_JOINED {
+            let message = format!("this pattern would have more than {MAX_JOINED} {field}; leave some out");
+            return Err(invalid("value", &format!("/data/{field}"), message));
+        }
+        data.insert(field.into(), all.into());
+    }
+    Ok(data)
+}
+
+pub(super) async fn get(
+    cx: &ReadCx<'_, Rows>,
+    index: &dyn MemoryIndex,
+    req: MemoryGetErrorPatternRequest,
+) -> Result<MemoryGetErrorPatternResponse, RowError> {
+    const FIELDS: [&str; 13] = [
+        "id",
+        "project_id",
+        "pattern_signature",
+        "description",
+        "category",
+        "solutions",
+        "affected_files",
+        "tags",
+        "occurrence_count",
+        "first_seen_at",
+        "last_seen_at",
+        "provenance",
+        "seq",
+    ];
+    let call = Call::of(cx);
+    let project = req.project_id;
+    let limit = req
+        .limit
+        .unwrap_or(if req.ids.is_some() { MAX_IDS } else { DEFAULT_LIMIT });
+    let (mut rows, mut missing) = (vec![], vec![]);
+    if let Some(ids) = req.ids {
+        for id in joined(ids, vec![]) {
+            let row = call.get(ERROR_PATTERN, &id).await?;
+            match row.filter(|row| is_named(row, "project_id", project.as_deref())) {
+                Some(row) => rows.push(row),
+                None => missing.push(id),
+            }
+        }
+        rows.truncate(limit as usize);
+    } else if let Some(query) = req.query {
+        let selection = Selection {
+            project_id: project,
+            ..Selection::of(Kind::ErrorPattern)
+        };
+        let found = index
+            .search(&MemoryQuery::new(&call, &selection, query, limit))
+            .await?;
+        for hit in found.hits {
+            rows.extend(call.get(ERROR_PATTERN, &hit.id).await?);
+        }
+    } else {
+        let filters = project.map(|project| Filter::is("project_id", project));
+        let order = vec![("last_seen_at", Order::Down), ("seq", Order::Down)];
+        let filters = filters.into_iter().collect();
+        rows = call.select(ERROR_PATTERN, filters, order, limit).await?;
+    }
+    let patterns: Result<Vec<_>, _> = rows.iter().map(|row| typed(picked(row, &FIELDS))).collect();
+    let patterns = patterns?;
+    Ok(MemoryGetErrorPatternResponse {
+        count: patterns.len() as i64,
+        missing,
+        patterns,
+    })
+}
+
+/// Returns a pattern as one text.
+pub(super) fn content(row: &Row) -> String {
+    let part = |field| text(row, field).unwrap_or_default();
+    format!("{}: {}", part("pattern_signature"), part("description"))
+}

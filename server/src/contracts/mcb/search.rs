@@ -1,0 +1,146 @@
+//! Searching observations by their words.
+
+use tabellion_contracts::mcb::{MemoryHit, MemoryHits, SearchRequest, tool};
+use tabellion_runtime::{ReadCx, Rows, rows::RowError};
+
+use super::{
+    call::Call,
+    entries::{Kind, Selection},
+    index::{MemoryIndex, MemoryQuery},
+    values::{folded, invalid, picked, typed},
+};
+
+/// `_meta` key of an answer: by what the hits are ranked.
+const RANKING: &str = "tabellion/ranking";
+/// Type of the observations that are searched apart, and the resource.
+const CONTEXT: &str = "context";
+
+/// Which observations are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Among {
+    Everything,
+    /// Those of the type `context`.
+    Context,
+}
+
+pub(super) async fn search(
+    cx: &ReadCx<'_, Rows>,
+    index: &dyn MemoryIndex,
+    among: Among,
+    req: SearchRequest,
+) -> Result<MemoryHits, RowError> {
+    if req.token.is_some() {
+        return Err(invalid(
+            "token",
+            "/token",
+            "token can't be checked here; leave it out",
+        ));
+    }
+    let call = Call::of(cx);
+    let mut selection = Selection::of(Kind::Observation);
+    selection.tags = req.tags.unwrap_or_default();
+    selection.session_id = req.session_id;
+    if among == Among::Context {
+        selection.observation_types = vec![CONTEXT.into()];
+    }
+    let mut query = MemoryQuery::new(&call, &selection, req.query, req.limit);
+    query.min_score = req.min_score.unwrap_or_default();
+    let mut contradicts = false;
+    for (at, filter) in req.filters.iter().flatten().enumerate() {
+        contradicts |= !narrow(&mut query, filter)
+            .map_err(|problem| invalid("filter", &format!("/filters/{at}"), problem))?;
+    }
+    let found = if contradicts {
+        Default::default()
+    } else {
+        index.search(&query).await?
+    };
+    let mut results: Vec<MemoryHit> = vec![];
+    for hit in found.hits {
+        // What was removed since the index was read is left out.
+        let Some(row) = call.get(selection.kind.entity(), &hit.id).await? else {
+            continue;
+        };
+        let fields = [
+            "project_id",
+            "content",
+            "observation_type",
+            "tags",
+            "session_id",
+            "repo_id",
+            "file_path",
+            "branch",
+            "commit",
+            "created_at",
+            "provenance",
+        ];
+        let mut answer = picked(&row, &fields);
+        answer.insert("observation_id".into(), row["id"].clone());
+        answer.insert("similarity_score".into(), hit.score.into());
+        results.push(typed(answer)?);
+    }
+    cx.note(RANKING, "lexical");
+    Ok(MemoryHits {
+        query: query.text,
+        resource: match among {
+            // The resource has the name of a tool.
+            Among::Everything => tool::MEMORY.into(),
+            Among::Context => CONTEXT.into(),
+        },
+        count: results.len() as i64,
+        total: found.total as i64,
+        results,
+    })
+}
+
+/// Adds a filter `field:value` to a query. Returns whether something can pass it and those before it.
+///
+/// # Errors
+/// What is wrong with it.
+fn narrow(query: &mut MemoryQuery, filter: &str) -> Result<bool, String> {
+    const FIELDS: &str = "`type`, `file`, `branch`, `repo`, `project`, `since` and `until`";
+    let Some((field, value)) = filter.split_once(':') else {
+        return Err(format!(
+            "must be `field:value`, where the field is one of {FIELDS}"
+        ));
+    };
+    let (field, value) = (field.trim(), value.trim());
+    if value.is_empty() {
+        return Err(format!("the filter `{}` has no value", field.escape_debug()));
+    }
+    let time = || {
+        let time: Result<i64, _> = value.parse();
+        time.map_err(|_| format!("`{field}` must be a time in Unix seconds, such as `{field}:1700000000`"))
+    };
+    Ok(match field {
+        // The field has the name of a tool.
+        tool::PROJECT => agrees(&mut query.project_id, value),
+        "type" => {
+            let word = folded(value);
+            let passes = query.types.is_empty() || query.types.contains(&word);
+            query.types = vec![word];
+            passes
+        }
+        "file" => agrees(&mut query.file_path, value),
+        "branch" => agrees(&mut query.branch, value),
+        "repo" => agrees(&mut query.repo_id, value),
+        "since" => {
+            query.since = query.since.max(Some(time()?));
+            true
+        }
+        "until" => {
+            let time = time()?;
+            query.until = Some(query.until.map_or(time, |until| until.min(time)));
+            true
+        }
+        _ => {
+            let field = field.escape_debug();
+            return Err(format!("there is no filter `{field}`; there are {FIELDS}"));
+        }
+    })
+}
+
+/// Sets the value that a field must have. Returns whether it had no other one to have.
+fn agrees(asked: &mut Option<String>, value: &str) -> bool {
+    asked.get_or_insert_with(|| value.into()) == value
+}

@@ -1,0 +1,289 @@
+//! Sessions of agents: what each is, when it ended, and how much was logged in it.
+
+use serde_json::Value;
+use tabellion_contracts::mcb::{
+    CallProvenance, SessionCreateRequest, SessionCreateResponse, SessionGetRequest, SessionGetResponse,
+    SessionListRequest, SessionListResponse, SessionUpdateRequest, SessionUpdateResponse,
+};
+use tabellion_runtime::{
+    ReadCx, Row, Rows, Staged, WriteCx, provenance,
+    rows::{Filter, Order, Plan, RowError, Select},
+    spec::FieldType,
+};
+
+use super::{
+    call::{Call, entity, note_base, stage},
+    values::{
+        fall_back, fold, folded, integer, invalid, join, picked, required, text, texts, typed, without_nulls,
+    },
+};
+
+/// Name of the entity.
+pub(super) const AGENT_SESSION: &str = "agent_session";
+/// Agent and model of a session that is known from its log alone.
+const UNKNOWN: &str = "unknown";
+/// The fields that count what was logged, and the entity and field that refer to the session there.
+const COUNTED: [(&str, &str, &str); 2] = [
+    ("tool_calls_count", "tool_call", "session_id"),
+    ("delegations_count", "delegation", "parent_session_id"),
+];
+/// Fields that can be set once.
+const ONCE: [&str; 2] = ["project_id", "worktree_id"];
+/// Fields that follow from others.
+const DERIVED: [&str; 2] = ["ended_at", "duration_ms"];
+
+pub(super) async fn create(
+    cx: &WriteCx<'_, Rows>,
+    req: SessionCreateRequest,
+) -> Result<Staged<SessionCreateResponse, Rows>, RowError> {
+    let call = Call::of(cx);
+    let mut data = without_nulls(req.data);
+    join(&mut data, "project_id", req.project_id)?;
+    join(&mut data, "worktree_id", req.worktree_id)?;
+    join(&mut data, "agent_type", req.agent_type)?;
+    fall_back(&mut data, "project_id", &call.provenance);
+    required(&data, "project_id")?;
+    required(&data, "agent_type")?;
+    data.insert("provenance".into(), call.provenance.kept());
+    let mut plan = call.plan();
+    if let Some(parent) = text(&data, "parent_session_id") {
+        register(&call, &mut plan, parent, None).await?;
+    }
+    let row = plan.create(entity(AGENT_SESSION)?, data).await?;
+    let mut answer = picked(&row, &["agent_type", "status"]);
+    answer.insert("session_id".into(), row["id"].clone());
+    stage(cx, plan, "create", (AGENT_SESSION, &row), typed(answer)?)
+}
+
+/// Plans a session with this id, unless it is there: the first that is known of it is what is logged in it.
+///
+/// # Errors
+/// If it can't be one.
+pub(super) async fn register(
+    call: &Call<'_>,
+    plan: &mut Plan<'_>,
+    id: &str,
+    parent: Option<&str>,
+) -> Result<(), RowError> {
+    let sessions = entity(AGENT_SESSION)?;
+    if plan.get(sessions, &[id.into()]).await?.is_some() {
+        return Ok(());
+    }
+    let mut row = Row::new();
+    row.insert("id".into(), id.into());
+    row.insert("agent_type".into(), UNKNOWN.into());
+    row.insert("model".into(), UNKNOWN.into());
+    row.insert("provenance".into(), call.provenance.kept());
+    if let Some(parent) = parent {
+        row.insert("parent_session_id".into(), parent.into());
+    }
+    // A project that is not there is no reason to lose the log.
+    if let Some(project) = call.provenance.text("project_id")
+        && let Some(FieldType::Ref(reference)) = sessions.field("project_id").map(|field| field.kind)
+        && plan
+            .get(entity(reference.to)?, &[project.into()])
+            .await?
+            .is_some()
+    {
+        row.insert("project_id".into(), project.into());
+    }
+    plan.create(sessions, row).await?;
+    Ok(())
+}
+
+pub(super) async fn get(
+    cx: &ReadCx<'_, Rows>,
+    req: SessionGetRequest,
+) -> Result<SessionGetResponse, RowError> {
+    let call = Call::of(cx);
+    let row = find(&call, &req.session_id).await?;
+    for (field, guard) in [("project_id", req.project_id), ("worktree_id", req.worktree_id)] {
+        if guard.is_some_and(|guard| text(&row, field) != Some(&guard)) {
+            return Err(not_found(&req.session_id));
+        }
+    }
+    let mut answer = picked(
+        &row,
+        &[
+            "id",
+            "session_summary_id",
+            "agent_type",
+            "model",
+            "parent_session_id",
+            "project_id",
+            "worktree_id",
+            "started_at",
+            "ended_at",
+            "duration_ms",
+            "status",
+            "prompt_summary",
+            "result_summary",
+            "token_count",
+            "seq",
+        ],
+    );
+    for (field, count) in counts(&call, &row).await? {
+        answer.insert(field.into(), count);
+    }
+    note_base(cx, AGENT_SESSION, &row)?;
+    typed(answer)
+}
+
+pub(super) async fn update(
+    cx: &WriteCx<'_, Rows>,
+    req: SessionUpdateRequest,
+) -> Result<Staged<SessionUpdateResponse, Rows>, RowError> {
+    let call = Call::of(cx);
+    let mut data = req.data.unwrap_or_default();
+    fold(&mut data, "status");
+    join(&mut data, "status", req.status.as_deref().map(folded))?;
+    let old = find(&call, &req.session_id).await?;
+    let counts = counts(&call, &old).await?;
+    let mut set = Row::new();
+    for (name, value) in data {
+        let current = old.get(&name).unwrap_or(&Value::Null);
+        let counted = counts.iter().find(|(field, _)| *field == name);
+        let is_as_read = value == *current || counted.is_some_and(|(_, count)| value == *count);
+        if is_as_read {
+            continue;
+        }
+        let once = ONCE.into_iter().find(|field| *field == name);
+        let derived = DERIVED.into_iter().find(|field| *field == name);
+        if let Some(field) = once.filter(|_| !current.is_null()).or(derived) {
+            return Err(RowError::Immutable {
+                field,
+                on_create: false,
+            });
+        }
+        set.insert(name, value);
+    }
+    end_or_reopen(&old, &mut set, call.now());
+    let mut plan = call.plan();
+    let row = plan
+        .update(entity(AGENT_SESSION)?, &[old["id"].clone()], set)
+        .await?;
+    let mut answer = picked(&row, &["id", "status"]);
+    answer.insert("updated".into(), true.into());
+    stage(cx, plan, "update", (AGENT_SESSION, &row), typed(answer)?)
+}
+
+/// Sets what follows from a new status: a session that is no longer active has ended.
+fn end_or_reopen(old: &Row, set: &mut Row, now: i64) {
+    let Some(status) = text(set, "status") else { return };
+    let is_active = status == "active";
+    let was_active = text(old, "status") == Some("active");
+    if is_active && !was_active {
+        set.insert("ended_at".into(), Value::Null);
+        set.insert("duration_ms".into(), Value::Null);
+    }
+    if !is_active && was_active {
+        let started = integer(old, "started_at").unwrap_or(now);
+        set.insert("ended_at".into(), now.into());
+        set.insert(
+            "duration_ms".into(),
+            (now - started).max(0).saturating_mul(1000).into(),
+        );
+    }
+}
+
+pub(super) async fn list(
+    cx: &ReadCx<'_, Rows>,
+    req: SessionListRequest,
+) -> Result<SessionListResponse, RowError> {
+    let call = Call::of(cx);
+    let status = req.status.as_deref().map(folded);
+    let given = [
+        ("project_id", req.project_id),
+        ("worktree_id", req.worktree_id),
+        ("agent_type", req.agent_type),
+        ("status", status),
+    ];
+    let filters: Vec<_> = given
+        .into_iter()
+        .filter_map(|(field, value)| Some(Filter::is(field, value?)))
+        .collect();
+    let total = call
+        .count(Select::new(entity(AGENT_SESSION)?, filters.clone()))
+        .await?;
+    let order = vec![("seq", Order::Down)];
+    let rows = call.select(AGENT_SESSION, filters, order, req.limit).await?;
+    let fields = [
+        "id",
+        "parent_session_id",
+        "agent_type",
+        "model",
+        "status",
+        "project_id",
+        "started_at",
+        "ended_at",
+        "duration_ms",
+        "seq",
+    ];
+    let sessions: Result<Vec<_>, _> = rows.iter().map(|row| typed(picked(row, &fields))).collect();
+    let sessions = sessions?;
+    Ok(SessionListResponse {
+        count: sessions.len() as i64,
+        total: total as i64,
+        sessions,
+    })
+}
+
+/// Returns what is counted of a session: what it was told, or else how much was logged.
+async fn counts(call: &Call<'_>, row: &Row) -> Result<Vec<(&'static str, Value)>, RowError> {
+    let mut counts = vec![];
+    for (field, logged, by) in COUNTED {
+        let count = match integer(row, field) {
+            Some(told) => told,
+            None => {
+                let of_session = vec![Filter::is(by, row["id"].clone())];
+                call.count(Select::new(entity(logged)?, of_session)).await? as i64
+            }
+        };
+        counts.push((field, count.into()));
+    }
+    Ok(counts)
+}
+
+/// Returns what is bound to a session: the provenance that it was created with, as far as its caller said it.
+pub(super) async fn bound(cx: &ReadCx<'_, Rows>, id: &str) -> Result<CallProvenance, RowError> {
+    let Some(row) = Call::of(cx).get(AGENT_SESSION, id).await? else {
+        return Ok(CallProvenance::default());
+    };
+    let kept = row
+        .get("provenance")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    let discovered = texts(&kept, provenance::DISCOVERED);
+    let said = |field: &str| {
+        let is_said = !discovered.iter().any(|name| name == field);
+        text(&kept, field).filter(|_| is_said).map(String::from)
+    };
+    let own = |field: &str| text(&row, field).map(String::from).or_else(|| said(field));
+    Ok(CallProvenance {
+        project_id: own("project_id"),
+        repo_id: said("repo_id"),
+        repo_path: said("repo_path"),
+        worktree_id: said("worktree_id"),
+        parent_session_id: own("parent_session_id"),
+        ..CallProvenance::default()
+    })
+}
+
+async fn find(call: &Call<'_>, id: &str) -> Result<Row, RowError> {
+    let row = call.get(AGENT_SESSION, id).await?;
+    row.ok_or_else(|| not_found(id))
+}
+
+fn not_found(id: &str) -> RowError {
+    RowError::NotFound {
+        entity: AGENT_SESSION,
+        key: format!("`{}`", id.escape_debug()),
+    }
+}
+
+/// Returns the refusal of a session that would be its own parent.
+pub(super) fn own_parent() -> RowError {
+    let message = "a session can't delegate to itself; name the session that got the work";
+    invalid("circular", "/data/child_session_id", message)
+}

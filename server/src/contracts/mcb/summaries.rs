@@ -1,0 +1,105 @@
+//! Summaries of sessions. Each is kept; the newest one of a session is read.
+
+use tabellion_contracts::mcb::{StoredSummary, Summary};
+use tabellion_runtime::{
+    ReadCx, Row, Rows, Staged, WriteCx,
+    rows::{Filter, Order, RowError},
+};
+
+use super::{
+    call::{Call, entity, stage},
+    sessions::AGENT_SESSION,
+    values::{fall_back, join, picked, required, texts, typed, without_nulls},
+};
+
+/// Name of the entity.
+pub(super) const SESSION_SUMMARY: &str = "session_summary";
+
+/// What a summary lists, and how its text calls it.
+const PARTS: [(&str, &str); 4] = [
+    ("topics", "Topics"),
+    ("decisions", "Decisions"),
+    ("next_steps", "Next steps"),
+    ("key_files", "Key files"),
+];
+
+pub(super) async fn store(
+    cx: &WriteCx<'_, Rows>,
+    data: Row,
+    session: Option<String>,
+    project: Option<String>,
+    repo: Option<String>,
+) -> Result<Staged<StoredSummary, Rows>, RowError> {
+    let call = Call::of(cx);
+    let mut data = without_nulls(data);
+    join(&mut data, "session_id", session)?;
+    join(&mut data, "project_id", project)?;
+    join(&mut data, "repo_id", repo)?;
+    fall_back(&mut data, "project_id", &call.provenance);
+    if !data.contains_key("project_id") {
+        // That of the session, where it is known.
+        let session = call.get(AGENT_SESSION, required(&data, "session_id")?).await?;
+        let project = session.and_then(|session| session.get("project_id").cloned());
+        data.extend(
+            project
+                .filter(|project| !project.is_null())
+                .map(|it| ("project_id".to_owned(), it)),
+        );
+    }
+    required(&data, "project_id")?;
+    let mut provenance = call.provenance.kept();
+    if let Some(repo) = data.shift_remove("repo_id") {
+        provenance["repo_id"] = repo;
+    }
+    data.insert("provenance".into(), provenance);
+    let mut plan = call.plan();
+    let row = plan.create(entity(SESSION_SUMMARY)?, data).await?;
+    let answer = StoredSummary {
+        summary_id: required(&row, "id")?.into(),
+        session_id: required(&row, "session_id")?.into(),
+    };
+    stage(cx, plan, "create", (SESSION_SUMMARY, &row), answer)
+}
+
+/// Returns the newest summary of a session, of one project if that is given.
+pub(super) async fn newest(
+    cx: &ReadCx<'_, Rows>,
+    session: String,
+    project: Option<String>,
+) -> Result<Summary, RowError> {
+    let call = Call::of(cx);
+    let mut filters = vec![Filter::is("session_id", session.as_str())];
+    filters.extend(project.map(|project| Filter::is("project_id", project)));
+    let order = vec![("created_at", Order::Down), ("seq", Order::Down)];
+    let row = call.select(SESSION_SUMMARY, filters, order, 1).await?.pop();
+    let row = row.ok_or_else(|| RowError::NotFound {
+        entity: SESSION_SUMMARY,
+        key: format!("of session `{}`", session.escape_debug()),
+    })?;
+    let fields = [
+        "session_id",
+        "topics",
+        "decisions",
+        "next_steps",
+        "key_files",
+        "created_at",
+        "seq",
+    ];
+    let mut answer = picked(&row, &fields);
+    answer.insert("summary_id".into(), row["id"].clone());
+    typed(answer)
+}
+
+/// Returns a summary as one text: a line for each of its lists that has something.
+pub(super) fn content(row: &Row) -> String {
+    let lines = PARTS.iter().filter_map(|(field, name)| {
+        let items = texts(row, field);
+        (!items.is_empty()).then(|| format!("{name}: {}", items.join("; ")))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the topics as one text.
+pub(super) fn topics(row: &Row) -> String {
+    texts(row, "topics").join("; ")
+}

@@ -1,0 +1,249 @@
+//! A data folder, and calls of the contract that is served from it.
+
+use std::{path::PathBuf, sync::Arc};
+
+use serde_json::{Map, Value, json};
+use tabellion_contracts::mcb::ROWS;
+use tabellion_records::{Records, Start};
+use tabellion_runtime::{
+    CallContext, CallOrigin, ContentId, Contract, Entry, Precondition, Rejection, Row, Rows, Store,
+    rows::{Plan, Within},
+};
+use tempfile::TempDir;
+
+use super::super::{over, words::Words};
+
+/// The contract over rows in a folder that goes with it.
+pub(super) struct Bench {
+    folder: TempDir,
+    contract: Arc<dyn Contract>,
+    pub(super) records: Arc<Records>,
+}
+
+/// Who calls.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Caller {
+    org: Option<&'static str>,
+    base: Option<String>,
+    meta: Map<String, Value>,
+}
+
+impl Caller {
+    /// A caller of the default org with complete provenance.
+    pub(super) fn new() -> Self {
+        let fields = [
+            ("session_id", "s-1"),
+            ("project_id", "shop"),
+            ("repo_id", "r-1"),
+            ("repo_path", "/home/ada/shop"),
+            ("worktree_id", "main"),
+            ("operator_id", "ada"),
+            ("machine_id", "engine"),
+            ("agent_program", "claude-code"),
+            ("model_id", "m-1"),
+        ];
+        fields.iter().fold(Self::default(), |caller, (field, value)| {
+            caller.with(field, value)
+        })
+    }
+
+    /// The caller without a field of its provenance.
+    pub(super) fn without(mut self, field: &str) -> Self {
+        self.meta.shift_remove(field);
+        self
+    }
+
+    /// Returns what the caller says of its provenance.
+    pub(super) fn said(&self, field: &str) -> &str {
+        self.meta[field].as_str().unwrap()
+    }
+
+    /// Returns whether the caller is bound to an org.
+    pub(super) fn is_bound(&self) -> bool {
+        self.org.is_some()
+    }
+
+    /// The caller with another value of its provenance.
+    pub(super) fn with(mut self, field: &str, value: &str) -> Self {
+        self.meta.insert(field.into(), value.into());
+        self
+    }
+
+    /// The caller, bound to an org.
+    pub(super) fn of_org(mut self, org: &'static str) -> Self {
+        self.org = Some(org);
+        self
+    }
+
+    /// The caller, who changes only what has this content.
+    pub(super) fn if_base(mut self, base: &str) -> Self {
+        self.base = Some(base.into());
+        self
+    }
+
+    fn context(&self) -> CallContext {
+        let base = self.base.as_deref().map(ContentId::new);
+        CallContext {
+            org: self.org.map(Into::into),
+            if_base: base.map(Precondition::Has),
+            origin: CallOrigin {
+                meta: Arc::new(self.meta.clone()),
+                ..CallOrigin::default()
+            },
+            ..CallContext::default()
+        }
+    }
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let records = Arc::new(Records::open(&folder.path().join("data"), &ROWS, Start::Serve).unwrap());
+        let index = Arc::new(Words::open(Arc::clone(&records)).unwrap());
+        let store: Arc<dyn Store<Rows>> = records.clone();
+        let contract = over(store, index, vec![folder.path().into()]);
+        Self {
+            folder,
+            contract,
+            records,
+        }
+    }
+
+    /// A bench with a project, and calls of its caller.
+    pub(super) fn with_project() -> Self {
+        let bench = Self::new();
+        bench.add_project("shop");
+        bench
+    }
+
+    /// Returns the answer of a call, with its `_meta`.
+    #[track_caller]
+    pub(super) fn answer(
+        &self,
+        caller: &Caller,
+        tool: &str,
+        request: Value,
+    ) -> Result<(Value, Value), Value> {
+        let context = caller.context();
+        let call = self.contract.call(&context, tool, request.clone());
+        match wait(call) {
+            Ok(answer) => Ok((answer.response, answer.meta.into())),
+            Err(Rejection::Declared(error)) => {
+                let mut data = Value::Object(error.data);
+                data["code"] = error.code.into();
+                data["message"] = error.message.into();
+                Err(data)
+            }
+            Err(other) => panic!("{request}: {other:?}"),
+        }
+    }
+
+    /// Returns the answer of a call that must have one.
+    #[track_caller]
+    pub(super) fn call(&self, caller: &Caller, tool: &str, request: Value) -> Value {
+        match self.answer(caller, tool, request.clone()) {
+            Ok((answer, _)) => answer,
+            Err(error) => panic!("{request}: {error}"),
+        }
+    }
+
+    /// Returns the rules that a refused call breaks, and checks that it is told what it can mend.
+    #[track_caller]
+    pub(super) fn refusal(&self, caller: &Caller, tool: &str, request: Value) -> String {
+        let error = match self.answer(caller, tool, request.clone()) {
+            Ok((answer, _)) => panic!("{request}: {answer}"),
+            Err(error) => error,
+        };
+        assert_eq!(error["code"], -32602, "{request}: {error}");
+        if let Some(rule) = error["rule"].as_str() {
+            return rule.to_owned();
+        }
+        let violations = error["violations"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{request}: {error}"));
+        let rules = violations
+            .iter()
+            .filter_map(|violation| violation["rule"].as_str());
+        rules.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns everything that the store keeps.
+    pub(super) fn export(&self) -> String {
+        let mut text = vec![];
+        self.records.export(&mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    /// Returns the number of entries of the log.
+    pub(super) fn changes(&self) -> u64 {
+        self.records.check().unwrap().changes
+    }
+
+    /// Returns the rows of an entity that the store keeps.
+    pub(super) fn rows(&self, entity: &str) -> Vec<Value> {
+        let lines = self.export();
+        let lines = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let rows = lines.filter(|line| line["row"]["entity"] == entity || line["entity"] == entity);
+        rows.map(|line| {
+            if line["row"]["row"].is_object() {
+                line["row"]["row"].clone()
+            } else {
+                line["row"].clone()
+            }
+        })
+        .collect()
+    }
+
+    /// Adds a project to the default org, as its own tool would.
+    pub(super) fn add_project(&self, id: &str) {
+        self.add(
+            "project",
+            json!({ "id": id, "name": id, "path": format!("/{id}") }),
+        );
+    }
+
+    /// Adds a row to the default org.
+    #[track_caller]
+    pub(super) fn add(&self, entity: &str, row: Value) -> Row {
+        self.add_to("org_default", entity, row)
+    }
+
+    /// Adds a row to an org.
+    #[track_caller]
+    pub(super) fn add_to(&self, org: &str, entity: &str, row: Value) -> Row {
+        let (facts, row) = (Map::new(), row.as_object().unwrap().clone());
+        wait(async {
+            let mut session = self.records.begin(0).await.unwrap();
+            let within = Within {
+                org: Some(org.into()),
+                is_bound: false,
+            };
+            let mut plan = Plan::new(&ROWS, session.view(), within, &facts);
+            let entity = plan.entity(entity).unwrap();
+            let row = plan.create(entity, row).await.unwrap();
+            let change = plan.finish("create").unwrap();
+            let (call, details) = (CallContext::default(), Map::new());
+            let entry = Entry {
+                tool: "test",
+                call: &call,
+                request: None,
+                details: &details,
+            };
+            session.prepare(&change, &entry).await.unwrap();
+            session.publish().await.unwrap();
+            row
+        })
+    }
+
+    pub(super) fn folder(&self) -> PathBuf {
+        self.folder.path().into()
+    }
+}
+
+/// Runs a future to its end.
+pub(super) fn wait<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(future)
+}

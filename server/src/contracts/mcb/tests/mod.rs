@@ -1,0 +1,11 @@
+//! Operations through dispatch, over rows in a temporary folder.
+
+mod bench;
+mod inject;
+mod lists;
+mod memory;
+mod provenance;
+mod search;
+mod sessions;
+mod timeline;
+mod view;

@@ -1,0 +1,214 @@
+//! Timelines: what came before and after an entry.
+
+use std::ops::ControlFlow;
+
+use tabellion_contracts::mcb::{
+    MemoryTimelineObservationRequest, MemoryTimelineSessionRequest, Timeline, TimelineEntry, TimelineRequest,
+};
+use tabellion_runtime::rows::{Order, RowError};
+
+use super::{
+    call::Call,
+    entries::{At, Entry, Kind, Selection},
+    index::{MemoryIndex, MemoryQuery},
+    values::folded,
+    walk::Walk,
+};
+
+/// What a timeline is asked for.
+pub(super) struct Asked {
+    /// The neighbours.
+    pub(super) selection: Selection,
+    pub(super) anchor: Anchor,
+    pub(super) before: u64,
+    pub(super) after: u64,
+    /// How far neighbours are from the anchor at most, in seconds.
+    pub(super) window: Option<u64>,
+}
+
+/// The entry that a timeline is around.
+pub(super) enum Anchor {
+    /// The one with this id.
+    Id(String),
+    /// The best match.
+    Query(String),
+}
+
+impl Anchor {
+    /// The contract has exactly one of both.
+    fn of(id: Option<String>, query: Option<String>) -> Self {
+        match id {
+            Some(id) => Self::Id(id),
+            None => Self::Query(query.unwrap_or_default()),
+        }
+    }
+}
+
+impl Asked {
+    pub(super) fn of(kind: Kind, req: TimelineRequest) -> Self {
+        Self {
+            selection: Selection {
+                project_id: req.project_id,
+                repo_id: req.repo_id,
+                session_id: req.session_id,
+                tags: req.tags.unwrap_or_default(),
+                ..Selection::of(kind)
+            },
+            anchor: Anchor::of(req.anchor_id, req.query),
+            before: req.depth_before,
+            after: req.depth_after,
+            window: req.window_secs,
+        }
+    }
+}
+
+impl From<MemoryTimelineObservationRequest> for Asked {
+    fn from(req: MemoryTimelineObservationRequest) -> Self {
+        let types = req.observation_types.unwrap_or_default();
+        Self {
+            selection: Selection {
+                project_id: req.project_id,
+                repo_id: req.repo_id,
+                session_id: req.session_id,
+                tags: req.tags.unwrap_or_default(),
+                observation_types: types.iter().map(|word| folded(word)).collect(),
+                ..Selection::of(Kind::Observation)
+            },
+            anchor: Anchor::of(req.anchor_id, req.query),
+            before: req.depth_before,
+            after: req.depth_after,
+            window: req.window_secs,
+        }
+    }
+}
+
+impl From<MemoryTimelineSessionRequest> for Asked {
+    fn from(req: MemoryTimelineSessionRequest) -> Self {
+        Self {
+            selection: Selection {
+                project_id: req.project_id,
+                repo_id: req.repo_id,
+                session_id: req.session_id,
+                ..Selection::of(Kind::Session)
+            },
+            anchor: Anchor::of(req.anchor_id, req.query),
+            before: req.depth_before,
+            after: req.depth_after,
+            window: req.window_secs,
+        }
+    }
+}
+
+/// Returns the anchor with its neighbours, oldest first.
+///
+/// # Errors
+/// If there is no such anchor.
+pub(super) async fn timeline(
+    call: &Call<'_>,
+    index: &dyn MemoryIndex,
+    asked: Asked,
+) -> Result<Timeline, RowError> {
+    let anchor = find(call, index, asked.selection.kind, &asked.anchor).await?;
+    let mut sides = [
+        Side::new(anchor.at, asked.before, asked.window),
+        Side::new(anchor.at, asked.after, asked.window),
+    ];
+    for (side, order) in sides.iter_mut().zip([Order::Down, Order::Up]) {
+        let walk = Walk {
+            call,
+            selection: &asked.selection,
+            from: Some(anchor.at),
+            order,
+            wanted: side.depth,
+        };
+        if side.depth > 0 {
+            walk.run(|entry| side.offer(entry)).await?;
+        }
+    }
+    let [before, after] = sides.map(|side| side.neighbours);
+    let first = -(before.len() as i64);
+    let anchor_id = anchor.id.clone();
+    let all = before.into_iter().rev().chain([anchor]).chain(after);
+    let timeline: Vec<_> = (first..)
+        .zip(all)
+        .map(|(offset, entry)| TimelineEntry {
+            observation_id: entry.id,
+            content: entry.content,
+            observation_type: entry.word,
+            created_at: entry.at.time,
+            seq: entry.at.seq,
+            offset,
+        })
+        .collect();
+    Ok(Timeline {
+        anchor_id,
+        count: timeline.len() as i64,
+        timeline,
+    })
+}
+
+/// Returns the entry that the timeline is around. The filters are for its neighbours.
+async fn find(
+    call: &Call<'_>,
+    index: &dyn MemoryIndex,
+    kind: Kind,
+    anchor: &Anchor,
+) -> Result<Entry, RowError> {
+    let all = Selection::of(kind);
+    let (id, named) = match anchor {
+        Anchor::Id(id) => (Some(id.clone()), id),
+        Anchor::Query(text) => {
+            let query = MemoryQuery::new(call, &all, text.clone(), 1);
+            let best = index.search(&query).await?.hits.pop();
+            (best.map(|hit| hit.id), text)
+        }
+    };
+    if let Some(id) = id
+        && let Some(row) = call.get(kind.entity(), &id).await?
+    {
+        let entry = kind.entry(&row);
+        if all.passes(&entry) {
+            return Ok(entry);
+        }
+    }
+    Err(RowError::NotFound {
+        entity: kind.noun(),
+        key: match anchor {
+            Anchor::Id(_) => format!("`{}`", named.escape_debug()),
+            Anchor::Query(_) => format!("that matches `{}`", named.escape_debug()),
+        },
+    })
+}
+
+/// The neighbours on one side of the anchor, nearest first.
+#[derive(Debug)]
+struct Side {
+    anchor: At,
+    depth: u64,
+    window: Option<u64>,
+    neighbours: Vec<Entry>,
+}
+
+impl Side {
+    fn new(anchor: At, depth: u64, window: Option<u64>) -> Self {
+        Self {
+            anchor,
+            depth,
+            window,
+            neighbours: vec![],
+        }
+    }
+
+    /// Takes the next entry away from the anchor, if it is near enough, and says whether there is room for more.
+    fn offer(&mut self, entry: Entry) -> ControlFlow<()> {
+        let distance = entry.at.time.abs_diff(self.anchor.time);
+        if self.window.is_some_and(|window| distance > window) {
+            return ControlFlow::Break(());
+        }
+        self.neighbours.push(entry);
+        if self.neighbours.len() as u64 >= self.depth {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}

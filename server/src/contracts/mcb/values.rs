@@ -1,0 +1,144 @@
+//! Values of rows: read from them, and given by an argument, by the data or by the provenance.
+
+use std::collections::BTreeSet;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tabellion_runtime::{Failure, FailureKind, Row, Violation, rows::RowError};
+
+use super::call::Provenance;
+
+/// Adds an argument to the data, which may give the same value.
+///
+/// # Errors
+/// If the data gives another one.
+pub(super) fn join(data: &mut Row, field: &'static str, argument: Option<String>) -> Result<(), RowError> {
+    let Some(argument) = argument else { return Ok(()) };
+    match data.get(field) {
+        Some(Value::String(given)) if *given != argument => Err(RowError::Conflicting { field }),
+        _ => {
+            data.insert(field.into(), argument.into());
+            Ok(())
+        }
+    }
+}
+
+/// Sets a field that neither an argument nor the data gave from the call's provenance.
+pub(super) fn fall_back(data: &mut Row, field: &'static str, provenance: &Provenance) {
+    if !data.contains_key(field)
+        && let Some(value) = provenance.text(field)
+    {
+        data.insert(field.into(), value.into());
+    }
+}
+
+/// Returns a required text of the data.
+///
+/// # Errors
+/// If it is not there.
+pub(super) fn required<'d>(data: &'d Row, field: &'static str) -> Result<&'d str, RowError> {
+    let value = data.get(field).and_then(Value::as_str);
+    value.ok_or(RowError::Missing { field })
+}
+
+/// Leaves out what is null: a new row has no other value there.
+pub(super) fn without_nulls(data: Row) -> Row {
+    data.into_iter().filter(|(_, value)| !value.is_null()).collect()
+}
+
+/// Replaces a word of an enumeration in PascalCase, which MCB's clients send, by the one in snake_case.
+pub(super) fn fold(data: &mut Row, field: &'static str) {
+    if let Some(Value::String(word)) = data.get_mut(field) {
+        *word = folded(word);
+    }
+}
+
+/// Returns a word in PascalCase in snake_case; other words stay as they are.
+pub(super) fn folded(word: &str) -> String {
+    let mut folded = String::new();
+    for (at, letter) in word.char_indices() {
+        if letter.is_ascii_uppercase() && at > 0 {
+            folded.push('_');
+        }
+        folded.push(letter.to_ascii_lowercase());
+    }
+    folded
+}
+
+/// Returns a text of a row.
+pub(super) fn text<'r>(row: &'r Row, field: &str) -> Option<&'r str> {
+    row.get(field)?.as_str()
+}
+
+/// Returns an integer of a row.
+pub(super) fn integer(row: &Row, field: &str) -> Option<i64> {
+    row.get(field)?.as_i64()
+}
+
+/// Returns a list of texts of a row.
+pub(super) fn texts(row: &Row, field: &str) -> Vec<String> {
+    let items = row.get(field).and_then(Value::as_array).into_iter().flatten();
+    items.filter_map(|item| Some(item.as_str()?.to_owned())).collect()
+}
+
+/// Returns the texts of `old`, then those of `new` that are not among them, each once.
+pub(super) fn joined(old: Vec<String>, new: Vec<String>) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    let mut all: Vec<_> = old.into_iter().chain(new).collect();
+    all.retain(|text| found.insert(text.clone()));
+    all
+}
+
+/// Makes a type of the contract from values by their names.
+///
+/// # Errors
+/// If they don't fit.
+pub(super) fn typed<T: DeserializeOwned>(values: Map<String, Value>) -> Result<T, RowError> {
+    serde_json::from_value(values.into()).map_err(|error| {
+        let failure = Failure::new(FailureKind::Io, "a stored row does not fit its answer");
+        failure.with_source(error).into()
+    })
+}
+
+/// Returns fields of a row, each under its own name.
+pub(super) fn picked(row: &Row, fields: &[&str]) -> Map<String, Value> {
+    let value = |field: &&str| (String::from(*field), row.get(*field).cloned().unwrap_or_default());
+    fields.iter().map(value).collect()
+}
+
+/// Returns the refusal of one value.
+pub(super) fn invalid(rule: &'static str, pointer: &str, message: impl Into<String>) -> RowError {
+    let violation = Violation {
+        rule: rule.into(),
+        pointer: pointer.into(),
+        message: message.into(),
+    };
+    Failure::violations(&[violation]).with("rule", rule).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_folded_from_pascal_case() {
+        let cases = [
+            ("QualityGate", "quality_gate"),
+            ("Code", "code"),
+            ("code", "code"),
+            ("quality_gate", "quality_gate"),
+            ("", ""),
+        ];
+        for (word, expected) in cases {
+            assert_eq!(folded(word), expected);
+        }
+    }
+
+    #[test]
+    fn joining_keeps_the_order_of_arrival_without_doubles() {
+        let texts = |texts: &str| texts.split_whitespace().map(String::from).collect::<Vec<_>>();
+        for (old, new, expected) in [("a b", "c a d c", "a b c d"), ("", "a a", "a"), ("a", "", "a")] {
+            assert_eq!(joined(texts(old), texts(new)), texts(expected));
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The index of words beside the rows: which documents it has, and how it follows the log.
+
+use std::{path::PathBuf, sync::Arc};
+
+use serde_json::Value;
+use tabellion_records::{FollowedRow, Records};
+use tabellion_retrieval::{
+    Change, Changes, Document, Facet, Filters, Index, IndexError, Search, Source, SourceError, Text,
+};
+use tabellion_runtime::{BoxFuture, Failure, FailureKind, Row};
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+use super::{
+    entries::{Entry, Kind},
+    index::{Found, Hit, MemoryIndex, MemoryQuery},
+    observations::OBSERVATION,
+    patterns::ERROR_PATTERN,
+    summaries::SESSION_SUMMARY,
+    values::{text, texts},
+};
+
+/// How documents are made of rows. Another name has the index made anew.
+const RECIPE: &str = "memory 1";
+/// Name of the file, beside that of the rows.
+const FILE: &str = "mcb-words.db";
+/// Number of entries of the log that one transaction of the index takes.
+const MAX_ENTRIES: u32 = 1000;
+/// The entities with rows that can be found.
+const ENTITIES: [&str; 3] = [OBSERVATION, ERROR_PATTERN, SESSION_SUMMARY];
+
+/// Names of facets.
+const ORG: &str = "org";
+const ENTITY: &str = "entity";
+const TYPE: &str = "type";
+const TAG: &str = "tag";
+const PROJECT_ID: &str = "project_id";
+const REPO_ID: &str = "repo_id";
+const SESSION_ID: &str = "session_id";
+const FILE_PATH: &str = "file_path";
+const BRANCH: &str = "branch";
+
+/// How much more the words of a pattern's signature count than those of its description.
+const OF_SIGNATURE: u32 = 2;
+
+/// The index of the rows in a data folder.
+pub(super) struct Words {
+    index: Index,
+    rows: Rows,
+}
+
+/// The rows, as an index follows them.
+struct Rows(Arc<Records>);
+
+impl Words {
+    /// Opens the index of `records`. A missing one is filled by the first search.
+    ///
+    /// # Errors
+    /// If its file can't be created or written.
+    pub(super) fn open(records: Arc<Records>) -> Result<Self, Failure> {
+        let path: PathBuf = records.path().with_file_name(FILE);
+        Ok(Self {
+            index: Index::open(&path, RECIPE).map_err(failure)?,
+            rows: Rows(records),
+        })
+    }
+}
+
+impl MemoryIndex for Words {
+    fn search<'a>(&'a self, query: &'a MemoryQuery) -> BoxFuture<'a, Result<Found, Failure>> {
+        Box::pin(async move {
+            let needed = self.rows.0.end()?;
+            let search = asked(query);
+            let hits = blocking(|| self.index.search(&self.rows, needed, &search)).map_err(failure)?;
+            let hit = |hit: tabellion_retrieval::Hit| Hit {
+                id: row_id(&hit.id),
+                score: hit.score,
+            };
+            Ok(Found {
+                total: hits.total as u64,
+                hits: hits.hits.into_iter().map(hit).collect(),
+            })
+        })
+    }
+}
+
+/// Runs blocking `work` without delaying other tasks, where the runtime has threads for that.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current() {
+        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
+            tokio::task::block_in_place(work)
+        }
+        _ => work(),
+    }
+}
+
+fn failure(error: IndexError) -> Failure {
+    let kind = match error {
+        IndexError::Busy => FailureKind::Busy,
+        _ => FailureKind::Io,
+    };
+    Failure::new(kind, error.to_string()).with_source(error)
+}
+
+fn asked(query: &MemoryQuery) -> Search {
+    let mut filters = Filters::default()
+        .with(ORG, &query.org)
+        .with(ENTITY, query.entity);
+    let given = [
+        (PROJECT_ID, &query.project_id),
+        (REPO_ID, &query.repo_id),
+        (SESSION_ID, &query.session_id),
+        (FILE_PATH, &query.file_path),
+        (BRANCH, &query.branch),
+    ];
+    for (facet, value) in given {
+        if let Some(value) = value {
+            filters = filters.with(facet, value);
+        }
+    }
+    for tag in &query.tags {
+        filters = filters.with(TAG, tag);
+    }
+    if !query.types.is_empty() {
+        filters = filters.with_any(TYPE, query.types.iter().map(String::as_str));
+    }
+    (filters.since, filters.until) = (query.since, query.until);
+    let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
+    Search::new(query.text.as_str(), limit)
+        .filtered(filters)
+        .at_least(query.min_score)
+}
+
+impl Source for Rows {
+    fn changes(&self, after: i64) -> Result<Changes, SourceError> {
+        let followed = self.0.follow(after, MAX_ENTRIES, &ENTITIES)?;
+        Ok(Changes {
+            changes: followed.rows.iter().map(change).collect(),
+            to: followed.to,
+        })
+    }
+
+    fn mark(&self, at: i64) -> Result<Option<String>, SourceError> {
+        Ok(self.0.entry_id(at)?)
+    }
+}
+
+fn change(followed: &FollowedRow) -> Change {
+    let id = document_id(followed.entity.name, &followed.key);
+    match &followed.row {
+        Some(row) => Change::Put(document(id, followed.entity.name, row)),
+        None => Change::Remove(id),
+    }
+}
+
+/// Returns the id of a row's document. Names of entities and ids of rows have no `/`.
+fn document_id(entity: &str, key: &[Value]) -> String {
+    let parts = key.iter().map(|part| part.as_str().unwrap_or_default());
+    [entity].into_iter().chain(parts).collect::<Vec<_>>().join("/")
+}
+
+/// Returns the id of the row of a document.
+fn row_id(document: &str) -> String {
+    let id = document.rsplit('/').next();
+    id.unwrap_or_default().to_owned()
+}
+
+fn document(id: String, entity: &'static str, row: &Row) -> Document {
+    let kind = match entity {
+        ERROR_PATTERN => Kind::ErrorPattern,
+        SESSION_SUMMARY => Kind::Session,
+        _ => Kind::Observation,
+    };
+    let entry = kind.entry(row);
+    let org = text(row, "org_id").unwrap_or_default();
+    Document {
+        id,
+        texts: searched(kind, &entry, row),
+        facets: facets(entity, org, &entry, row),
+        group: group(entity, org, &entry),
+        time: Some(entry.at.time),
+        seq: entry.at.seq,
+    }
+}
+
+/// Returns what an entry can be found by.
+fn searched(kind: Kind, entry: &Entry, row: &Row) -> Vec<Text> {
+    let mut found = match kind {
+        Kind::ErrorPattern => {
+            let part = |field| text(row, field).unwrap_or_default();
+            let mut parts = vec![
+                Text::weighted(part("pattern_signature"), OF_SIGNATURE),
+                Text::plain(part("description")),
+            ];
+            let lists = ["solutions", "affected_files"]
+                .into_iter()
+                .flat_map(|field| texts(row, field));
+            parts.extend(lists.map(Text::plain));
+            parts
+        }
+        _ => vec![Text::plain(entry.content.as_str())],
+    };
+    found.extend(entry.tags.iter().chain(&entry.file_path).map(Text::plain));
+    found
+}
+
+fn facets(entity: &str, org: &str, entry: &Entry, row: &Row) -> Vec<Facet> {
+    let branch = text(row, "branch");
+    let place = [
+        (PROJECT_ID, entry.project_id.as_deref()),
+        (REPO_ID, entry.repo_id.as_deref()),
+        (SESSION_ID, entry.session_id.as_deref()),
+        (FILE_PATH, entry.file_path.as_deref()),
+        (BRANCH, branch),
+    ];
+    let own = [(ORG, org), (ENTITY, entity), (TYPE, entry.word.as_str())];
+    let place = place.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let tags = entry.tags.iter().map(|tag| (TAG, tag.as_str()));
+    let all = own.into_iter().chain(place).chain(tags);
+    all.map(|(name, value)| Facet::new(name, value)).collect()
+}
+
+/// Returns the name of the entries that an entry stands among: those of its session, which were written one after the other.
+fn group(entity: &str, org: &str, entry: &Entry) -> Option<String> {
+    let session = entry.session_id.as_deref()?;
+    let project = entry.project_id.as_deref().unwrap_or_default();
+    Some([org, entity, project, session].join("\n"))
+}
