@@ -23,6 +23,7 @@ pub mod contracts;
 mod demo;
 mod doctor;
 mod handshake;
+mod provenance;
 mod serve;
 mod terminal;
 

@@ -223,15 +223,6 @@ fn declared(contract: &Contract, modes: &Modes, problems: &mut Vec<Problem>) {
             );
         }
     }
-    for (i, mode) in modes.names.iter().enumerate() {
-        if !contract.tools.iter().any(|tool| tool.spec.modes.contains(mode)) {
-            say(
-                format!("/modes/names/{i}"),
-                format!("no tool may be called in mode `{mode}`"),
-                "add it to the `modes` of a tool, or remove it",
-            );
-        }
-    }
     if !contract.spec.errors.contains_key(&modes.error) {
         say(
             "/modes/error".into(),

@@ -364,7 +364,7 @@ impl Repository {
 
 /// Returns the options for opening repositories: all configuration that git would read, and only the home folder of the
 /// environment.
-fn options() -> Options {
+pub(super) fn options() -> Options {
     let mut permissions = Permissions::isolated();
     permissions.config = gix::open::permissions::Config {
         env: false,

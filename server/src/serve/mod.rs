@@ -23,7 +23,11 @@ use tracing_subscriber::EnvFilter;
 pub(crate) use self::options::{HttpOptions, OAuthOptions, Options};
 pub use self::server::{Server, ServerError};
 use self::{libraries::Named, over_http::Access};
-use crate::{console::say, contracts};
+use crate::{
+    console::say,
+    contracts,
+    provenance::{self, ServerEnvironment},
+};
 use tabellion_library::{
     self as library, CreateFolders, Created, Library, OpenError,
     path::{LibraryPath, PathError},
@@ -67,6 +71,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let access: Option<(_, Access)> = access.transpose().map_err(|error: Box<dyn Error>| error)?;
     let open = |named| open(options, named, &specs, document.as_ref(), &approval);
     let opened: Vec<_> = options.libraries.iter().map(open).collect::<Result<_, _>>()?;
+
+    let opened = in_environment(opened, &options.environment)?;
 
     let runtime = runtime()?;
     let served = match access {
@@ -126,6 +132,13 @@ struct Opened {
     adapter: Adapter,
 }
 
+impl Opened {
+    /// Returns the folders with what is served.
+    fn folders(&self) -> Vec<PathBuf> {
+        vec![self.named.folder.clone()]
+    }
+}
+
 fn open(
     options: &Options,
     named: &Named,
@@ -158,6 +171,20 @@ fn open(
         library,
         adapter: Adapter::new(contracts, options.offer, info, approval.clone())?,
     })
+}
+
+/// Gives what is served what this server knows of where calls come from.
+fn in_environment(
+    opened: Vec<Opened>,
+    options: &provenance::Options,
+) -> Result<Vec<Opened>, provenance::EnvironmentError> {
+    let given = opened.into_iter().map(|opened| {
+        let folders = opened.folders();
+        let environment = ServerEnvironment::new(options, &opened.adapter.contracts(), &folders)?;
+        let adapter = opened.adapter.with_environment(Arc::new(environment));
+        Ok(Opened { adapter, ..opened })
+    });
+    given.collect()
 }
 
 /// Returns the message of an error, with the option that helps.

@@ -5,6 +5,7 @@ use std::{
     fmt,
     net::SocketAddr,
     path::{Path, PathBuf},
+    slice::from_ref,
     sync::Arc,
 };
 
@@ -12,6 +13,8 @@ use tabellion_library::{self as library, Library};
 use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, Offer, ServerInfo};
 use tabellion_platform::parent::Parent;
 use tabellion_runtime::Contract;
+
+use crate::provenance::ServerEnvironment;
 
 use super::{
     HttpOptions, Opened, folder, instructions,
@@ -181,7 +184,10 @@ impl Server {
             instructions: self.info.instructions.or_else(|| Some(instructions(&specs))),
             ..self.info
         };
+        let environment = ServerEnvironment::new(&Default::default(), &specs, from_ref(&self.folder));
+        let environment = environment.map_err(ServerError::new)?;
         let adapter = Adapter::new(self.contracts, self.offer, info, self.approval);
+        let adapter = adapter.map(|adapter| adapter.with_environment(Arc::new(environment)));
         Ok(Opened {
             named: Named {
                 name: None,

@@ -22,6 +22,8 @@ use crate::{
 pub struct Provenance {
     /// Name of the field that identifies the caller's session.
     pub session: Option<String>,
+    /// Name of the field that identifies the person.
+    pub operator: Option<String>,
     /// The fields by name, in the order in which they are kept.
     pub fields: IndexMap<String, ProvenanceField>,
     /// Names of the fields that a call needs, in the order in which they are missed.
@@ -141,6 +143,7 @@ impl Key for CallProvenance {
             let spec = spec::ProvenanceSpec {
                 fields: list(fields),
                 session: provenance.session.as_deref().map(leaked),
+                operator: provenance.operator.as_deref().map(leaked),
                 required: texts(&provenance.required),
                 also_if: list(provenance.also_if.iter().map(|also| spec::AlsoIf {
                     field: leaked(&also.field),

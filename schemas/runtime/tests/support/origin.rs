@@ -152,6 +152,7 @@ pub(crate) const REQUIRED: &[&str] = &[
 static PROVENANCE: ProvenanceSpec = ProvenanceSpec {
     fields: FIELDS,
     session: Some("session_id"),
+    operator: Some("operator_id"),
     required: REQUIRED,
     also_if: &[AlsoIf {
         field: "delegated",

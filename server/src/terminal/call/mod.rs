@@ -4,7 +4,7 @@ mod answer;
 mod approver;
 pub(crate) mod fields;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, slice::from_ref, sync::Arc};
 
 use serde_json::{Map, Value, json};
 use tabellion_library::path::LibraryPath;
@@ -12,7 +12,7 @@ use tabellion_runtime::{CallContext, ContractSpec, ErrorAnswer, Rejection, ToolS
 
 use self::approver::AtTerminal;
 use super::{Output, Page, TerminalError, open, page};
-use crate::{console, contracts, serve};
+use crate::{console, contracts, provenance::ServerEnvironment, serve};
 
 /// A call of a tool.
 #[derive(Debug)]
@@ -54,6 +54,13 @@ impl Call {
                 .collect();
             TerminalError::new(said.join("; "))
         })?;
+        let environment =
+            ServerEnvironment::new(&Default::default(), &[self.contract], from_ref(&self.folder));
+        let environment = environment.map_err(TerminalError::new)?;
+        let context = CallContext {
+            origin: environment.into_origin(),
+            ..context
+        };
         let context = context.with_approver(Arc::new(AtTerminal {
             yes: self.yes,
             colour: self.output.colour,
